@@ -44,19 +44,22 @@ def ours(engine: Path, seconds: float, *, graph: bool) -> Figures:
         sys.exit(f"{engine}: {run.outcome.message}")
     compute = view.summary("gpu_compute")
     assert compute is not None
-    return view.throughput.per_s, compute.median_ms
+    items = run.job.workload.batch or 1 if view.throughput.unit == "items" else 1
+    return view.throughput.per_s / items, compute.median_ms
 
 
-def of_trtexec(binary: str, engine: Path, seconds: float, *, graph: bool) -> Figures:
-    """Measure with a trtexec of up to TensorRT 10."""
+def of_trtexec(binary: str, engine: Path, seconds: float, *, graph: bool) -> Figures | None:
+    """Measure with a trtexec of up to TensorRT 10; ``None`` if it died."""
     flags = ["--noDataTransfers", "--useSpinWait", f"--duration={seconds:g}", "--warmUp=200"]
     flags += ["--useCudaGraph"] if graph else []
     command = [binary, f"--loadEngine={engine}", *flags]
-    log = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    throughput = re.search(r"Throughput: (\S+) qps", log)
-    compute = re.search(r"GPU Compute Time:.*median = (\S+) ms", log)
-    assert throughput is not None, log[-2000:]
-    assert compute is not None, log[-2000:]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    throughput = re.search(r"Throughput: (\S+) qps", done.stdout)
+    compute = re.search(r"GPU Compute Time:.*median = (\S+) ms", done.stdout)
+    if throughput is None or compute is None:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        print(f"trtexec ended with {done.returncode}: {''.join(last)}", flush=True)
+        return None
     return float(throughput[1]), float(compute[1])
 
 
@@ -74,7 +77,7 @@ def compare(engine: Path, pairs: int, seconds: float, *, graph: bool) -> None:
     rows = []
     for number in range(pairs):
         sides = ["ours", "theirs"] if number % 2 == 0 else ["theirs", "ours"]
-        found = {}
+        found: dict[str, Figures | None] = {}
         for side in sides:
             if side == "ours":
                 found[side] = ours(engine, seconds, graph=graph)
@@ -82,7 +85,11 @@ def compare(engine: Path, pairs: int, seconds: float, *, graph: bool) -> None:
                 found[side] = of_trtexec(binary, engine, seconds, graph=graph)
             else:
                 found[side] = of_bare_loop(engine, seconds, graph=graph)
-        rows.append((*found["ours"], *found["theirs"]))
+        if found["ours"] and found["theirs"]:
+            rows.append((*found["ours"], *found["theirs"]))
+    if not rows:
+        print(f"{engine.stem}: {name} gave no figures in {pairs} pairs", flush=True)
+        return
     medians = [statistics.median(column) for column in zip(*rows, strict=True)]
     rates = [row[0] / row[2] for row in rows]
     rate = statistics.median(rates)
@@ -91,7 +98,8 @@ def compare(engine: Path, pairs: int, seconds: float, *, graph: bool) -> None:
         f"{engine.stem:24} {'graph' if graph else 'eager':5}  "
         f"enginescope {medians[0]:10,.1f}/s {medians[1]:.6f} ms   "
         f"{name} {medians[2]:10,.1f}/s {medians[3]:.6f} ms   "
-        f"throughput × {rate:.4f} ({min(rates):.4f} … {max(rates):.4f})  compute × {compute:.4f}",
+        f"throughput × {rate:.4f} ({min(rates):.4f} … {max(rates):.4f})  compute × {compute:.4f}  "
+        f"{len(rows)} of {pairs} pairs",
         flush=True,
     )
 

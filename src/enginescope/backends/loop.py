@@ -42,6 +42,10 @@ class Recorder(Protocol):
     def issued(self) -> int:
         """Requests in all: those that were not timed, too."""
 
+    @property
+    def wall_ms(self) -> float:
+        """Time that the timed requests span, without the pauses between chunks."""
+
     def times_ms(self, last: int | None = None) -> Array:
         """Return the series that the stop rule looks at, or the last so many of it."""
 
@@ -61,6 +65,7 @@ class StepRecorder:
         self._starts = array("q")  # nanoseconds
         self._times = array("q")
         self.issued = 0
+        self.wall_ms = 0.0
 
     def __len__(self) -> int:
         """Return the number of samples so far."""
@@ -80,12 +85,14 @@ class StepRecorder:
         for _ in range(untimed):
             step()
         clock = perf_counter_ns
+        first = clock()
         for i in range(count):
             begin = clock()
             step()
             end = clock()
             starts[i] = begin
             times[i] = end - begin
+        self.wall_ms += (clock() - first) / 1e6
         self._starts.extend(starts)
         self._times.extend(times)
 
@@ -189,7 +196,7 @@ class _StopWatch:
         if rule.iterations is not None:
             return "iterations" if done >= rule.iterations else None
         if rule.duration_ms is not None:
-            enough = elapsed_ms >= rule.duration_ms and done >= rule.min_iterations
+            enough = series.wall_ms >= rule.duration_ms and done >= rule.min_iterations
             return "duration" if enough else None
         if done >= self._next_look and elapsed_ms >= rule.min_time_ms:
             self._next_look = int(done * LOOK_AGAIN) + 1

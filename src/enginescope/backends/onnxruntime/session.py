@@ -53,6 +53,7 @@ class PairedRecorder:
         self._host = array("q")
         self._device = array("q")
         self.issued = 0
+        self.wall_ms = 0.0
 
     def __len__(self) -> int:
         """Return the number of pairs so far."""
@@ -72,6 +73,7 @@ class PairedRecorder:
             host()
             device()
         clock = perf_counter_ns
+        first = clock()
         for i in range(count):
             begin = clock()
             host()
@@ -81,6 +83,7 @@ class PairedRecorder:
             starts[i] = begin
             hosts[i] = between - begin
             devices[i] = end - between
+        self.wall_ms += (clock() - first) / 1e6
         self._starts.extend(starts)
         self._host.extend(hosts)
         self._device.extend(devices)

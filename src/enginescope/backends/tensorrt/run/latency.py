@@ -55,6 +55,7 @@ class LatencyRecorder:
         self._parts = {name: array("d") for name in _PARTS}  # milliseconds
         self._turn = 0
         self.issued = 0
+        self.wall_ms = 0.0
 
     def __len__(self) -> int:
         """Return the number of samples so far."""
@@ -75,6 +76,7 @@ class LatencyRecorder:
         requests = [self._request(index) for index in range(len(self._lane.launches))]
         for _ in range(untimed):
             self._lane.request()
+        first = perf_counter_ns()
         for _ in range(count):
             if self._idle_s:
                 sleep(self._idle_s)
@@ -83,6 +85,7 @@ class LatencyRecorder:
                 self._cuda.wait(self._lane.compute_stream, "flushing the L2 cache")
             requests[self._turn]()
             self._turn = (self._turn + 1) % len(requests)
+        self.wall_ms += (perf_counter_ns() - first) / 1e6
 
     def _request(self, index: int) -> Callable[[], None]:
         """Return one request, timed and kept; everything it needs is looked up beforehand."""

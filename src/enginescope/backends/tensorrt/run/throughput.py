@@ -1,8 +1,8 @@
 """trtexec's loop: the next query is enqueued before the last one is waited for.
 
 Every query has a slot of six events; a lane has two slots, so that one query runs while the host
-enqueues the other. Without copies a query is nothing but two event records, the launch, a wait and
-one reading of the events: what the interpreter adds stays below a few microseconds.
+enqueues the other. Without copies a query is nothing but two event records, the launch and a wait:
+what the interpreter adds stays below a few microseconds.
 """
 
 from __future__ import annotations
