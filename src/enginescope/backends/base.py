@@ -81,8 +81,8 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
         peak_memory_bytes: Of the process when the timed loop had ended; later passes need memory of
             their own.
         mode: How requests were issued, where it can differ from what was asked for.
-        cpu_loss, wall_ms, trace, build, preparation, arenas, device_memory, tool, plan: As in
-            `Run`.
+        cpu_loss, wall_ms, loop_ms, trace, build, preparation, arenas, device_memory, tool, plan: As
+            in `Run`.
         answers: Outputs of the last request, if the job asks for them.
         devices: The GPUs used, for a machine without NVML.
         gpu: What the GPU reported, times on the host's monotonic clock.
@@ -105,6 +105,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     notices: tuple[Notice, ...] = ()
     mode: Mode | None = None
     wall_ms: float | None = None
+    loop_ms: float | None = None
     trace: QueryTrace | None = None
     build: BuildReport | None = None
     preparation: Preparation | None = None

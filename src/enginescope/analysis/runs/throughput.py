@@ -105,12 +105,14 @@ class Pipeline(Record, frozen=True, kw_only=True):
         gap_ms: `period_ms` − `compute_ms`: what the GPU computes nothing for. Below 0 where several
             streams compute at the same time.
         enqueue_ms: Median.
+        loop_ms: Median host time of the loop's other calls.
     """
 
     period_ms: float
     compute_ms: float
     gap_ms: float
     enqueue_ms: float | None = None
+    loop_ms: float | None = None
 
 
 def round_trip(run: Run) -> RoundTrip | None:
@@ -140,6 +142,7 @@ def pipeline(run: Run) -> Pipeline | None:
         compute_ms=mean,
         gap_ms=period - mean,
         enqueue_ms=_median(run, "enqueue"),
+        loop_ms=run.loop_ms,
     )
 
 

@@ -209,12 +209,13 @@ def _complete(
     """Add what only an engine has: its mode, memory, plan, and time on the GPU's clock."""
     name = Path(job.engine or job.subject.path or job.subject.name).stem
     text, plan, notices = inspect(libraries, session.engine, session.contexts[0], name)
-    of_queries = isinstance(recorder, ThroughputRecorder)
+    queries = recorder if isinstance(recorder, ThroughputRecorder) else None
     return msgspec.structs.replace(
         measured,
         mode=session.mode,
-        wall_ms=recorder.wall_ms if isinstance(recorder, ThroughputRecorder) else None,
-        trace=recorder.trace() if isinstance(recorder, ThroughputRecorder) and of_queries else None,
+        wall_ms=queries.wall_ms if queries else None,
+        loop_ms=queries.loop_ms() if queries else None,
+        trace=queries.trace() if queries else None,
         device_memory=session.device_memory(),
         devices=(session.device,),
         plan=plan,

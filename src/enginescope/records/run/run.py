@@ -157,6 +157,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
         tool: What the tool that made an imported run says of it.
         wall_ms: Time the timed queries span on the GPU's clock, our own pauses left out: what
             throughput is divided by where queries overlap.
+        loop_ms: Host time for one query of that loop without its launch: events, clocks, waiting.
         trace: Stamps of each query, where they were asked for.
         preparation: What was done to the model before, once: conversions, engines of a provider.
         arenas: In the pass that profiles layers.
@@ -190,6 +191,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     placement: tuple[ProviderShare, ...] = ()
     tool: ToolReport | None = None
     wall_ms: float | None = None
+    loop_ms: float | None = None
     trace: QueryTrace | None = None
     build: BuildReport | None = None
     preparation: Preparation | None = None

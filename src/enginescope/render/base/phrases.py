@@ -190,7 +190,8 @@ def pipeline_sentence(found: Pipeline) -> str:
         return f"{text}, less than the {compute}: they run at the same time."
     share = format_significant(100 * found.gap_ms / found.period_ms, 2)
     gap = f"{format_ms(found.gap_ms, 3)} ({share} %) between them"
-    return f"{text}, a {compute} and {gap}{_enqueue_text(found.enqueue_ms)}."
+    loop = f", the loop's other calls {format_ms(found.loop_ms, 3)}" if found.loop_ms else ""
+    return f"{text}, a {compute} and {gap}{_enqueue_text(found.enqueue_ms)}{loop}."
 
 
 def _enqueue_text(enqueue_ms: float | None) -> str:

@@ -171,6 +171,27 @@ class ThroughputRecorder:
         self.wall_ms += self._cuda.check(elapsed(self._wall_start, before), "reading an event")
         self._compute.extend(elapsed(begin, end)[1] for begin, end in pairs[PIPELINE_FILL:])
 
+    def loop_ms(self) -> float | None:
+        """Return the host's time for one query of the bare loop without its launch: the median.
+
+        ``None`` where another loop took the queries. The stream must be idle.
+        """
+        if not self._is_bare:
+            return None
+        rt, clock, stream = self._cuda.runtime, perf_counter_ns, self._lanes[0].compute_stream
+        (begin, end), (_, before) = self._pairs[:2]
+        times = []
+        for _ in range(200):
+            started = clock()
+            rt.cudaEventRecord(begin, stream)
+            clock()
+            clock()
+            rt.cudaEventRecord(end, stream)
+            rt.cudaEventSynchronize(before)
+            times.append((clock() - started) / 1e6)
+            rt.cudaStreamSynchronize(stream)
+        return float(np.median(times))
+
     def _failure(self, lane: InferenceStream, event: Any) -> BaseException:
         error = self._cuda.runtime.cudaEventSynchronize(event)[0]
         if error:
