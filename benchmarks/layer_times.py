@@ -84,9 +84,12 @@ def kernels_of(engine: Path, layers: list[str]) -> tuple[dict[str, list[float]],
     return found, whole
 
 
-def own_us(profile: Profile) -> np.ndarray:
-    """Own times of a profile's layers in us."""
-    return np.array([1e3 * (one.median_ms or 0.0) for one in without_events(profile).layers])
+def own_us(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
+    """Own times of a profile's layers in us, and the upper ends of their intervals."""
+    layers = without_events(profile).layers
+    own = np.array([1e3 * (one.median_ms or 0.0) for one in layers])
+    alone = [1e3 * one.interval.high if one.interval else np.nan for one in layers]
+    return own, np.array(alone)
 
 
 def agreement(engine: Path) -> dict[str, Any]:
@@ -98,13 +101,13 @@ def agreement(engine: Path) -> dict[str, Any]:
     raw = [profile_layers(libraries, job, feeds)[0] for _ in range(2)]
     plain = msgspec.structs.replace(job, profile_mode="trtexec")
     ungated = profile_layers(libraries, plain, feeds)[0]
-    first, second = map(own_us, raw)
+    (first, alone), (second, _) = map(own_us, raw)
     names = [one.name for one in raw[0].layers]
     kernels, kernel_sum = kernels_of(engine, names)
     single = [at for at, name in enumerate(names) if len(kernels.get(name, ())) == 1]
     oracle = np.array([kernels[names[at]][0] for at in single])
-    error = first[single] - oracle
-    near = np.abs(error) <= np.maximum(NEAR_US, NEAR * oracle)
+    within = np.maximum(NEAR_US, NEAR * oracle)
+    error, error_alone = first[single] - oracle, alone[single] - oracle
     long = first > 5
     top = set(np.argsort(-first[single])[:10]), set(np.argsort(-oracle)[:10])
     return {
@@ -116,14 +119,18 @@ def agreement(engine: Path) -> dict[str, Any]:
         "raw sum": 1e3 * (raw[0].sum_median_ms or 0.0),
         "raw sum, trtexec's way": 1e3 * (ungated.sum_median_ms or 0.0),
         "ncu sum": kernel_sum,
-        "passes differ by %": float(100 * np.max(np.abs(second / first - 1)[long], initial=0.0)),
+        "passes differ by %": float(
+            100 * np.max(np.abs(second[long] / first[long] - 1), initial=0.0)
+        ),
         "single kernels": len(single),
-        "near ncu %": float(100 * near.mean()) if single else None,
-        "median error": float(np.median(error)) if single else None,
+        "own near ncu %": float(100 * (np.abs(error) <= within).mean()) if single else None,
+        "alone near ncu %": float(100 * (np.abs(error_alone) <= within).mean()) if single else None,
+        "own less ncu": float(np.median(error)) if single else None,
+        "alone less ncu": float(np.nanmedian(error_alone)) if single else None,
         "same of the ten slowest": len(top[0] & top[1]),
         "table": [
             {"layer": names[at], "own": float(first[at]), "again": float(second[at]),
-             "raw": 1e3 * (raw[0].layers[at].median_ms or 0.0), "ncu": kernels.get(names[at])}
+             "alone": float(alone[at]), "raw": 1e3 * (raw[0].layers[at].median_ms or 0.0), "ncu": kernels.get(names[at])}
             for at in range(len(names))
         ],
     }  # fmt: skip

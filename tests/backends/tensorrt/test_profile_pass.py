@@ -142,7 +142,11 @@ def test_own_times_have_intervals_of_both_passes(use, perceptron, engines) -> No
         layers=layers,
         gated_ms=0.5 * count,
         gated_interval=Interval(low=0.4 * count, high=0.6 * count),
+        whole_ms=1.0 * count,
     )
     own = without_events(given).layers[0]
     assert own.median_ms == pytest.approx(0.5)
     assert (own.interval.low, own.interval.high) == pytest.approx((0.3, 0.7))
+    # 0.1 ms between the events of two layers: so much of a launch is hidden where there are none
+    spaced = without_events(msgspec.structs.replace(given, whole_ms=1.1 * count)).layers[0]
+    assert (spaced.interval.low, spaced.interval.high) == pytest.approx((0.3, 0.8))

@@ -15,15 +15,20 @@ from enginescope.records.samples import Interval
 def without_events(profile: Profile) -> Profile:
     """Return a gated profile with the layers' own times, which add up to the engine's gated time.
 
-    Every layer pays the same for its event; a layer that took less than that launches nothing. What
-    the profiler reported stays as `LayerTiming.raw_ms`. A profile that is not gated stays as it is.
+    Every layer pays the same for its events; a layer that took less than that launches nothing.
+    The upper end of a layer's interval is its kernel alone: in the engine, a launch overlaps the
+    kernel before it. What the profiler reported stays as `LayerTiming.raw_ms`. A profile that is
+    not gated stays as it is.
     """
     if profile.gated_ms is None or profile.has_own_times:
         return profile
     raw_ms = [one.median_ms for one in profile.layers if one.median_ms is not None]
     gated = profile.gated_interval or Interval(low=profile.gated_ms, high=profile.gated_ms)
     cost_ms = event_cost(raw_ms, profile.gated_ms)
-    costs = Interval(low=event_cost(raw_ms, gated.high), high=event_cost(raw_ms, gated.low))
+    costs = Interval(
+        low=max(0.0, event_cost(raw_ms, gated.high) - _overlap_ms(profile)),
+        high=event_cost(raw_ms, gated.low),
+    )
     layers = [_own(one, cost_ms, costs, profile.iterations) for one in profile.layers]
     whole_ms = sum(one.mean_ms or 0.0 for one in layers)
     shares = [100 * (one.mean_ms or 0.0) / whole_ms if whole_ms else None for one in layers]
@@ -33,6 +38,17 @@ def without_events(profile: Profile) -> Profile:
             replace(one, share_pct=share) for one, share in zip(layers, shares, strict=True)
         ),
     )
+
+
+def _overlap_ms(profile: Profile) -> float:
+    """Return what a launch hides behind the kernel before it, where no event is between them.
+
+    It is what the GPU takes from one layer's last event to the next one's first (decision 60).
+    """
+    timed = [one.mean_ms for one in profile.layers if one.mean_ms]
+    if profile.whole_ms is None or not timed:
+        return 0.0
+    return max(0.0, profile.whole_ms - sum(timed)) / len(timed)
 
 
 def _own(raw: LayerTiming, cost_ms: float, costs: Interval, iterations: int | None) -> LayerTiming:

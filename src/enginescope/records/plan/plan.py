@@ -193,7 +193,8 @@ class LayerTiming(Record, frozen=True, kw_only=True, gc=False):
     Attributes:
         index: Position in the profile, from 0; names may repeat.
         mean_ms, median_ms: Per iteration.
-        interval: 95 % interval of the median in ms.
+        interval: 95 % interval of the median in ms; of an own time, it reaches up to the kernel
+            alone.
         raw_ms: Median as the profiler reported it, where the other figures are the layer's own.
         total_ms: Over all iterations of the profile.
         share_pct: As the source states it, 0…100.
