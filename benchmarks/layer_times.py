@@ -130,7 +130,8 @@ def agreement(engine: Path) -> dict[str, Any]:
         "same of the ten slowest": len(top[0] & top[1]),
         "table": [
             {"layer": names[at], "own": float(first[at]), "again": float(second[at]),
-             "alone": float(alone[at]), "raw": 1e3 * (raw[0].layers[at].median_ms or 0.0), "ncu": kernels.get(names[at])}
+             "alone": float(alone[at]), "raw": 1e3 * (raw[0].layers[at].median_ms or 0.0),
+             "ncu": kernels.get(names[at])}
             for at in range(len(names))
         ],
     }  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from enginescope.analysis.layers.profiler_cost import without_events
 from enginescope.analysis.roofline.layer_work import LayerWork
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
@@ -69,7 +70,7 @@ class LintInput(Record, frozen=True, kw_only=True):
         whole = view.whole_request
         return cls(
             plan=run.plan,
-            profile=run.profile,
+            profile=run.profile and without_events(run.profile),
             device=device or next(iter(run.environment.devices), None),
             fed=run.inputs,
             profile_index=run.job.backend.profile_index,

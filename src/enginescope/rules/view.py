@@ -235,13 +235,18 @@ class LintView:
 
     @cached_property
     def sum_ms(self) -> float | None:
-        """Sum of the profile's mean times in ms, including the profiler's own time."""
+        """Sum of the profile's mean times in ms, with the profiler's own time if it has that."""
         return self.profile.sum_mean_ms if self.profile else None
 
     @cached_property
     def engine_ms(self) -> float | None:
-        """Time of a whole inference without the profiler in ms; `sum_ms` if unknown."""
-        return self._whole_ms if self._whole_ms and self.profile else self.sum_ms
+        """Time of a whole inference without the profiler in ms; `sum_ms` if unknown.
+
+        Of own times it is their sum: kernels launched one by one.
+        """
+        if self._whole_ms is None or self.profile is None or self.profile.has_own_times:
+            return self.sum_ms
+        return self._whole_ms
 
     @cached_property
     def profiled_ms(self) -> dict[int, float]:

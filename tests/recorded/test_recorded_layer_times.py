@@ -1,0 +1,81 @@
+"""Layer times of an H100 behind the gate, beside Nsight Compute's times of the same kernels."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.cli.main import main
+from enginescope.render.base.phrases import layer_sum_sentence
+from enginescope.rules.base import LintInput
+from enginescope.rules.engine import lint
+from enginescope.store.archive import Store
+
+DATA = Path(__file__).parents[1] / "data" / "trt86-h100-gated"
+RUN = "13821cbf"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("gated")
+    with tarfile.open(DATA / "mobilenet_v2.run.tar.xz") as archive:
+        safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        archive.extractall(found, **safe)  # type: ignore[arg-type]
+    return found
+
+
+@pytest.fixture(scope="module")
+def view(folder: Path) -> RunView:
+    return RunView(Store(folder).load(RUN))
+
+
+def test_own_times_add_up_to_the_gated_engine(view) -> None:
+    profile, raw = view.run.profile, view.given.profile
+    assert profile.sum_median_ms == pytest.approx(raw.gated_ms)
+    assert raw.sum_median_ms > 1.6 * raw.gated_ms
+    assert sum(one.median_ms == 0 for one in profile.layers) == 43  # these launch nothing
+
+
+def test_the_bridge_adds_up(view) -> None:
+    found = view.layer_sum
+    hidden = found.sum_ms - found.whole_ms
+    assert hidden == pytest.approx(0.104, abs=0.001)
+    text = layer_sum_sentence(found)
+    assert text.startswith("Layers 0.3316 ms (own times")
+    assert text.endswith("launches hidden by the CUDA graph −0.104 ms; GPU compute time 0.2272 ms.")
+
+
+def test_a_page_and_lint_use_own_times(folder, view, capsys) -> None:
+    assert main(["explore", RUN, "--store", str(folder), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert sum(row["mean_ms"] or 0.0 for row in told["layers"]) == pytest.approx(0.3316, rel=0.02)
+    report = lint(LintInput.of_run(view))
+    assert report.profiler_ms is None
+    assert report.sum_ms == pytest.approx(0.3316, rel=0.02)
+
+
+ENGINES = json.loads(lzma.decompress((DATA / "layer_times.json.xz").read_bytes()))
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda one: one["engine"])
+def test_a_kernel_lies_within_its_layers_interval(engine) -> None:
+    kernels = [row for row in engine["table"] if row["ncu"] and len(row["ncu"]) == 1]
+    near = [
+        row["own"] - reach <= row["ncu"][0] <= row["alone"] + reach
+        for row in kernels
+        for reach in [max(0.5, 0.1 * row["ncu"][0])]
+    ]
+    assert sum(near) >= 0.95 * len(near)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda one: one["engine"])
+def test_the_slowest_layers_are_the_slowest_kernels_but_for_ties(engine) -> None:
+    kernels = [row for row in engine["table"] if row["ncu"] and len(row["ncu"]) == 1]
+    own = sorted(kernels, key=lambda row: -row["own"])[:10]
+    slowest = sorted((row["ncu"][0] for row in kernels), reverse=True)[:10]
+    assert min(row["ncu"][0] for row in own) >= slowest[-1] - 0.1
