@@ -48,6 +48,8 @@ class Device(Record, frozen=True, kw_only=True):
 
     Attributes:
         compute_capability: ``"9.0"``.
+        shared_per_sm_bytes, memory_bus_bits, has_ecc, clock_mhz, memory_clock_mhz: As CUDA states
+            them.
         max_sm_clock_mhz, max_memory_clock_mhz: The highest the GPU can be set to, not those it ran
             at.
         clock_lock: What ``--lock-clocks`` held it at; ``None``: nothing, as far as is known.
@@ -58,6 +60,11 @@ class Device(Record, frozen=True, kw_only=True):
     compute_capability: str | None = None
     memory_bytes: int | None = None
     sm_count: int | None = None
+    shared_per_sm_bytes: int | None = None
+    memory_bus_bits: int | None = None
+    has_ecc: bool | None = None
+    clock_mhz: float | None = None
+    memory_clock_mhz: float | None = None
     driver: str | None = None
     max_sm_clock_mhz: int | None = None
     max_memory_clock_mhz: int | None = None

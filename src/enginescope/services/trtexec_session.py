@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from enginescope.compat.trtexec.help_text import Version
     from enginescope.compat.trtexec.log.log import Line
     from enginescope.compat.trtexec.settings import Settings
+    from enginescope.records.environment import Device
     from enginescope.records.run.job import Job, Watcher
     from enginescope.records.run.run import Run, TensorValues
     from enginescope.store.archive import Store
@@ -168,13 +169,17 @@ class _Session:
             self._fail(UsageError(f"cannot write {path}", why=problem.strerror or str(problem)))
 
     def _say_device(self) -> None:
+        from enginescope.backends.tensorrt.cuda import Driver
+        from enginescope.backends.tensorrt.libraries import load_cuda
         from enginescope.compat.trtexec.log.log import device_lines
         from enginescope.probe.nvml import probe_device, probe_devices
 
         index = int(self._settings.options.get("device", "0"))
-        self._observer.lines(
-            device_lines(probe_devices(), probe_device(index), index, self._version)
-        )
+        try:
+            selected: Device | None = Driver(load_cuda("runtime")).described(index)
+        except (EnginescopeError, MemoryError):  # the measurement says why
+            selected = probe_device(index)
+        self._observer.lines(device_lines(probe_devices(), selected, index, self._version))
 
     def _fail(self, problem: EnginescopeError) -> None:
         from enginescope.compat.trtexec.log.log import error

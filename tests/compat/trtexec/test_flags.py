@@ -12,7 +12,7 @@ FLAGS = all_flags()
 
 
 def test_the_table_has_every_flag_of_trtexec() -> None:
-    assert len(FLAGS) == 162
+    assert len(FLAGS) == 165
     assert next(iter(FLAGS)) == "--onnx"
 
 

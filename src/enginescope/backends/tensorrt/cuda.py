@@ -35,6 +35,9 @@ class DeviceFacts(Record, frozen=True, kw_only=True):
     memory_bytes: int
     l2_bytes: int
     sm_count: int
+    shared_per_sm_bytes: int
+    memory_bus_bits: int
+    has_ecc: bool
 
 
 class Driver:
@@ -76,6 +79,9 @@ class Driver:
             memory_bytes=int(properties.totalGlobalMem),
             l2_bytes=int(properties.l2CacheSize),
             sm_count=int(properties.multiProcessorCount),
+            shared_per_sm_bytes=int(properties.sharedMemPerMultiprocessor),
+            memory_bus_bits=int(properties.memoryBusWidth),
+            has_ecc=bool(properties.ECCEnabled),
         )
 
     def described(self, device: int = 0) -> Device:
@@ -85,16 +91,27 @@ class Driver:
         it says of another model than CUDA's is of another GPU.
         """
         facts, known = self.facts(device), probe_device(device)
+        clocks = [self._clock_mhz(name, device) for name in ("ClockRate", "MemoryClockRate")]
         plain = Device(
             name=facts.name,
             compute_capability=facts.compute_capability,
             memory_bytes=facts.memory_bytes,
             sm_count=facts.sm_count,
+            shared_per_sm_bytes=facts.shared_per_sm_bytes,
+            memory_bus_bits=facts.memory_bus_bits,
+            has_ecc=facts.has_ecc,
+            clock_mhz=clocks[0],
+            memory_clock_mhz=clocks[1],
             driver=known.driver if known else None,
         )
         if known is None or known.name != facts.name:
             return plain
         return msgspec.structs.replace(plain, uuid=known.uuid)
+
+    def _clock_mhz(self, name: str, device: int) -> float:
+        kind = getattr(self.runtime.cudaDeviceAttr, f"cudaDevAttr{name}")
+        asked = self.runtime.cudaDeviceGetAttribute(kind, device)
+        return float(self.check(asked, f"asking GPU {device} for its clocks")) / 1e3
 
     def check(self, result: tuple[Any, ...], doing: str) -> Any:
         """Return what a call gave beside its error code.

@@ -114,11 +114,16 @@ def load(runtime: str | None = None) -> Libraries:
             why=str(error),
             hint="pip install --force-reinstall tensorrt, of the CUDA version of your driver",
         ) from error
-    cuda, driver = (
-        require(f"{_CUDA}.{part}", purpose="the backend trt", install="enginescope[trt]")
-        for part in ("runtime", "driver")
-    )
-    return Libraries(trt=trt, cuda=cuda, driver=driver, runtime=name)
+    return Libraries(trt=trt, cuda=load_cuda("runtime"), driver=load_cuda("driver"), runtime=name)
+
+
+def load_cuda(part: str) -> Any:
+    """Import ``cuda.bindings.runtime`` or ``cuda.bindings.driver``.
+
+    Raises:
+        MissingDependencyError: cuda-bindings is not installed, or fails to import.
+    """
+    return require(f"{_CUDA}.{part}", purpose="the backend trt", install="enginescope[trt]")
 
 
 def _find(runtime: str | None) -> tuple[str, str] | None:

@@ -36,5 +36,37 @@ def test_later_versions_list_all_devices() -> None:
     ]
 
 
+def test_what_cuda_states_is_printed_as_trtexec_prints_it() -> None:
+    device = Device(
+        name="NVIDIA H100 80GB HBM3",
+        compute_capability="9.0",
+        sm_count=132,
+        memory_bytes=81079 << 20,
+        shared_per_sm_bytes=228 << 10,
+        memory_bus_bits=5120,
+        has_ecc=True,
+        clock_mhz=0.0,
+        memory_clock_mhz=0.0,
+    )
+    assert texts((device,), device, 0, version("8.6.0")) == [
+        "=== Device Information ===",
+        "Selected Device: NVIDIA H100 80GB HBM3",
+        "Compute Capability: 9.0",
+        "SMs: 132",
+        "Device Global Memory: 81079 MiB",
+        "Shared Memory per SM: 228 KiB",
+        "Memory Bus Width: 5120 bits (ECC enabled)",
+        "Application Compute Clock Rate: 0 GHz",
+        "Application Memory Clock Rate: 0 GHz",
+        "",
+        (
+            "Note: The application clock rates do not reflect the actual clock rates that the GPU "
+            "is currently running at."
+        ),
+        "",
+        "TensorRT version: 8.6.0",
+    ]
+
+
 def test_no_device_that_can_be_told() -> None:
     assert texts((), None, 0, version("8.6.1"))[:2] == ["=== Device Information ===", ""]

@@ -81,6 +81,8 @@ PROPERTIES: dict[str, Any] = {
     "concurrentManagedAccess": 1,
     "unifiedAddressing": 1,
 }
+#: cudaDeviceAttr -> value, of what is no property; kHz
+CLOCKS = {"cudaDevAttrClockRate": 1_980_000, "cudaDevAttrMemoryClockRate": 3_201_000}
 #: cudaDeviceAttr -> property
 ATTRIBUTES = {
     "cudaDevAttrL2CacheSize": "l2CacheSize",

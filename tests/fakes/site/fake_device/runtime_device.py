@@ -9,7 +9,7 @@ from fake_device.calls import call, wanted
 from fake_device.device import DEVICE
 from fake_device.errors import TEXTS
 from fake_device.errors import Error as cudaError_t
-from fake_device.handles import ATTRIBUTES, PROPERTIES, cudaDeviceProp
+from fake_device.handles import ATTRIBUTES, CLOCKS, PROPERTIES, cudaDeviceProp
 from fake_device.names import cudaDeviceAttr, cudaLimit
 from fake_device.settings import device_count
 
@@ -46,7 +46,10 @@ def cudaGetDeviceProperties(device: int) -> Any:
 def cudaDeviceGetAttribute(attr: Any, device: int) -> Any:
     if not 0 <= wanted(device) < device_count():
         return cudaError_t.cudaErrorInvalidDevice
-    name = ATTRIBUTES.get(cudaDeviceAttr(attr).name)
+    asked = cudaDeviceAttr(attr).name
+    if asked in CLOCKS:
+        return CLOCKS[asked]
+    name = ATTRIBUTES.get(asked)
     return PROPERTIES[name] if name is not None else _INVALID
 
 

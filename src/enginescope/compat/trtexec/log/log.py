@@ -105,3 +105,16 @@ def _selected(device: Device, index: int, *, lists_all: bool) -> Iterator[str]:
         yield f"SMs: {device.sm_count}"
     if device.memory_bytes is not None:
         yield f"Device Global Memory: {device.memory_bytes // 2**20} MiB"
+    if device.shared_per_sm_bytes is not None:
+        yield f"Shared Memory per SM: {device.shared_per_sm_bytes // 2**10} KiB"
+    if device.memory_bus_bits is not None and device.has_ecc is not None:
+        ecc = "enabled" if device.has_ecc else "disabled"
+        yield f"Memory Bus Width: {device.memory_bus_bits} bits (ECC {ecc})"
+    if device.clock_mhz is not None and device.memory_clock_mhz is not None:
+        yield f"Application Compute Clock Rate: {number(device.clock_mhz / 1e3)} GHz"
+        yield f"Application Memory Clock Rate: {number(device.memory_clock_mhz / 1e3)} GHz"
+        yield ""
+        yield (
+            "Note: The application clock rates do not reflect the actual clock rates that the GPU "
+            "is currently running at."
+        )
