@@ -13,6 +13,8 @@ from enginescope.store.location import StorePlace
 
 #: Up to so many runs get a screen each; more get one table.
 SCREENS = 2
+#: Up to so many runs have their report named as the next step.
+REPORTED = 12
 
 
 def present(runs: Sequence[Run], *, as_json: bool, store: StorePlace | None = None) -> None:
@@ -44,6 +46,6 @@ def present(runs: Sequence[Run], *, as_json: bool, store: StorePlace | None = No
 def _next(views: Sequence[RunView], at: tuple[object, ...]) -> None:
     steps = [("all runs", words("enginescope", "runs", *at))]
     ids = [view.id[:8] for view in views]
-    if len(ids) <= SCREENS:
+    if len(ids) <= REPORTED:
         steps.insert(0, ("report", words("enginescope", "report", *at, *ids)))
     next_steps(*steps)

@@ -35,6 +35,7 @@ from enginescope.rules.checks.precision import (
     precision_island,
     quantized_float_output,
     unfused_qdq,
+    whole_fp32,
 )
 from enginescope.rules.checks.whole import (
     below_roofline,
@@ -67,6 +68,7 @@ RULES: tuple[Rule, ...] = (
     precision_island.RULE,
     opaque_block.RULE,
     unfused_layer_norm.RULE,
+    whole_fp32.RULE,
     time_concentrated.RULE,
     tiny_kernels.RULE,
     profile_mismatch.RULE,
@@ -81,11 +83,11 @@ _INTRODUCTION = """# Rules of `enginescope lint`
 
 <!-- Made from the rules' docstrings by `make reference`. -->
 
-The report sorts findings by the time at stake: the time that could be saved at most. It subtracts
-the profiler's own time per layer, if the engine was timed without a profiler too. On a known GPU,
-PLAN101, PLAN102, PLAN107 and PLAN108 also subtract the time that the layer needs at the GPU's peak
-rates. A layer near its limit has little to save, whatever its tactic. The GPU is known from the
-run, from trex's metadata, or from `--gpu`.
+The report sorts findings by the time at stake: the time that the finding could save at most. It
+subtracts the profiler's own time per layer, if the engine was timed without a profiler too. On a
+known GPU, PLAN101, PLAN102, PLAN107 and PLAN108 also subtract the time that the layer needs at the
+GPU's peak rates. A layer near its limit has little to save, whatever its tactic. The GPU is known
+from the run, from trex's metadata, or from `--gpu`.
 
 Time counts once: time at stake in one finding is not at stake in another. So all stakes add up to
 the engine's time at most. A rule may explain others: their findings on the same layers are

@@ -1,4 +1,6 @@
-"""Every flag of trtexec 8.0 to 11.1, what is named of later ones, and the option of the backend ``trt`` that it stands for.
+"""Every flag of trtexec, and the option of the backend ``trt`` that it stands for.
+
+The parsers of 8.0 to 11.1 were read; later flags are those that release notes name.
 
 The table ``trtexec_flags.tsv`` has one row per flag. From it come the options of ``trt``, the
 arguments for a trtexec binary, and what the verb ``trtexec`` accepts and documents.

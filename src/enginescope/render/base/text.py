@@ -272,7 +272,7 @@ def label_row(label: str, text: str, style: str = "") -> RenderableType:
 
 
 def _lead(label: str) -> Text:
-    return Text(f"  {label:<{_LABEL}}")
+    return Text(f"  {label:<{_LABEL - 1}} ")
 
 
 def _hanging(lead: Text, text: Text) -> RenderableType:

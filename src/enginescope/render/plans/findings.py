@@ -65,7 +65,7 @@ def stake_words(report: LintReport) -> str | None:
     if stake_ms is None or not engine_ms:
         return None
     share = format_significant(100 * stake_ms / engine_ms, 3)
-    words = f"ms: time that could be saved at most, {format_ms(stake_ms)} of "
+    words = f"ms: time that these findings could save at most, {format_ms(stake_ms)} of "
     words += f"{format_ms(engine_ms)} in all ({share} %)"
     if report.profiler_ms is not None:
         cost = format_significant(1000 * report.profiler_ms, 2)
