@@ -231,7 +231,7 @@ def _neighbour(path: Path) -> str | None:
         return f"did you mean {stems[near or next(iter(stems))]}?"
     more = f" and {len(stems) - _SHOWN} more" if len(stems) > _SHOWN else ""
     names = ", ".join(str(stem) for stem in list(stems.values())[:_SHOWN])
-    return f"there: {names}{more}" if stems else None
+    return f"there: {names}{more}" if stems else "enginescope models list"
 
 
 def _data_set(model: Path, data: str, workload: Workload) -> str | None:
