@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from enginescope.analysis.layers.layer_table import LayerRow, joined_times
-from enginescope.analysis.layers.profiler_cost import without_events
+from enginescope.analysis.layers.profiler_cost import profiler_cost, without_events
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.formats.plan.plan_layer import profile_suffix
@@ -68,6 +68,7 @@ class LayerSum(Record, frozen=True, kw_only=True):
         whole_ms: `statistic` of `whole_metric` in the timed pass.
         whole_metric: Tag of the metric: GPU compute time where there is one, else the headline.
         pass_whole_ms: Mean of a whole iteration in the profiling pass itself.
+        profiler_ms: Estimate of what the profiler added to each layer, where it was not measured.
         is_own: Own times are added up: kernels launched one by one, without the profiler's part.
         is_graph: Whole requests were launched as a CUDA graph.
     """
@@ -79,6 +80,7 @@ class LayerSum(Record, frozen=True, kw_only=True):
     whole_ms: float | None = None
     whole_metric: str | None = None
     pass_whole_ms: float | None = None
+    profiler_ms: float | None = None
     is_own: bool = False
     is_graph: bool | None = None
 
@@ -107,6 +109,7 @@ def layer_sum(profile: Profile | None, whole: WholeRequest | None) -> LayerSum |
         sum_ms=sum_ms,
         statistic=statistic,
         interval=_interval(profile, sum_ms) if is_median else None,
+        profiler_ms=_estimated_ms(profile, whole_ms),
         is_own=profile.has_own_times,
         is_graph=whole.is_graph if whole else None,
         iterations=profile.iterations,
@@ -114,6 +117,15 @@ def layer_sum(profile: Profile | None, whole: WholeRequest | None) -> LayerSum |
         whole_metric=whole.metric if whole and whole_ms is not None else None,
         pass_whole_ms=profile.whole_ms,
     )
+
+
+def _estimated_ms(profile: Profile, whole_ms: float | None) -> float | None:
+    """Estimate what TensorRT's profiler added to each layer of a profile that is not gated."""
+    if profile.has_own_times or profile.source not in ("tensorrt", "trtexec"):
+        return None
+    times = {one.index: one.mean_ms for one in profile.layers if one.mean_ms is not None}
+    cost = profiler_cost(times, whole_ms)
+    return cost.per_layer_ms if cost else None
 
 
 def _interval(profile: Profile, sum_ms: float) -> Interval | None:

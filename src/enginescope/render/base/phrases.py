@@ -114,8 +114,10 @@ def layer_sum_sentence(found: LayerSum) -> str:
         return f"{text}, the same as {whole} within 0.5 %."
     direction = "more" if difference > 0 else "less"
     amount = f"{format_ms(abs(difference), 3)} ({format_significant(100 * abs(ratio - 1))} %)"
+    each = found.profiler_ms and format_significant(1e3 * found.profiler_ms, 2)
+    cost = f" (by an estimate {each} µs each)" if each else ""
     reason = (
-        "timing each layer adds to it and keeps layers from overlapping"
+        f"timing each layer adds to it{cost} and keeps layers from overlapping"
         if difference > 0
         else "they come from a separate pass, without the time between layers"
     )
