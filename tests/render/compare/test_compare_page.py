@@ -14,7 +14,7 @@ from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.records.run.run import Run
 from enginescope.render.compare import compare_page as module
 from enginescope.render.compare.compare_page import compare_page
-from enginescope.render.html.page_frame import scripts
+from enginescope.render.html.page_frame import graph_script, scripts
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from tests.analysis.compared_plans import EVIL, network_a, network_b, run_a, run_b
 from tests.render.page.test_page import Page
@@ -51,7 +51,7 @@ def test_nothing_from_outside_and_nothing_twice() -> None:
     assert len(set(page.ids)) == len(page.ids)
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
     assert page.captions == page.tables
-    for one in scripts("compare.js"):
+    for one in (*scripts("compare.js", "walk.js"), graph_script()):
         assert one.csp_source in page.policy
 
 
@@ -94,7 +94,7 @@ def test_every_pair_is_in_the_data_once() -> None:
 
 def test_names_are_text() -> None:
     page = page_of(run_a(), evil_run())
-    assert len(page.scripts) == 1 + len(scripts("compare.js"))
+    assert len(page.scripts) == 1 + len((*scripts("compare.js", "walk.js"), graph_script()))
     assert EVIL in page.words
     assert EVIL in json.dumps(page.data["pairs"], ensure_ascii=False)
 

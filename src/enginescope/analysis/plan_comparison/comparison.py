@@ -174,11 +174,13 @@ class Comparison(Result, Record, frozen=True, kw_only=True):
         overview: Every plan: counts, bytes, times, by type, by precision.
         layers: Layer by layer and what explains the difference; only of two plans.
         notices: What must be known before the differences are believed, then those of each plan.
+        plans: What is compared: each plan with its times.
     """
 
     overview: PlansOverview
     layers: LayerComparison | None
     notices: tuple[Notice, ...] = ()
+    plans: tuple[ComparedPlan, ...] = ()
 
     @property
     def pairs(self) -> LayerComparison:
@@ -257,4 +259,5 @@ def compare(
         overview=plans_overview([plan.summary for plan in plans]),
         layers=layers,
         notices=comparison_notices(plans, layers),
+        plans=tuple(plans),
     )

@@ -7,22 +7,25 @@ from typing import Any
 
 from enginescope.analysis.build_log.build_choices import ChoicePair
 from enginescope.analysis.plan_comparison.comparison import Comparison
-from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
 from enginescope.analysis.plan_comparison.plan_summary import PlanSummary
-from enginescope.analysis.plan_comparison.plans_overview import layer_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms
-from enginescope.render.base.data_table import column
 from enginescope.render.base.figures import Figures
 from enginescope.render.compare.compare_writers import compare_csv, compare_json
+from enginescope.render.compare.pair_data import graphs_data, pairs_data
 from enginescope.render.html.images import Chart
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes, scripts, style
+from enginescope.render.html.page_frame import (
+    PageData,
+    charts_data,
+    graph_script,
+    graph_style,
+    page_bytes,
+    scripts,
+    style,
+)
 from enginescope.render.plan_comparison.compare_phrases import (
     answer,
-    cause_text,
-    changes_text,
-    evidence_text,
     pairing_sentence,
     plan_facts,
     requests_sentence,
@@ -86,17 +89,19 @@ def compare_page(
     files = _files(found, whole, choices, measured)
     section = measured_section(measured) if measured is not None else None
     charts = [*(section.charts if section else ()), *_charts(found, chosen.threshold_pct)]
+    graphs = graphs_data(found) if found is not None else ()
     return page_bytes(
         "compare.html.j2",
-        PageData(charts=charts_data(charts), files=files, more=_pairs(found, chosen)),
-        parts=scripts("compare.js"),
-        css=style("compare.css"),
+        PageData(charts=charts_data(charts), files=files, more=pairs_data(found, chosen)),
+        parts=(*scripts("compare.js", "walk.js"), *((graph_script(),) if graphs else ())),
+        css=style("compare.css") + (graph_style() if graphs else ""),
         **_heading(found, measured),
         measured=section,
         plans=_plan_part(found, chosen.threshold_pct) if found is not None else None,
         charts={chart.key: chart for chart in charts},
         tables=_tables(found, whole) if found is not None else {},
         choices=_choice_table(choices),
+        graphs=graphs,
         left_out=[] if files else [_TOO_LONG],
     )
 
@@ -209,40 +214,3 @@ def _choice_table(choices: Sequence[ChoicePair] | None) -> Figures | None:
     if choices is None:
         return None
     return comparison_rows(choices, limit=_ROWS, name_width=60).figures()
-
-
-def _pairs(found: Comparison | None, chosen: Chosen) -> dict[str, Any]:
-    if found is None or found.layers is None:
-        return {}
-    pairs = {
-        "length": len(found.layers.layers),
-        "threshold_pct": chosen.threshold_pct,
-        "only": chosen.only,
-        "columns": pair_columns(found.layers, chosen),
-    }
-    return {"pairs": pairs}
-
-
-def pair_columns(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
-    """Return every pair for the page's list, by columns; repeated texts are written once."""
-    reasons = {
-        at: cause_text(explanation)
-        for explanation in layers.explanations
-        for at in explanation.members
-    }
-    order = sorted(
-        range(len(layers.layers)), key=lambda at: -abs(layers.layers[at].difference_ms or 0.0)
-    )
-    rows = [layers.layers[at] for at in order]
-    columns = layer_columns(rows)
-    columns["reason"] = [reasons[at] for at in order]
-    columns["differs"] = [changes_text(row) for row in rows]
-    columns["why"] = [evidence_text(row) if row.evidence else None for row in rows]
-    columns["is_shown"] = [int(chosen.is_shown(row)) for row in rows]
-    columns["a_layer"] = [row.a.layers[0] if row.a else None for row in rows]
-    columns["b_layer"] = [row.b.layers[0] if row.b else None for row in rows]
-    numbers = ("score", "difference_ms", "share_pct", "speedup", "a_ms", "b_ms", "is_shown")
-    return {
-        name: column(name, values, 0 if name in (*numbers, "a_layer", "b_layer") else None).packed()
-        for name, values in columns.items()
-    }

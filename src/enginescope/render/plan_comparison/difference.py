@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
+from enginescope.core.record import Record
 from enginescope.core.units import format_ms
 from enginescope.render.base.data_table import number_text
 from enginescope.render.base.palette import BLUE, GREY, OTHER, VERMILLION
@@ -21,34 +22,68 @@ _LESS, _MORE, _SAME, _WHOLE = "less time in B", "more time in B", "within the th
 _CHANGE_COLORS = {_LESS: BLUE, _MORE: VERMILLION, _SAME: GREY, _WHOLE: OTHER}
 
 
+class Step(Record, frozen=True, kw_only=True):
+    """A bar of the waterfall: one reason, or the many small ones together.
+
+    Attributes:
+        difference_ms: B − A; ``None`` where a plan has no times.
+        members: Positions in `LayerComparison.layers`; none of times that belong to no layer.
+    """
+
+    text: str
+    difference_ms: float | None
+    members: tuple[int, ...]
+
+
+def steps_of(layers: LayerComparison) -> tuple[Step, ...]:
+    """Return what leads from A's time to B's, the largest first; the steps add up to it."""
+    every = [
+        Step(
+            text=cause_text(explanation),
+            difference_ms=explanation.difference_ms,
+            members=explanation.members,
+        )
+        for explanation in layers.explanations
+    ]
+    rest = every[_REASONS:]
+    if len(rest) < 2:
+        return tuple(every)
+    together = Step(
+        text=f"{len(rest):,} more reasons",
+        difference_ms=None
+        if layers.difference_ms is None
+        else sum(step.difference_ms or 0.0 for step in rest),
+        members=tuple(at for step in rest for at in step.members),
+    )
+    return (*every[:_REASONS], together)
+
+
 def waterfall(layers: LayerComparison) -> Chart | None:
     """From A's time to B's, reason by reason; ``None`` without times on both sides."""
     if layers.difference_ms is None or layers.a_ms is None or layers.b_ms is None:
         return None
-    steps = [
-        (cause_text(explanation), explanation.difference_ms or 0.0)
-        for explanation in layers.explanations
-    ]
-    drawn = steps[:_REASONS]
-    if len(steps) > _REASONS:
-        rest = steps[_REASONS:]
-        drawn.append((f"{len(rest):,} more reasons", sum(ms for _, ms in rest)))
     rows: list[Spec] = [_whole("A", layers.a_ms)]
     reached = layers.a_ms
-    for text, ms in drawn:
+    for step in steps_of(layers):
+        ms = step.difference_ms or 0.0
         kind = _LESS if ms < 0 else _MORE
-        rows.append(_bar(text, reached, reached + ms, kind, number_text(ms, 4, signed=True)))
+        rows.append(_bar(step.text, reached, reached + ms, kind, number_text(ms, 4, signed=True)))
         reached += ms
     rows.append(_whole("B", layers.b_ms))
     placed = [{**one, "row": f"{at:05}"} for at, one in enumerate(rows)]
     return Chart(
         key="waterfall",
         title=f"From A's {format_ms(layers.a_ms)} to B's {format_ms(layers.b_ms)}",
-        subtitle=("Each reason begins where the one above it ends",),
+        subtitle=(
+            "Each reason begins where the one above it ends; a click marks its layers in the graphs",
+        ),
         spec=_waterfall_spec(placed),
         table=ChartTable(
             headers=("What differs", "B − A, ms"),
-            rows=tuple((text, number_text(ms, 6, signed=True)) for text, ms in steps),
+            rows=tuple(
+                (cause_text(one), number_text(one.difference_ms or 0.0, 6, signed=True))
+                for one in layers.explanations
+            ),
         ),
         height=_ROW * len(rows),
     )
@@ -56,13 +91,15 @@ def waterfall(layers: LayerComparison) -> Chart | None:
 
 def speedups(layers: LayerComparison, threshold_pct: float) -> Chart | None:
     """A ÷ B of the pairs whose times differ most; ``None`` where no pair has both."""
-    both = [layer for layer in layers.layers if layer.speedup is not None]
-    both.sort(key=lambda one: -abs(one.difference_ms or 0.0))
+    both = [one for one in enumerate(layers.in_order()) if one[1].speedup is not None]
     shown = both[:_PAIRS]
     if not shown:
         return None
     which = f"The {len(shown)} of {len(both):,} pairs" if len(both) > len(shown) else "Pairs"
-    rows = [{**_speedup_row(one, threshold_pct), "row": f"{at:05}"} for at, one in enumerate(shown)]
+    rows = [
+        {**_speedup_row(one, threshold_pct), "row": f"{at:05}", "pair": pair}
+        for at, (pair, one) in enumerate(shown)
+    ]
     return Chart(
         key="speedups",
         title="Speed-up of each pair: A's time ÷ B's",
@@ -79,7 +116,7 @@ def speedups(layers: LayerComparison, threshold_pct: float) -> Chart | None:
                     number_text(one.b_ms, 5),
                     number_text(one.speedup, 3),
                 )
-                for one in shown
+                for _, one in shown
             ),
         ),
         height=19 * len(rows),
@@ -112,16 +149,25 @@ def _waterfall_spec(rows: list[Spec]) -> Spec:
     shown = tooltip(what="what", label="ms", kind="kind")
     return {
         "data": {"values": rows},
-        "params": [_names(rows)],
+        "params": [_names(rows), {"name": "chosen", "value": None}],
         "layer": [
             {
                 "transform": [{"filter": f"datum.kind !== '{_WHOLE}'"}],
-                "mark": {"type": "bar", "height": {"band": 0.7}, "minBandSize": 2},
+                "mark": {
+                    "type": "bar",
+                    "height": {"band": 0.7},
+                    "minBandSize": 2,
+                    "cursor": "pointer",
+                },
                 "encoding": {
                     "y": y,
                     "x": x,
                     "x2": {"field": "end"},
                     "color": _kinds(rows),
+                    "opacity": {
+                        "condition": {"test": "!chosen || datum.what === chosen", "value": 1},
+                        "value": 0.3,
+                    },
                     "tooltip": shown,
                 },
             },
@@ -197,7 +243,7 @@ def _speedup_spec(rows: list[Spec]) -> Spec:
         "params": [_names(rows)],
         "layer": [
             {
-                "mark": {"type": "bar", "height": {"band": 0.66}},
+                "mark": {"type": "bar", "height": {"band": 0.66}, "cursor": "pointer"},
                 "encoding": {
                     "y": _names_axis(rows, 270),
                     "x": quantity(
