@@ -65,8 +65,8 @@ const pairList = (() => {
   for (const [key, test] of tests) {
     let count = 0;
     for (let row = 0; row < pairs.length; row++) if (test(row)) count++;
-    if (!count) { tests.delete(key); continue; }
     const [, kind, name] = key.match(/^(type|reason) (.*)$/s) ?? [null, "differ", titles[key]];
+    if (!count && kind !== "reason") { tests.delete(key); continue; }
     const option = element("option", name + " (" + count.toLocaleString("en-US") + ")");
     option.value = key;
     group(key === "all" ? null : groups[kind]).append(option);

@@ -67,7 +67,7 @@ if (pairList) (() => {
   });
   tell();
 
-  // The verdict stays in sight while the page is walked through.
+  // The verdict stays in sight while the page is walked through, where one line has room for it.
   const verdict = document.querySelector("h1"), what = document.querySelector(".brand-what"), about = what.textContent;
-  new IntersectionObserver(([{ isIntersecting }]) => { what.textContent = isIntersecting ? about : verdict.textContent; }).observe(verdict);
+  new IntersectionObserver(([{ isIntersecting }]) => { what.textContent = isIntersecting || innerWidth < 900 ? about : verdict.textContent; }).observe(verdict);
 })();

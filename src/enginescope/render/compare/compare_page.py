@@ -45,7 +45,7 @@ from enginescope.render.plan_comparison.plans_stacked import (
     time_by_type,
 )
 from enginescope.render.plans.build_trace_text import comparison_rows
-from enginescope.render.verdicts.measured_section import measured_section
+from enginescope.render.verdicts.measured_section import MeasuredSection, measured_section
 from enginescope.render.verdicts.verdict_writers import verdict_csv
 
 #: Rows of the page's tables; those of pairs are all in its data.
@@ -97,7 +97,7 @@ def compare_page(
         css=style("compare.css") + (graph_style() if graphs else ""),
         **_heading(found, measured),
         measured=section,
-        plans=_plan_part(found, chosen.threshold_pct) if found is not None else None,
+        plans=_plan_part(found, chosen.threshold_pct, section) if found is not None else None,
         charts={chart.key: chart for chart in charts},
         tables=_tables(found, whole) if found is not None else {},
         choices=_choice_table(choices),
@@ -119,13 +119,18 @@ def _heading(found: Comparison | None, measured: MeasuredComparison | None) -> d
     }
 
 
-def _plan_part(found: Comparison, threshold_pct: float) -> dict[str, Any]:
+def _plan_part(
+    found: Comparison, threshold_pct: float, measured: MeasuredSection | None
+) -> dict[str, Any]:
+    known = {notice.code for notice in measured.notices} if measured is not None else set()
+    # Notices of a plan's run stand under the verdict, for all sides together.
+    notices = [one for one in found.notices if "plan" not in one.evidence or one.code not in known]
     return {
         "answer": answer(found, threshold_pct),
         "sentences": _sentences(found),
         "cards": _cards(found.overview.plans),
-        "warnings": [notice for notice in found.notices if notice.level == "warning"],
-        "notes": [notice for notice in found.notices if notice.level != "warning"],
+        "warnings": [notice for notice in notices if notice.level == "warning"],
+        "notes": [notice for notice in notices if notice.level != "warning"],
         "first": _first_picture(found),
         "two": found.layers is not None,
     }

@@ -86,9 +86,7 @@ def graphs_data(found: Comparison) -> tuple[Markup, ...]:
         )
 
 
-def _graph(
-    plan: ComparedPlan, graph: PlanGraph, changes: dict[str, Any], most_ms: float
-) -> Markup:
+def _graph(plan: ComparedPlan, graph: PlanGraph, changes: dict[str, Any], most_ms: float) -> Markup:
     profile = plan.view.run.profile
     times = times_of(attribute(plan.plan, profile) if profile else None)
     made = canvas(graph, times or Times(mean_ms={}, sum_ms=0.0), {})

@@ -26,7 +26,7 @@ _CAUSES = {
     Cause.FORMAT: "other format",
     Cause.KIND: "another kind of layer",
     Cause.NOTHING: "nothing but the time",
-    Cause.OUTSIDE: "not assigned: no kernel, or a time without a layer",
+    Cause.OUTSIDE: "not assigned to a layer that launches work",
 }
 _EVIDENCE = {
     Evidence.NAME: "same name",

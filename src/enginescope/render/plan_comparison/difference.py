@@ -17,6 +17,8 @@ from enginescope.render.plan_comparison.compare_phrases import cause_text, chang
 _NAME = 34
 _ROW = 24
 _REASONS = 12
+#: Width of the chart's place in the page; pictures have none.
+_SIZE = "(containerSize()[0] || 760)"
 _PAIRS = 30
 _LESS, _MORE, _SAME, _WHOLE = "less time in B", "more time in B", "within the threshold", "a plan"
 _CHANGE_COLORS = {_LESS: BLUE, _MORE: VERMILLION, _SAME: GREY, _WHOLE: OTHER}
@@ -75,7 +77,8 @@ def waterfall(layers: LayerComparison) -> Chart | None:
         key="waterfall",
         title=f"From A's {format_ms(layers.a_ms)} to B's {format_ms(layers.b_ms)}",
         subtitle=(
-            "Each reason begins where the one above it ends; a click marks its layers in the graphs",
+            "Each reason begins where the one above it ends; the axis does not begin at 0.",
+            "A click on a bar marks its layers in the graphs.",
         ),
         spec=_waterfall_spec(placed),
         table=ChartTable(
@@ -140,10 +143,12 @@ def _bar(text: str, start: float, end: float, kind: str, label: str) -> Spec:
 
 def _waterfall_spec(rows: list[Spec]) -> Spec:
     y = _names_axis(rows, 330)
+    low, high = _with_room(rows)
+    middle = (low + high) / 2
     x = quantity(
         "start",
-        "sum of the layers' mean times, ms (the axis does not begin at 0)",
-        scale={"domain": _with_room(rows), "nice": False},
+        "sum of mean times, ms",
+        scale={"domain": [low, high], "nice": False},
         axis={"tickCount": 8},
     )
     shown = tooltip(what="what", label="ms", kind="kind")
@@ -176,23 +181,31 @@ def _waterfall_spec(rows: list[Spec]) -> Spec:
                 "mark": {"type": "tick", "thickness": 3, "height": 17},
                 "encoding": {"y": y, "x": x, "color": _kinds(rows), "tooltip": shown},
             },
-            {
-                "mark": {"type": "text", "align": "left", "dx": 6},
-                "encoding": {
-                    "y": y,
-                    "x": {"field": "end", "type": "quantitative"},
-                    "text": {"field": "label", "type": "nominal"},
-                },
-            },
+            _figures(y, "end", f"datum.end <= {middle}"),
+            _figures(y, "start", f"datum.end > {middle}"),
         ],
     }
 
 
 def _with_room(rows: Sequence[Spec]) -> list[float]:
-    """The span of the bars, with room for the figures at their right ends."""
+    """The span of the bars, with a little room beside them."""
     low, high = min(row["start"] for row in rows), max(row["end"] for row in rows)
     span = (high - low) or high or 1.0
-    return [max(0.0, low - 0.04 * span), high + 0.16 * span]
+    return [max(0.0, low - 0.04 * span), high + 0.04 * span]
+
+
+def _figures(y: Spec, end: str, which: str) -> Spec:
+    """Write figures beside the end of their bars that has room."""
+    align, dx = ("left", 6) if end == "end" else ("right", -6)
+    return {
+        "transform": [{"filter": which}],
+        "mark": {"type": "text", "align": align, "dx": dx},
+        "encoding": {
+            "y": y,
+            "x": {"field": end, "type": "quantitative"},
+            "text": {"field": "label", "type": "nominal"},
+        },
+    }
 
 
 def _kinds(rows: Sequence[Spec]) -> Spec:
@@ -201,7 +214,12 @@ def _kinds(rows: Sequence[Spec]) -> Spec:
         "field": "kind",
         "type": "nominal",
         "scale": {"domain": kinds, "range": [_CHANGE_COLORS[kind] for kind in kinds]},
-        "legend": {"title": None, "symbolType": "square", "symbolOpacity": 1},
+        "legend": {
+            "title": None,
+            "symbolType": "square",
+            "symbolOpacity": 1,
+            "columns": {"expr": f"{_SIZE} < 560 ? 1 : 4"},
+        },
     }
 
 
@@ -216,7 +234,11 @@ def _names_axis(rows: Sequence[Spec], limit: int) -> Spec:
         "type": "nominal",
         "scale": {"domain": [row["row"] for row in rows]},
         "title": None,
-        "axis": {"labelExpr": "names[datum.value]", "labelLimit": limit, "ticks": False},
+        "axis": {
+            "labelExpr": "names[datum.value]",
+            "labelLimit": {"expr": f"min({limit}, 0.42 * ({_SIZE}))"},
+            "ticks": False,
+        },
     }
 
 

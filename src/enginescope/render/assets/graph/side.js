@@ -45,7 +45,7 @@
     key(event) {
       const isWide = event.key === "Escape" && this.pair.box.classList.contains("wide");
       if (isWide) this.pair.widen();
-      else if (event.key === "/") { event.preventDefault(); this.pair.box.querySelector('input[type="search"]').focus(); }
+      else if (event.key === "/") { event.preventDefault(); document.querySelector('#pairs input[type="search"]').focus(); }
       else super.key(event);
     }
 
