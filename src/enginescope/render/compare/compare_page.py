@@ -123,8 +123,14 @@ def _plan_part(
     found: Comparison, threshold_pct: float, measured: MeasuredSection | None
 ) -> dict[str, Any]:
     known = {notice.code for notice in measured.notices} if measured is not None else set()
-    # Notices of a plan's run stand under the verdict, for all sides together.
-    notices = [one for one in found.notices if "plan" not in one.evidence or one.code not in known]
+    # Warnings of the sides' runs stand under the verdict, for all processes together.
+    notices = [
+        one
+        for one in found.notices
+        if measured is None
+        or "plan" not in one.evidence
+        or (one.level != "warning" and one.code not in known)
+    ]
     return {
         "answer": answer(found, threshold_pct),
         "sentences": _sentences(found),
