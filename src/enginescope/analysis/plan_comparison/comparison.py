@@ -182,6 +182,11 @@ class Comparison(Result, Record, frozen=True, kw_only=True):
     notices: tuple[Notice, ...] = ()
     plans: tuple[ComparedPlan, ...] = ()
 
+    def against_first(self) -> tuple[LayerComparison, ...]:
+        """Return each plan but the first, compared with the first layer by layer."""
+        base, *others = ((one.plan, one.view.run.profile) for one in self.plans)
+        return (self.layers,) if self.layers else tuple(compare_layers(base, one) for one in others)
+
     @property
     def pairs(self) -> LayerComparison:
         """`layers` of two plans.

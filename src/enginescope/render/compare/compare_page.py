@@ -25,6 +25,7 @@ from enginescope.render.html.page_frame import (
     style,
 )
 from enginescope.render.plan_comparison.compare_phrases import (
+    against_first,
     answer,
     pairing_sentence,
     plan_facts,
@@ -38,7 +39,7 @@ from enginescope.render.plan_comparison.compare_tables import (
     reformat_tables,
     share_tables,
 )
-from enginescope.render.plan_comparison.difference import speedups, waterfall
+from enginescope.render.plan_comparison.difference import speedups, waterfall, waterfalls
 from enginescope.render.plan_comparison.plans_stacked import (
     layers_by_type,
     time_by_precision,
@@ -88,7 +89,10 @@ def compare_page(
     whole = Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
     files = _files(found, whole, choices, measured)
     section = measured_section(measured) if measured is not None else None
-    charts = [*(section.charts if section else ()), *_charts(found, chosen.threshold_pct)]
+    charts = [
+        *((*section.first, *section.later) if section else ()),
+        *_charts(found, chosen.threshold_pct),
+    ]
     graphs = graphs_data(found) if found is not None else ()
     return page_bytes(
         "compare.html.j2",
@@ -98,6 +102,7 @@ def compare_page(
         **_heading(found, measured),
         measured=section,
         plans=_plan_part(found, chosen.threshold_pct, section) if found is not None else None,
+        falls=[chart for chart in charts if chart.key.startswith("waterfall_")],
         charts={chart.key: chart for chart in charts},
         tables=_tables(found, whole) if found is not None else {},
         choices=_choice_table(choices),
@@ -133,7 +138,7 @@ def _plan_part(
     ]
     return {
         "answer": answer(found, threshold_pct),
-        "sentences": _sentences(found),
+        "sentences": _sentences(found, threshold_pct),
         "cards": _cards(found.overview.plans),
         "warnings": [notice for notice in notices if notice.level == "warning"],
         "notes": [notice for notice in notices if notice.level != "warning"],
@@ -176,6 +181,8 @@ def _charts(found: Comparison | None, threshold_pct: float) -> Iterator[Chart]:
     made.append(layers_by_type(overview))
     if found.layers is not None:
         made += [waterfall(found.layers), speedups(found.layers, threshold_pct)]
+    else:
+        made += waterfalls(found.against_first(), [one.label for one in overview.plans[1:]])
     yield from (one for one in made if one is not None)
 
 
@@ -185,10 +192,11 @@ def _first_picture(found: Comparison) -> str:
     return "time_by_type" if timed else "layers_by_type"
 
 
-def _sentences(found: Comparison) -> list[str]:
+def _sentences(found: Comparison, threshold_pct: float) -> list[str]:
     plans, layers = found.overview.plans, found.layers
     requests = requests_sentence(plans)
-    made = [f"Whole requests, {requests}." if requests else None]
+    made: list[str | None] = [] if layers else [*against_first(plans, threshold_pct)]
+    made += [f"Whole requests, {requests}." if requests else None]
     if layers is not None:
         made.append(f"{pairing_sentence(layers, plans)}.")
     return [one for one in made if one]

@@ -20,7 +20,7 @@ _REASONS = 12
 #: Width of the chart's place in the page; pictures have none.
 _SIZE = "(containerSize()[0] || 760)"
 _PAIRS = 30
-_LESS, _MORE, _SAME, _WHOLE = "less time in B", "more time in B", "within the threshold", "a plan"
+_LESS, _MORE, _SAME, _WHOLE = "less time than A", "more time", "within the threshold", "a plan"
 _CHANGE_COLORS = {_LESS: BLUE, _MORE: VERMILLION, _SAME: GREY, _WHOLE: OTHER}
 
 
@@ -37,11 +37,11 @@ class Step(Record, frozen=True, kw_only=True):
     members: tuple[int, ...]
 
 
-def steps_of(layers: LayerComparison) -> tuple[Step, ...]:
-    """Return what leads from A's time to B's, the largest first; the steps add up to it."""
+def steps_of(layers: LayerComparison, label: str = "B") -> tuple[Step, ...]:
+    """Return what leads from A's time to that of `label`, the largest first; steps add up to it."""
     every = [
         Step(
-            text=cause_text(explanation),
+            text=cause_text(explanation, label),
             difference_ms=explanation.difference_ms,
             members=explanation.members,
         )
@@ -62,29 +62,55 @@ def steps_of(layers: LayerComparison) -> tuple[Step, ...]:
 
 def waterfall(layers: LayerComparison) -> Chart | None:
     """From A's time to B's, reason by reason; ``None`` without times on both sides."""
+    rows = _rows(layers, "B")
+    return _waterfall("waterfall", "B", layers, rows, rows) if rows else None
+
+
+def waterfalls(against: Sequence[LayerComparison], labels: Sequence[str]) -> tuple[Chart, ...]:
+    """From A's time to that of each other plan, all on one scale; only plans with times."""
+    found = [
+        (label, layers, rows)
+        for label, layers in zip(labels, against, strict=True)
+        if (rows := _rows(layers, label))
+    ]
+    every = [row for _, _, rows in found for row in rows]
+    return tuple(
+        _waterfall(f"waterfall_{label}", label, layers, rows, every)
+        for label, layers, rows in found
+    )
+
+
+def _rows(layers: LayerComparison, label: str) -> list[Spec]:
+    """Return the bars of a waterfall; none without times on both sides."""
     if layers.difference_ms is None or layers.a_ms is None or layers.b_ms is None:
-        return None
+        return []
     rows: list[Spec] = [_whole("A", layers.a_ms)]
     reached = layers.a_ms
-    for step in steps_of(layers):
+    for step in steps_of(layers, label):
         ms = step.difference_ms or 0.0
         kind = _LESS if ms < 0 else _MORE
         rows.append(_bar(step.text, reached, reached + ms, kind, number_text(ms, 4, signed=True)))
         reached += ms
-    rows.append(_whole("B", layers.b_ms))
-    placed = [{**one, "row": f"{at:05}"} for at, one in enumerate(rows)]
+    rows.append(_whole(label, layers.b_ms))
+    return [{**one, "row": f"{at:05}"} for at, one in enumerate(rows)]
+
+
+def _waterfall(
+    key: str, label: str, layers: LayerComparison, rows: list[Spec], scale: Sequence[Spec]
+) -> Chart:
+    click = "A click on a bar marks its layers in the graphs."
     return Chart(
-        key="waterfall",
-        title=f"From A's {format_ms(layers.a_ms)} to B's {format_ms(layers.b_ms)}",
+        key=key,
+        title=f"From A's {format_ms(layers.a_ms)} to {label}'s {format_ms(layers.b_ms)}",
         subtitle=(
             "Each reason begins where the one above it ends; the axis does not begin at 0.",
-            "A click on a bar marks its layers in the graphs.",
+            *((click,) if scale is rows else ()),
         ),
-        spec=_waterfall_spec(placed),
+        spec=_waterfall_spec(rows, scale),
         table=ChartTable(
-            headers=("What differs", "B − A, ms"),
+            headers=("What differs", f"{label} − A, ms"),
             rows=tuple(
-                (cause_text(one), number_text(one.difference_ms or 0.0, 6, signed=True))
+                (cause_text(one, label), number_text(one.difference_ms or 0.0, 6, signed=True))
                 for one in layers.explanations
             ),
         ),
@@ -141,9 +167,9 @@ def _bar(text: str, start: float, end: float, kind: str, label: str) -> Spec:
     }
 
 
-def _waterfall_spec(rows: list[Spec]) -> Spec:
-    y = _names_axis(rows, 330)
-    low, high = _with_room(rows)
+def _waterfall_spec(rows: list[Spec], scale: Sequence[Spec]) -> Spec:
+    y = _names_axis(rows, 330, is_fixed=scale is not rows)
+    low, high = _with_room(scale)
     middle = (low + high) / 2
     x = quantity(
         "start",
@@ -227,8 +253,12 @@ def _names(rows: Sequence[Spec]) -> Spec:
     return {"name": "names", "value": {row["row"]: row["short"] for row in rows}}
 
 
-def _names_axis(rows: Sequence[Spec], limit: int) -> Spec:
-    """Rows in their order, called by their short names: names may repeat."""
+def _names_axis(rows: Sequence[Spec], limit: int, *, is_fixed: bool = False) -> Spec:
+    """Rows in their order, called by their short names: names may repeat.
+
+    `is_fixed`: they take the same room whatever they are, as charts on one scale need it.
+    """
+    room = {"expr": f"min({limit}, 0.42 * {_SIZE})"}
     return {
         "field": "row",
         "type": "nominal",
@@ -236,7 +266,8 @@ def _names_axis(rows: Sequence[Spec], limit: int) -> Spec:
         "title": None,
         "axis": {
             "labelExpr": "names[datum.value]",
-            "labelLimit": {"expr": f"min({limit}, 0.42 * ({_SIZE}))"},
+            "labelLimit": room,
+            **({"minExtent": room} if is_fixed else {}),
             "ticks": False,
         },
     }

@@ -120,6 +120,7 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
     Attributes:
         answer: The first pair's sentence.
         others: Those of further pairs.
+        first: Charts of the first screen: one of two sides, small multiples of more.
         told: Where, in which order, how sure.
         tables: Verdicts, one table a pair.
         still_open: What is undecided, and what would decide it.
@@ -133,14 +134,15 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
     notices: tuple[Notice, ...]
     tables: tuple[Figures, ...]
     still_open: tuple[str, ...]
-    charts: tuple[Chart, ...]
+    first: tuple[Chart, ...]
+    later: tuple[Chart, ...]
     runs: Figures
 
 
 def measured_section(found: MeasuredComparison) -> MeasuredSection:
     """Return what the page says of verdicts."""
     sentences = [headline_sentence(pair) for pair in found.pairs]
-    charts = (side_distributions(found), process_medians(found))
+    medians = process_medians(found)
     return MeasuredSection(
         answer=sentences[0],
         others=tuple(sentences[1:]),
@@ -152,7 +154,8 @@ def measured_section(found: MeasuredComparison) -> MeasuredSection:
             *((every.figures(every.title),) if (every := pair_table(found)) else ()),
         ),
         still_open=tuple(text for pair in found.pairs for text in _open(pair)),
-        charts=tuple(chart for chart in charts if chart is not None),
+        first=side_distributions(found),
+        later=(medians,) if medians is not None else (),
         runs=_runs(found),
     )
 

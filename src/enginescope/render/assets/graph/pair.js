@@ -9,6 +9,7 @@
       this.row = this.rows = null;
       this.offset = { x: 0, y: 0 };
       this.links = [];
+      this.isTimed = plans.every((plan) => plan.isTimed);
       for (const plan of plans) {
         plan.nodesOf = new Map();
         plan.pairs.forEach((row, node) => { if (row >= 0) put(plan.nodesOf, row, node); });
@@ -33,6 +34,8 @@
       for (const option of [...part("folding").options]) if (!shared.includes(option.value)) option.remove();
       part("folding").closest("label").hidden = part("folding").options.length < 2;
       part("folding").value = views[0].state.folding;
+      if (!this.isTimed) part("color").querySelector('[value="change"]').remove();
+      part("color").value = views[0].state.mode;
       on("folding", "change", (event) => {
         for (const view of views) { Object.assign(view.state, { folding: event.target.value, open: new Set(), selected: null }); view.rebuild(false); }
         this.fit(true);
@@ -214,17 +217,11 @@
     legend() {
       const [view] = this.views, place = this.part("legend");
       if (!view?.coloring) return;
-      const { mode, most } = view.coloring;
+      const { mode, most } = view.coloring, alone = this.plans.some((plan) => plan.isAlone.some(Boolean));
+      const rows = alone ? [element("span", null, "pair-alone"), element("span", "only in one plan")] : [];
       if (mode !== "change") {
         const kinds = new Map(this.views.filter((one) => one?.coloring).flatMap((one) => one.coloring.kinds()));
-        place.replaceChildren(...[...kinds].map(([name, color]) => legendRow("span", color, name)));
-        return;
-      }
-      const alone = this.plans.some((plan) => plan.isAlone.some(Boolean));
-      const mark = element("span", null, "pair-alone");
-      const rows = alone ? [mark, element("span", "only in one plan")] : [];
-      if (!this.plans.every((plan) => plan.isTimed)) {
-        place.replaceChildren(element("span", "No layer times on both sides: choose a color by type or precision."), ...rows);
+        place.replaceChildren(...[...kinds].map(([name, color]) => legendRow("span", color, name)), ...rows);
         return;
       }
       const bar = element("span", null, "graph-heat");
