@@ -10,6 +10,7 @@ from enginescope.core.units import format_ms, format_significant
 from enginescope.records.samples import Array
 from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from enginescope.render.base.phrases import in_text, metric_title, shorten
+from enginescope.render.base.shared_options import told_apart
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.stats.describe import shown_range
 
@@ -86,7 +87,8 @@ def _side_chart(found: MeasuredComparison, known: _Shares, at: int) -> Chart:
     own = next((one for one in medians if one["side"] == side.label), None)
     shown = [one for one in medians if one["side"] in (side.label, known.labels[0])]
     outside = known.outside[at]
-    name = f"{side.label}: {shorten(side.name, _NAME)}"
+    names = told_apart([one.name for one in found.sides]).labels
+    name = f"{side.label}: {shorten(names[at], _NAME)}"
     return Chart(
         key=f"side_{side.label}",
         title=f"{name}, median {format_ms(own['x'])}" if own else name,
@@ -200,7 +202,7 @@ def _distribution_spec(
             "samples of the side, %" if only is None else "samples, %",
             stack=None,
             axis={"tickCount": 5},
-            scale={"domain": [0, most]},
+            **({} if only is None else {"scale": {"domain": [0, most]}}),
         ),
         "color": _colored(labels, with_legend=only is None),
         "tooltip": tooltip(side="side", low="from, ms#", high="to, ms#", share="samples, %#"),
@@ -209,7 +211,7 @@ def _distribution_spec(
         "layer": [
             {
                 "data": {"values": rows},
-                "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.22},
+                "mark": {"type": "area", "interpolate": "step-after", "fillOpacity": 0.22},
                 "encoding": encoding,
             },
             {

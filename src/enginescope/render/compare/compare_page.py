@@ -46,7 +46,7 @@ from enginescope.render.plan_comparison.plans_stacked import (
     time_by_type,
 )
 from enginescope.render.plans.build_trace_text import comparison_rows
-from enginescope.render.verdicts.measured_section import MeasuredSection, measured_section
+from enginescope.render.verdicts.measured_section import MeasuredSection, SideCard, measured_section
 from enginescope.render.verdicts.verdict_writers import verdict_csv
 
 #: Rows of the page's tables; those of pairs are all in its data.
@@ -139,7 +139,7 @@ def _plan_part(
     return {
         "answer": answer(found, threshold_pct),
         "sentences": _sentences(found, threshold_pct),
-        "cards": _cards(found.overview.plans),
+        "cards": _cards(found.overview.plans, measured.cards if measured else ()),
         "warnings": [notice for notice in notices if notice.level == "warning"],
         "notes": [notice for notice in notices if notice.level != "warning"],
         "first": _first_picture(found),
@@ -202,13 +202,14 @@ def _sentences(found: Comparison, threshold_pct: float) -> list[str]:
     return [one for one in made if one]
 
 
-def _cards(plans: tuple[PlanSummary, ...]) -> list[PlanCard]:
+def _cards(plans: tuple[PlanSummary, ...], sides: Sequence[SideCard]) -> list[PlanCard]:
+    names = [one.name for one in sides or plans]  # one name of a side on the page
     facts = plan_facts(plans)
     most = max((one.sum_ms or 0.0 for one in plans), default=0.0)
     return [
         PlanCard(
             label=plan.label,
-            name=plan.name,
+            name=names[at],
             time=format_ms(plan.sum_ms) if plan.sum_ms is not None else "no layer times",
             part_pct=100 * plan.sum_ms / most if plan.sum_ms is not None and most else None,
             facts=tuple((name, cells[at]) for name, cells in facts if name not in _NOT_ON_CARDS),

@@ -21,6 +21,7 @@
       [...box.querySelectorAll(".pair-side")].forEach((side, at) => { this.views[at] = new Side(side, plans[at], this); });
       this.furnish();
       this.rebuilt(true);
+      this.legend();
       document.addEventListener("pair", ({ detail }) => this.show(detail));
       new ResizeObserver(() => this.redraw()).observe(box);
       box.dataset.state = "ready";
@@ -205,7 +206,7 @@
         const middle = (start.x + stop.x) / 2;
         pen.globalAlpha = isChosen ? 1 : isPicked ? 0.55 : 0.12;
         pen.lineWidth = isChosen ? 3 : 1.5;
-        pen.strokeStyle = isChosen ? a.look.accent : diverging(ms / (a.plan.mostChange || 1), a.look.soft);
+        pen.strokeStyle = isChosen ? a.look.accent : Number.isNaN(ms) ? a.look.soft : diverging(ms / (a.plan.mostChange || 1), a.look.soft);
         pen.beginPath();
         pen.moveTo(start.x, start.y);
         pen.bezierCurveTo(middle, start.y, middle, stop.y, stop.x, stop.y);
