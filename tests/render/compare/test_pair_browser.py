@@ -183,6 +183,8 @@ def test_bars_of_the_waterfall_are_walked_by_the_same_keys(tab, tmp_path) -> Non
     opened(tab, tmp_path, run_a(), run_b(extra_ms=0.25))
     tab.draw_all()
     through = "document.querySelector('[data-part=through]')"
+    tab.evaluate(f"{through}.focus()")
+    press(tab, "r")  # as the list box answers to the first letter
     tab.evaluate(f"{through}.value = 'reasons'; {through}.dispatchEvent(new Event('change'))")
     steps = tab.evaluate("reportData.pairs.steps")
     dimmed = f"""{PAIR}.views.map(({{ scene, marks }}) =>

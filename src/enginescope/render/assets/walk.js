@@ -45,7 +45,7 @@ if (pairList) (() => {
     if (!isReasons() && (bottom < 200 || top > innerHeight - 200)) box.scrollIntoView();
   }
 
-  through.addEventListener("change", () => { step = null; if (isReasons()) move(1); else pairList.only(null); tell(); });
+  through.addEventListener("change", () => { step = null; if (isReasons()) move(1); else pairList.only(null); tell(); part("next").focus(); });
   part("previous").addEventListener("click", () => move(-1));
   part("next").addEventListener("click", () => move(1));
   addEventListener("keydown", (event) => {

@@ -1,5 +1,5 @@
   // Two graphs beside each other: linked layers, one camera, one selection, colours by time won and lost.
-  const MOST_LINKS = 400;
+  const MOST_LINKS = 150;
 
   class Pair {
     constructor(box, plans) {
@@ -201,7 +201,7 @@
         const from = end(0, link.from, 1), to = end(1, link.to, -1);
         if (from.isSeen && to.isSeen) seen.push({ ...link, start: from, stop: to, isChosen: this.row !== null && link.rows.has(this.row), isPicked: !this.rows || [...link.rows].some((row) => this.rows.has(row)) });
       }
-      const drawn = seen.length > MOST_LINKS ? seen.sort((one, other) => Math.abs(other.ms) - Math.abs(one.ms)).slice(0, MOST_LINKS) : seen;
+      const drawn = seen.length > MOST_LINKS ? seen.sort((one, other) => other.isChosen - one.isChosen || other.isPicked - one.isPicked || Math.abs(other.ms) - Math.abs(one.ms)).slice(0, MOST_LINKS) : seen;
       for (const { start, stop, ms, isChosen, isPicked } of drawn.sort((one, other) => one.isChosen - other.isChosen)) {
         const middle = (start.x + stop.x) / 2;
         pen.globalAlpha = isChosen ? 1 : isPicked ? 0.55 : 0.12;
