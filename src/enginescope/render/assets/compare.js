@@ -93,7 +93,7 @@ const pairList = (() => {
     return (texts[row] ??= TEXTS.map((name) => value(name, row) ?? "").join("\n").toLowerCase());
   }
 
-  // `isWhole`: a reason is looked at as a whole, and none of its pairs alone.
+  // `isWhole`: select a reason as a whole, and no single pair.
   let shown = [], chosen = null;
   function filter(isWhole) {
     const test = tests.get(select.value) ?? tests.get("all"), wanted = search.value.trim().toLowerCase();
@@ -107,7 +107,7 @@ const pairList = (() => {
     else choose(shown.includes(chosen) ? chosen : shown.length ? shown[0] : null);
     draw();
   }
-  // Rows that are picked out of all, for the graphs; none are while nothing is asked for.
+  // Rows that the graphs emphasize; null without a filter.
   const picked = () => (select.value === "all" && !search.value.trim() ? null : shown);
 
   function line(at) {
@@ -224,7 +224,7 @@ const pairList = (() => {
   });
   for (const one of [select, same]) one.addEventListener("change", () => filter());
   search.addEventListener("input", () => filter());
-  // A layer chosen in a graph.
+  // The reader selected a layer in a graph.
   document.addEventListener("pick", ({ detail: { row } }) => {
     choose(row);
     if (shown.includes(row)) scrollTo(shown.indexOf(row)); else draw();
@@ -239,7 +239,7 @@ const pairList = (() => {
     get rows() { return picked(); },
     get shown() { return shown; },
     value, counted, number: (amount) => number(amount, places, true), go: move,
-    // What is listed; null: everything again. A reason without layers lists none.
+    // List the pairs of a filter; null lists all changes.
     only(key) {
       search.value = "";
       select.value = key === null ? "all" : key;

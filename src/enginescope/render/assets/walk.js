@@ -1,5 +1,5 @@
 "use strict";
-// Walks through the changes, or through what explains the difference: by key from any place of the page, and by button.
+// Keys and buttons walk through the changes, or through the reasons that explain the difference.
 if (pairList) (() => {
   const box = document.getElementById("graph"), part = (name) => box.querySelector(`[data-part="${name}"]`);
   const { steps, columns } = reportData.pairs, through = part("through"), chart = document.getElementById("chart-waterfall");
@@ -23,7 +23,7 @@ if (pairList) (() => {
     for (const name of ["previous", "next"]) part(name).disabled = !count;
     mark();
   }
-  // The bar that is looked at stands out; the chart is drawn anew with another theme.
+  // Emphasize the bar of the current reason. A change of theme draws the chart again.
   function mark() {
     chart?.vega?.signal("chosen", isReasons() && step !== null ? steps[step][0] : null).runAsync();
   }
@@ -40,7 +40,6 @@ if (pairList) (() => {
     if (!count) return;
     const from = isReasons() ? step ?? -1 : shown.indexOf(row), to = from < 0 ? (way > 0 ? 0 : count - 1) : (from + way + count) % count;
     if (isReasons()) toStep(to); else pairList.go(to);
-    if (!isReasons()) history.replaceState(null, "", "#layers?pair=" + pairList.row);
     const { top, bottom } = box.getBoundingClientRect();
     if (!isReasons() && (bottom < 200 || top > innerHeight - 200)) box.scrollIntoView();
   }
@@ -54,10 +53,13 @@ if (pairList) (() => {
     event.preventDefault();
     move(way);
   });
-  document.addEventListener("pair", tell);
+  document.addEventListener("pair", ({ detail: { row } }) => {
+    if (row !== null) history.replaceState(null, "", "#layers?pair=" + row);
+    tell();
+  });
   document.addEventListener("pick", ({ detail }) => { if (detail.row === null) part("now").textContent = detail.words; });
 
-  // A click on a bar: a reason's layers, or the one layer of a speed-up.
+  // A click on a bar selects the layers of its reason, or the pair of a speed-up.
   document.addEventListener("bar", ({ detail: { place, datum } }) => {
     const at = place === chart ? steps.findIndex(([text]) => text === datum.what) : -1;
     if (at >= 0) toStep(at);
@@ -67,7 +69,7 @@ if (pairList) (() => {
   });
   tell();
 
-  // The verdict stays in sight while the page is walked through, where one line has room for it.
+  // On wide screens the header shows the verdict while its heading is out of sight.
   const verdict = document.querySelector("h1"), what = document.querySelector(".brand-what"), about = what.textContent;
   new IntersectionObserver(([{ isIntersecting }]) => { what.textContent = isIntersecting || innerWidth < 900 ? about : verdict.textContent; }).observe(verdict);
 })();

@@ -89,7 +89,7 @@ def against_first(plans: tuple[PlanSummary, ...], threshold_pct: float) -> tuple
     times = [one.sum_per_item_ms if is_per_item else one.sum_ms for one in plans]
     unit = " per item" if is_per_item else ""
     return tuple(
-        f"{one.label} {_than(second / first, base.label, threshold_pct)}: "
+        f"{one.label} {_than(second / first, base.label, threshold_pct)}, "
         f"{format_ms(second)}{unit} against {format_ms(first)}."
         for one, first, second in zip(others, times[:1] * len(others), times[1:], strict=True)
         if first and second is not None
@@ -101,7 +101,7 @@ def _than(ratio: float, base: str, threshold_pct: float) -> str:
     if abs(percent) <= threshold_pct:
         return f"and {base} differ by less than {threshold_pct:g} %"
     word, less = ("faster", "less") if percent < 0 else ("slower", "more")
-    return f"is {word} than {base}, by {format_significant(abs(percent))} % {less} time"
+    return f"is {word} than {base}: {format_significant(abs(percent))} % {less} time"
 
 
 def _per_item(plans: tuple[PlanSummary, ...], threshold_pct: float) -> str | None:

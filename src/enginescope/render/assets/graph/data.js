@@ -29,7 +29,7 @@
         this.findingsOf.set(node[at], list);
         this.severity[node[at]] = Math.max(this.severity[node[at]], SEVERITIES.indexOf(texts[finding[at]][1]));
       }
-      // Of compared plans: how many layers of this one share the change of their pair.
+      // In a comparison: the number of this plan's layers in each pair.
       this.sharing = new Map();
       for (const row of this.pairs ?? []) add(this.sharing, row, 1);
       this.isTimed = this.nodes.ms.some((one) => !Number.isNaN(one));
@@ -77,7 +77,7 @@
       return generation < 0 ? what : what + ", use " + (generation + 1);
     }
 
-    // What a layer's pair or a group adds to the other plan's time.
+    // Return the difference of time of a layer's pair or of a group, in a comparison.
     changeText(folding, id) {
       if (!this.change) return "";
       if (id >= 0 && this.isAlone[id]) return "only in " + this.label;

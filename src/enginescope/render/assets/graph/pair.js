@@ -1,4 +1,4 @@
-  // Two graphs beside each other: linked layers, one camera, one selection, colours by time won and lost.
+  // Two graphs side by side: linked layers, one camera, one selection, colors by time won and lost.
   const MOST_LINKS = 150;
 
   class Pair {
@@ -54,7 +54,7 @@
 
     other(view) { return this.views[view === this.views[0] ? 1 : 0]; }
 
-    // One camera: places of pairs lead from one plan's heights to the other's, and back.
+    // Map heights of one graph to heights of the other through the places of pairs.
     rebuilt(isFit) {
       const [a, b] = this.views;
       if (!a?.scene || !b?.scene) return;
@@ -93,7 +93,7 @@
 
     lead(view) { for (const one of this.views) one.isLed = false; view.synced = null; }
 
-    // Both fly to their places, which then lie level.
+    // Move both cameras; afterwards the two places stay level.
     fly(places, scale, isAtOnce) {
       const [a, b] = this.views;
       this.offset = { x: 0, y: 0 };
@@ -110,14 +110,14 @@
       this.fly(this.views.map((view) => view.whole(isFirst, scale)), scale, isFirst);
     }
 
-    // By hand in the graph `led`, which stays where it is; the list answers with what is shown.
+    // Tell the list what the reader selected in the graph `led`, which keeps its place.
     pick(row, led, words) {
       this.led = led;
       document.dispatchEvent(new CustomEvent("pick", { detail: { row, words } }));
       this.led = null;
     }
 
-    // What the list says is chosen: a row, and all rows that are picked out.
+    // Show the list's selection: a row, and the rows to emphasize.
     show({ row, rows }) {
       this.row = row;
       this.rows = rows && new Set(rows);
@@ -136,7 +136,7 @@
 
     placeOf(view, box) { return { x: view.scene.boxes[4 * box], y: view.scene.boxes[4 * box + 1] }; }
 
-    // The chosen layers level with each other: in the middle, or where the hand left one.
+    // Bring the selected layers level: to the middle, or to the place of the layer that was clicked.
     bring() {
       const boxes = this.views.map((view) => view.selectedBox()), lead = this.led ? this.views.indexOf(this.led) : boxes[0] >= 0 ? 0 : 1;
       if (boxes.every((box) => box < 0)) return;
@@ -179,7 +179,7 @@
       requestAnimationFrame(() => { this.waiting = false; this.drawLinks(); });
     }
 
-    // A line from each layer to its counterpart, over both graphs; the chosen one stands out.
+    // Draw a line from each layer to its counterpart over both graphs, the selected pair's thickest.
     drawLinks() {
       const canvas = this.part("links"), [a, b] = this.views, ratio = devicePixelRatio || 1;
       const width = canvas.clientWidth, height = canvas.clientHeight, pen = canvas.getContext("2d");

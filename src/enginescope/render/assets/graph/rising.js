@@ -1,4 +1,4 @@
-  // A line that only rises through points that mostly do: neighbours that fall are one point (pool adjacent violators).
+  // Isotonic regression by pooling adjacent violators: a line that only rises, linear between points.
   class Rising {
     constructor(points) {
       this.points = [];

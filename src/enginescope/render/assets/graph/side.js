@@ -1,4 +1,4 @@
-  // One of two graphs beside each other: what it shows, and where, it shares with the other.
+  // One of two graphs side by side. It shares camera, selection and filter with the other.
   class Side extends View {
     furnish() {
       this.panel = { empty() {}, show() {} };
@@ -10,7 +10,7 @@
 
     keep() {}
 
-    // Boxes of the pair and of what is picked out; the rest is dimmed.
+    // Ring the boxes of the selected pair; dim the boxes that the filter leaves out.
     remark() {
       const { pair, plan, scene } = this, of = (rows) => new Set(rows.flatMap((row) => plan.nodesOf.get(row) ?? []).map((node) => scene.boxOf[node]));
       const picked = pair.rows && of([...pair.rows]), found = pair.row === null ? null : of([pair.row]);
@@ -49,7 +49,7 @@
       else super.key(event);
     }
 
-    // By hand: the pair of a layer is chosen everywhere; what has no pair is chosen here alone.
+    // Select a layer's pair in both graphs and in the list; a box without a pair, in this graph only.
     select(box, isShown) {
       const id = box < 0 ? null : this.scene.ids[box], row = id === null || id < 0 ? -1 : this.plan.pairs[id];
       this.state.selected = id;
