@@ -83,7 +83,7 @@
       if (id >= 0 && this.isAlone[id]) return "only in " + this.label;
       const ms = id >= 0 ? this.change[id] : folding.sums[-1 - id].change;
       const size = id >= 0 ? this.sharing.get(this.pairs[id]) : 1;
-      return ms === null || Number.isNaN(ms) ? "" : (ms < 0 ? "−" : "+") + msText(Math.abs(ms)) + (size > 1 ? " for " + size : "");
+      return ms === null || Number.isNaN(ms) ? "" : (ms < 0 ? "−" : ms > 0 ? "+" : "±") + msText(Math.abs(ms)) + (size > 1 ? " for " + size : "");
     }
 
     isReformat(node) { return /reformat/i.test(this.strings[this.nodes.type[node]]); }
