@@ -8,6 +8,7 @@ from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.records.run.run import Run
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.analysis.compared_plans import Network, run_a, run_b
 from tests.render.browser import Tab, chromium_tab
 
@@ -20,6 +21,9 @@ ROW = "document.querySelector('.pair-row[aria-selected=true] > span')?.firstChil
 #: Names of the chosen layers, A's and B's.
 CHOSEN = f"""{PAIR}.views.map(({{ state, plan }}) => (
   state.selected === null || state.selected < 0 ? null : plan.name(state.selected)))"""
+#: Heights of the chosen layers in their windows.
+LEVELS = f"""{PAIR}.views.map((view) => (
+  view.scene.boxes[4 * view.selectedBox() + 1] - view.camera.y) * view.camera.scale)"""
 SCALES = "[...document.querySelectorAll('.pair-side')].map((side) => side.dataset.scale)"
 
 
@@ -272,3 +276,21 @@ def test_nothing_is_wider_than_the_screen(tab, tmp_path, width, theme) -> None:
     rooms = tab.evaluate(f"[...document.querySelectorAll('{words}')].map({widths})")
     assert all(inside <= room + 1 or not room for inside, room in rooms)
     tab.send("Emulation.clearDeviceMetricsOverride")
+
+
+@pytest.mark.parametrize("other", ["fp16", "qat-residual"])
+def test_the_walk_visits_every_change_of_a_real_engine(tab, tmp_path, shared, other) -> None:
+    folder = shared / "trex-examples"
+    names = [f"resnet18-a100-{one}.engine.graph.json" for one in ("fp32", other)]
+    opened(tab, tmp_path, *(resolve_plan(str(folder / name)).as_run() for name in names))
+    count = tab.evaluate("pairList.shown.length")
+    assert count >= 24
+    seen, levels = set(), []
+    for _ in range(count):
+        seen.add(tab.evaluate("pairList.row"))
+        chosen = tab.evaluate(CHOSEN)
+        levels.append(tab.evaluate(LEVELS) if None not in chosen else [0.0, 0.0])
+        press(tab, "n")
+    assert len(seen) == count
+    assert all(a == pytest.approx(b, abs=0.5) for a, b in levels)
+    assert tab.evaluate(AT) == f"1 of {count}"
