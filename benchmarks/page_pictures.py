@@ -1,20 +1,26 @@
-"""Photograph the first screens of pages for the documentation, from recorded runs and plans.
+"""Photograph pages for the documentation, from recorded runs and plans.
 
 `python benchmarks/page_pictures.py [NAME…]` writes docs/images/NAME.png: what a window of
-1280 × 800 shows of a run's report, of a plan's page and of a comparison. It needs Chromium.
+1280 × 800 shows of a run's report, of a plan's page and of a comparison: its first screen, and its
+graphs side by side in light and dark. It needs Chromium.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
+import base64
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import enginescope as es
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests.render.browser import Tab, chromium_tab
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
@@ -50,21 +56,32 @@ PAGES: dict[str, Callable[[Path], Path]] = {
     "report": report,
     "plan": plan,
     "comparison": comparison,
+    "side-by-side": comparison,
+    "side-by-side-dark": comparison,
 }
+#: The fifth pair of layers, which is of the network's body.
+_PAIR = "#layers?pair=4"
 
 
-def photograph(page: Path, picture: Path) -> None:
-    """Write the first screen of a page as PNG, after its charts are drawn."""
-    browser = shutil.which("chromium") or shutil.which("google-chrome") or "chromium"
-    subprocess.run(
-        [
-            *(browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
-            *("--window-size=1280,800", "--virtual-time-budget=8000"),
-            *(f"--screenshot={picture}", page.as_uri()),
-        ],
-        check=True,
-        capture_output=True,
+def photograph(tab: Tab, page: Path, picture: Path) -> None:
+    """Write what a window shows of a page as PNG, after its charts and graphs are drawn."""
+    theme = "dark" if picture.stem.endswith("dark") else "light"
+    features = {"prefers-color-scheme": theme, "prefers-reduced-motion": "reduce"}
+    tab.send(
+        "Emulation.setEmulatedMedia",
+        features=[{"name": name, "value": value} for name, value in features.items()],
     )
+    tab.send("Page.navigate", url="about:blank")
+    tab.send(
+        "Page.navigate",
+        url=page.as_uri() + (_PAIR if picture.stem.startswith("side-by-side") else ""),
+    )
+    tab.until("document.documentElement?.dataset.charts === 'drawn'")
+    waiting = "[...document.querySelectorAll('.graph[data-state]')]"
+    tab.until(f"{waiting}.every((one) => one.dataset.state === 'ready')")
+    frames = "new Promise((done) => setTimeout(done, 600))"
+    tab.evaluate(frames, awaits=True)
+    picture.write_bytes(base64.b64decode(tab.send("Page.captureScreenshot")["data"]))
 
 
 def main() -> None:
@@ -76,9 +93,17 @@ def main() -> None:
         folder = Path(place)
         with tarfile.open(DATA / "trt86-h200-runs" / "runs.tar.xz") as packed:
             packed.extractall(folder / "h200", filter="data")
-        for name in names:
-            photograph(PAGES[name](folder), IMAGES / f"{name}.png")
-            print(IMAGES / f"{name}.png")
+        with chromium_tab(folder / "profile") as tab:
+            tab.send(
+                "Emulation.setDeviceMetricsOverride",
+                width=1280,
+                height=800,
+                deviceScaleFactor=1,
+                mobile=False,
+            )
+            for name in names:
+                photograph(tab, PAGES[name](folder), IMAGES / f"{name}.png")
+                print(IMAGES / f"{name}.png")
 
 
 if __name__ == "__main__":

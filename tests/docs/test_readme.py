@@ -32,8 +32,9 @@ def test_links_are_absolute_and_files_exist() -> None:
                 assert (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize("theme", ["finding", "finding-dark"])
+@pytest.mark.parametrize("theme", ["side-by-side", "side-by-side-dark"])
 def test_the_picture_is_a_png_of_the_size_of_a_page(theme: str) -> None:
+    assert f"docs/images/{theme}.png" in README
     data = (ROOT / "docs" / "images" / f"{theme}.png").read_bytes()
     assert data.startswith(b"\x89PNG")
     width, height = struct.unpack(">II", data[16:24])

@@ -165,14 +165,27 @@ def test_each_side_has_its_own_figures() -> None:
     assert codes(compare_sides(alike))["W-LOAD"] == "A, B and C: other load: 0.2 of 2 cores busy"
 
 
-def test_the_worst_figure_of_many_processes_names_its_side() -> None:
+def test_each_side_of_many_processes_has_its_own_figures() -> None:
+    """The worst of all stood for both: that B's clock fell less was not said."""
     a, b = in_turn(1.0)
-    loud = [
-        tuple(replace(run, notices=(load(cores),)) for run in side)
-        for side, cores in ((a, 0.2), (b, 0.4))
-    ]
-    message = codes(compare_sides(named(*loud)))["W-LOAD"]
-    assert message == "all processes, at worst on B: other load: 0.4 of 2 cores busy"
+
+    def of(side, *drops):
+        notices = [
+            Notice(code="W-CLOCK-DROP", message=f"fell by {drop} %", evidence={"drop_pct": drop})
+            for drop in drops
+        ]
+        return (
+            *(replace(run, notices=(one,)) for run, one in zip(side, notices, strict=False)),
+            *side[len(notices) :],
+        )
+
+    message = codes(compare_sides(named(of(a, 6, 12, 9), of(b, *[3] * 12))))["W-CLOCK-DROP"]
+    assert message == (
+        "3 of 12 processes of A, at worst: fell by 12 %; "
+        "12 of 12 processes of B, such as: fell by 3 %"
+    )
+    alike = codes(compare_sides(named(of(a, 3, 3), of(b, 3))))["W-CLOCK-DROP"]
+    assert alike == "2 of 12 processes of A, 1 of 12 processes of B, such as: fell by 3 %"
 
 
 def test_the_gravest_is_by_what_makes_it_grave() -> None:

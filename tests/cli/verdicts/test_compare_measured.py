@@ -43,10 +43,10 @@ def shown(arguments: list[str], capsys, status: int = 0) -> str:
 
 def test_a_comparison_by_its_tag_its_id_or_any_of_its_runs(compared, capsys) -> None:
     text = shown([TAG], capsys)
-    assert text.startswith(
-        "A net.onnx · ort-cpu B net.onnx · ort-cpu?intra_op_num_threads=1 Xeon, 2 cores "
-        "B is slower: 1.05"
-    )
+    assert text.startswith("B is slower: 1.05")
+    assert (
+        "interleaved A net.onnx · ort-cpu B net.onnx · ort-cpu?intra_op_num_threads=1 Xeon, 2 cores"
+    ) in text
     assert "12 processes a side, interleaved" in text
     assert shown([COMPARISON], capsys) == text
     assert shown([compared.id[:8]], capsys) == text
@@ -57,7 +57,7 @@ def test_runs_alone(compared, store, capsys) -> None:
     for run in runs:
         store.save(run)
     text = shown([one.id for one in runs], capsys)
-    assert text.startswith(f"A net.onnx · ort-cpu ({runs[0].id[:8]})")
+    assert f"one process a side A net.onnx · ort-cpu ({runs[0].id[:8]})" in text
     assert "B is slower: 1.2" in text
     assert "one process a side" in text
     assert "I-ASSUMED-SCATTER" in text
@@ -69,7 +69,7 @@ def test_tags_are_sides_with_their_runs_as_processes(store, capsys) -> None:
         for number in range(5):
             store.save(process(level * (1 + number / 2_000), seed=number), tags=[tag])
     text = shown(["before", "after"], capsys)
-    assert text.startswith("A net.onnx · ort-cpu (before) B net.onnx · ort-cpu (after)")
+    assert "a side A net.onnx · ort-cpu (before) B net.onnx · ort-cpu (after)" in text
     assert "B is faster: 0.900 × A" in text
     assert "5 processes a side" in text
     assert "I-NOT-IN-TURN" in text

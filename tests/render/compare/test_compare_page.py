@@ -14,7 +14,7 @@ from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.records.run.run import Run
 from enginescope.render.compare import compare_page as module
 from enginescope.render.compare.compare_page import compare_page
-from enginescope.render.html.page_frame import scripts
+from enginescope.render.html.page_frame import graph_script, scripts
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from tests.analysis.compared_plans import EVIL, network_a, network_b, run_a, run_b
 from tests.render.page.test_page import Page
@@ -51,7 +51,7 @@ def test_nothing_from_outside_and_nothing_twice() -> None:
     assert len(set(page.ids)) == len(page.ids)
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
     assert page.captions == page.tables
-    for one in scripts("compare.js"):
+    for one in (*scripts("compare.js", "walk.js"), graph_script()):
         assert one.csp_source in page.policy
 
 
@@ -74,7 +74,7 @@ def test_the_waterfall_leads_from_a_to_b() -> None:
     assert (first["start"], last["start"]) == (5.875, 4.1875)
     reached = first["start"]
     for one in steps:
-        down = one["kind"] == "less time in B"
+        down = one["kind"] == "less time than A"
         assert one["end" if down else "start"] == pytest.approx(reached)
         reached = one["start" if down else "end"]
     assert reached == pytest.approx(last["start"])
@@ -94,7 +94,7 @@ def test_every_pair_is_in_the_data_once() -> None:
 
 def test_names_are_text() -> None:
     page = page_of(run_a(), evil_run())
-    assert len(page.scripts) == 1 + len(scripts("compare.js"))
+    assert len(page.scripts) == 1 + len((*scripts("compare.js", "walk.js"), graph_script()))
     assert EVIL in page.words
     assert EVIL in json.dumps(page.data["pairs"], ensure_ascii=False)
 
@@ -116,11 +116,30 @@ def test_without_times_layers_are_counted() -> None:
     assert set(neither.data["charts"]) == {"chart-layers_by_type"}
 
 
-def test_three_plans_have_an_overview_alone() -> None:
-    page = page_of(run_a(), run_b(), run_a())
+def test_three_plans_are_small_multiples_on_one_scale() -> None:
+    page = page_of(run_a(), run_b(), network_a().run("slower", extra_ms=2.0))
     assert page.headings[0].startswith("B is fastest")
+    assert "B is faster than A: 28.7 % less time, 4.188 ms against 5.875 ms." in page.words
+    assert "C is slower than A: 34.0 % more time, 7.875 ms against 5.875 ms." in page.words
+    charts = page.data["charts"]
+    falls = [charts[f"chart-waterfall_{label}"] for label in "BC"]
+    assert set(charts) - {"chart-waterfall_B", "chart-waterfall_C"} == {
+        "chart-layers_by_type",
+        "chart-time_by_type",
+        "chart-time_by_precision",
+    }
+    scales = [fall["layer"][0]["encoding"]["x"]["scale"]["domain"] for fall in falls]
+    assert scales[0] == scales[1]
+    assert scales[0][0] < 4.1875
+    assert scales[0][1] > 7.875
+    ends = [fall["data"]["values"][-1] for fall in falls]
+    assert [(end["what"], end["end"]) for end in ends] == [
+        ("B, all its layers", 4.1875),
+        ("C, all its layers", 7.875),
+    ]
+    assert {"chart-waterfall_B", "chart-waterfall_C"} <= set(page.ids)
     assert "pairs" not in page.data
-    assert "explained" not in page.ids
+    assert "graph" not in page.ids
     assert list(page.data["files"]) == ["comparison.json", "plans.csv"]
 
 

@@ -18,7 +18,7 @@ SHOWN = (
     ".map((one) => one.firstChild.data)"
 )
 LIST = "document.querySelector('.pair-list')"
-OUTPUT = "document.querySelector('#pairs output').textContent"
+OUTPUT = "document.querySelector('#pairs .tools output').textContent"
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_name_that_is_a_script_is_text(tab, tmp_path) -> None:
     assert tab.evaluate(OUTPUT) == "1 of 8 pairs"  # as --only asked
     assert EVIL in tab.evaluate("document.querySelector('.pair-row').textContent")
     assert EVIL in tab.evaluate("document.querySelector('.pair-detail').textContent")
-    assert tab.evaluate("document.querySelectorAll('script').length") == 9
+    assert tab.evaluate("document.querySelectorAll('script').length") == 11
     assert tab.complaints() == []
 
 

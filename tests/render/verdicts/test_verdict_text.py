@@ -189,7 +189,8 @@ def test_sides_are_told_apart_where_their_options_have_no_room(width, is_whole) 
         replace(one, name=name) for one, name in zip(named(*in_turn(1.05)), names, strict=True)
     ]
     text = as_text(verdict_text(compare_sides(sides), width=width), width=width)
-    first, second = text.splitlines()[:2]
+    assert text.startswith("B is slower: 1.050")
+    first, second = text.split("\n\n")[1].splitlines()[:2]
     if is_whole:
         assert (first, second) == (f"A  {names[0]}", f"B  {names[1]}")
     else:
@@ -229,7 +230,7 @@ def test_json_and_csv_have_every_verdict() -> None:
 def test_both_sides_on_one_scale() -> None:
     a, b = in_turn(1.3)
     found = compare_sides(named(a, b))
-    chart = side_distributions(found)
+    (chart,) = side_distributions(found)
     rows = chart.spec["layer"][0]["data"]["values"]
     for label in "AB":
         of = [one for one in rows if one["side"] == label]
@@ -239,6 +240,20 @@ def test_both_sides_on_one_scale() -> None:
     assert chart.table.headers == ("From, ms", "To, ms", "A, %", "B, %")
 
 
+def test_three_sides_are_small_multiples_on_one_scale() -> None:
+    found = compare_sides(named((process(1.0),), (process(1.1),), (process(1.3),)))
+    charts = side_distributions(found)
+    assert [chart.key for chart in charts] == ["side_A", "side_B", "side_C"]
+    encodings = [chart.spec["layer"][0]["encoding"] for chart in charts]
+    for axis in "xy":
+        assert len({str(one[axis]["scale"]["domain"]) for one in encodings}) == 1
+    for chart, label in zip(charts, "ABC", strict=True):
+        assert {row["side"] for row in chart.spec["layer"][0]["data"]["values"]} == {label}
+        # the baseline's median stands in every chart
+        medians = {row["side"] for row in chart.spec["layer"][2]["data"]["values"]}
+        assert medians == {"A", label}
+
+
 def test_samples_outside_the_scale_are_counted() -> None:
     import numpy as np
 
@@ -246,7 +261,7 @@ def test_samples_outside_the_scale_are_counted() -> None:
 
     values = np.append(np.random.default_rng(0).normal(1.0, 0.01, 1_000), 50.0)
     far = process(1.0, samples=(Samples(metric="latency", values_ms=frozen(values)),))
-    chart = side_distributions(compare_sides(named((far,), (process(1.01),))))
+    (chart,) = side_distributions(compare_sides(named((far,), (process(1.01),))))
     assert re.search(r"Samples outside the scale: \d+ of A", " ".join(chart.subtitle))
 
 
@@ -258,7 +273,7 @@ def test_a_tail_of_a_hundredth_does_not_flatten_the_picture() -> None:
     random = np.random.default_rng(1)
     values = np.append(random.normal(1.0, 0.01, 2_000), random.uniform(2.0, 90.0, 20))
     tailed = process(1.0, samples=(Samples(metric="latency", values_ms=frozen(values)),))
-    chart = side_distributions(compare_sides(named((tailed,), (process(1.01),))))
+    (chart,) = side_distributions(compare_sides(named((tailed,), (process(1.01),))))
     rows = [one for one in chart.spec["layer"][0]["data"]["values"] if one["side"] == "A"]
     assert sum(one["share"] > 1 for one in rows) > 8
     assert "20 of A" in " ".join(chart.subtitle)

@@ -174,11 +174,18 @@ class Comparison(Result, Record, frozen=True, kw_only=True):
         overview: Every plan: counts, bytes, times, by type, by precision.
         layers: Layer by layer and what explains the difference; only of two plans.
         notices: What must be known before the differences are believed, then those of each plan.
+        plans: What is compared: each plan with its times.
     """
 
     overview: PlansOverview
     layers: LayerComparison | None
     notices: tuple[Notice, ...] = ()
+    plans: tuple[ComparedPlan, ...] = ()
+
+    def against_first(self) -> tuple[LayerComparison, ...]:
+        """Return each plan but the first, compared with the first layer by layer."""
+        base, *others = ((one.plan, one.view.run.profile) for one in self.plans)
+        return (self.layers,) if self.layers else tuple(compare_layers(base, one) for one in others)
 
     @property
     def pairs(self) -> LayerComparison:
@@ -257,4 +264,5 @@ def compare(
         overview=plans_overview([plan.summary for plan in plans]),
         layers=layers,
         notices=comparison_notices(plans, layers),
+        plans=tuple(plans),
     )

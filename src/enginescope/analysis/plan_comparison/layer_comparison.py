@@ -163,6 +163,10 @@ class LayerComparison(Record, frozen=True, kw_only=True):
         """How many have a counterpart."""
         return sum(1 for layer in self.layers if layer.a and layer.b)
 
+    def in_order(self) -> tuple[ComparedLayers, ...]:
+        """Return the layers with the largest difference in ms first, changed or not."""
+        return tuple(sorted(self.layers, key=lambda one: -abs(one.difference_ms or 0.0)))
+
     def by_difference(self) -> tuple[ComparedLayers, ...]:
         """Return the layers that changed, the largest difference first, then the others."""
         return tuple(

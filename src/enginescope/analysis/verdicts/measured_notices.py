@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import to_builtins
@@ -61,7 +61,7 @@ def _together(code: str, those: Sequence[tuple[str, Notice]], found: MeasuredCom
             2 * unstable[label] >= size for label, size in _sizes(found).items()
         )
     is_single = max(_sizes(found).values()) == 1
-    text = _of_each(those) if is_single else _of_worst(those, of, unstable, found)
+    text = _of_each(those) if is_single else _of_worst(those, _sizes(found))
     return Notice(code=code, message=text, evidence=evidence)
 
 
@@ -78,32 +78,35 @@ def _listed(labels: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _of_worst(
-    those: Sequence[tuple[str, Notice]],
-    of: Counter[str],
-    unstable: Counter[str],
-    found: MeasuredComparison,
-) -> str:
-    """Return how many processes have the notice, and the gravest message with its side."""
-    where = _where(of, found)
-    worst = most_severe([notice for _, notice in those])
-    if of.total() > 1:
-        if 0 < unstable.total() < of.total():
-            where += f", {unstable.total()} of them unstable"
-        differ = len({notice.message for _, notice in those}) > 1
-        where += ", at worst" if differ else ", such as"
-        if differ and len(of) > 1:
-            where += f" on {next(label for label, notice in those if notice is worst)}"
-    return f"{where}: {worst.message}"
+def _of_worst(those: Sequence[tuple[str, Notice]], sizes: Mapping[str, int]) -> str:
+    """Return for each side how many processes have the notice, and the gravest of them.
+
+    Sides whose notices are all alike share one message.
+    """
+    sides: dict[str, list[Notice]] = {}
+    for label, notice in those:
+        sides.setdefault(label, []).append(notice)
+    if len(sides) == 1 or len({notice.message for _, notice in those}) > 1:
+        return "; ".join(_of_side({label: some}, sizes) for label, some in sides.items())
+    return _of_side(sides, sizes)
+
+
+def _of_side(sides: Mapping[str, Sequence[Notice]], sizes: Mapping[str, int]) -> str:
+    found = [notice for some in sides.values() for notice in some]
+    where = _where({label: len(some) for label, some in sides.items()}, sizes)
+    unstable = sum(map(is_unstable, found))
+    if len(found) > 1:
+        where += f", {unstable} of them unstable" if 0 < unstable < len(found) else ""
+        where += ", at worst" if len({one.message for one in found}) > 1 else ", such as"
+    return f"{where}: {most_severe(found).message}"
 
 
 def _sizes(found: MeasuredComparison) -> dict[str, int]:
     return {side.label: len(side.measured) for side in found.sides}
 
 
-def _where(of: Counter[str], found: MeasuredComparison) -> str:
+def _where(of: Mapping[str, int], sizes: Mapping[str, int]) -> str:
     """Return ``all processes`` or ``3 of 8 processes of B``."""
-    sizes = _sizes(found)
     if of == sizes:
         return "all processes"
     return ", ".join(

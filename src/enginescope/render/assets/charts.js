@@ -35,7 +35,12 @@
     drawnAs.set(place, pageTheme());
     try {
       const { view } = await embed(place, charts.get(place), pageTheme());
-      view.addEventListener("click", (_event, item) => pageSelect(place.id, item?.datum?.name));
+      place.vega = view;
+      view.addEventListener("click", (_event, item) => {
+        if (item?.datum) document.dispatchEvent(new CustomEvent("bar", { detail: { place, datum: item.datum } }));
+        pageSelect(place.id, item?.datum?.name);
+      });
+      place.dispatchEvent(new Event("drawn"));
       addTools(place);
     } catch (error) {
       place.textContent = "This picture could not be drawn: " + error.message;

@@ -1,13 +1,13 @@
 "use strict";
 // Pairs of layers: two columns on one scale; changed pairs first, the others folded.
-(() => {
+const pairList = (() => {
   const pairs = reportData.pairs, box = document.getElementById("pairs");
-  if (!pairs || !box) return;
+  if (!pairs || !box) return null;
   const ROW = 44, MARGIN = 8;
   const columns = pairs.columns;
   const list = box.querySelector(".pair-list"), detail = box.querySelector(".pair-detail");
   const select = document.getElementById("pairs-filter"), same = document.getElementById("pairs-same");
-  const search = box.querySelector("input[type=search]"), output = box.querySelector("output");
+  const search = box.querySelector("input[type=search]"), output = box.querySelector(".tools output");
   const inner = document.createElement("div");
   list.append(inner);
 
@@ -57,19 +57,16 @@
     return [value("a_type", row), value("b_type", row)].filter((one) => one !== null)
       .flatMap((one) => one.split(" + ")).map((one) => one.replace(/^\d+ /, ""));
   }
-  const types = new Set(), reasons = new Set();
-  for (let row = 0; row < pairs.length; row++) {
-    for (const one of typesOf(row)) types.add(one);
-    reasons.add(value("reason", row));
-  }
+  const types = new Set();
+  for (let row = 0; row < pairs.length; row++) for (const one of typesOf(row)) types.add(one);
   const groups = { differ: "that differ in", type: "of a type", reason: "of one reason" };
   for (const one of [...types].sort()) tests.set("type " + one, (row) => typesOf(row).includes(one));
-  for (const one of reasons) tests.set("reason " + one, (row) => value("reason", row) === one);
+  pairs.steps.forEach(([text], step) => tests.set("reason " + text, (row) => value("step", row) === step));
   for (const [key, test] of tests) {
     let count = 0;
     for (let row = 0; row < pairs.length; row++) if (test(row)) count++;
-    if (!count) { tests.delete(key); continue; }
     const [, kind, name] = key.match(/^(type|reason) (.*)$/s) ?? [null, "differ", titles[key]];
+    if (!count && kind !== "reason") { tests.delete(key); continue; }
     const option = element("option", name + " (" + count.toLocaleString("en-US") + ")");
     option.value = key;
     group(key === "all" ? null : groups[kind]).append(option);
@@ -96,17 +93,22 @@
     return (texts[row] ??= TEXTS.map((name) => value(name, row) ?? "").join("\n").toLowerCase());
   }
 
+  // `isWhole`: select a reason as a whole, and no single pair.
   let shown = [], chosen = null;
-  function filter() {
+  function filter(isWhole) {
     const test = tests.get(select.value) ?? tests.get("all"), wanted = search.value.trim().toLowerCase();
+    const isReason = select.value.startsWith("reason ");
     shown = [];
     for (let row = 0; row < pairs.length; row++) {
-      if ((same.checked || value("is_shown", row)) && test(row) && (!wanted || textOf(row).includes(wanted))) shown.push(row);
+      if ((same.checked || isReason || value("is_shown", row)) && test(row) && (!wanted || textOf(row).includes(wanted))) shown.push(row);
     }
     list.scrollTop = 0;
-    if (!shown.includes(chosen)) choose(shown.length ? shown[0] : null);
+    if (isWhole === true) choose(null);
+    else choose(shown.includes(chosen) ? chosen : shown.length ? shown[0] : null);
     draw();
   }
+  // Rows that the graphs emphasize; null without a filter.
+  const picked = () => (select.value === "all" && !search.value.trim() ? null : shown);
 
   function line(at) {
     const row = shown[at], one = element("div", undefined, "pair-row");
@@ -157,7 +159,10 @@
   function choose(row) {
     chosen = row;
     detail.replaceChildren();
-    if (row === null) return;
+    if (row !== null) detail.append(...factsOf(row));
+    document.dispatchEvent(new CustomEvent("pair", { detail: { row, rows: picked() } }));
+  }
+  function factsOf(row) {
     const table = element("table"), head = table.createTHead().insertRow(), body = table.createTBody();
     for (const text of ["", "A", "B"]) head.append(element("th", text));
     for (const [title, name, changes] of FACTS) {
@@ -177,7 +182,7 @@
     if (value("speedup", row) !== null) parts.push("A ÷ B " + number(value("speedup", row), 2));
     const scroll = element("div", undefined, "scroll");
     scroll.append(table);
-    detail.append(element("h3", value("a_name", row) ?? value("b_name", row)), element("p", parts.filter(Boolean).join(" · "), "quiet"), scroll);
+    return [element("h3", value("a_name", row) ?? value("b_name", row)), element("p", parts.filter(Boolean).join(" · "), "quiet"), scroll];
   }
   function fact(one) {
     if (typeof one === "number") return element("td", number(one, 6));
@@ -193,6 +198,9 @@
     const at = Math.max(0, Math.min(shown.length - 1, to));
     if (!shown.length) return;
     choose(shown[at]);
+    scrollTo(at);
+  }
+  function scrollTo(at) {
     if (at * ROW < list.scrollTop) list.scrollTop = at * ROW;
     if ((at + 1) * ROW > list.scrollTop + list.clientHeight) list.scrollTop = (at + 1) * ROW - list.clientHeight;
     draw();
@@ -214,10 +222,28 @@
     waiting = true;
     requestAnimationFrame(() => { waiting = false; draw(); });
   });
-  select.addEventListener("change", filter);
-  same.addEventListener("change", filter);
-  search.addEventListener("input", filter);
+  for (const one of [select, same]) one.addEventListener("change", () => filter());
+  search.addEventListener("input", () => filter());
+  // The reader selected a layer in a graph.
+  document.addEventListener("pick", ({ detail: { row } }) => {
+    choose(row);
+    if (shown.includes(row)) scrollTo(shown.indexOf(row)); else draw();
+  });
   for (const one of document.querySelectorAll(".without-script")) one.style.display = "none";
   box.hidden = false;
+  const asked = Number(/^#layers\?pair=(\d+)$/.exec(location.hash)?.[1] ?? NaN);
+  if (asked < pairs.length) chosen = asked;
   filter();
+  return {
+    get row() { return chosen; },
+    get rows() { return picked(); },
+    get shown() { return shown; },
+    value, counted, number: (amount) => number(amount, places, true), go: move,
+    // List the pairs of a filter; null lists all changes.
+    only(key) {
+      search.value = "";
+      select.value = key === null ? "all" : key;
+      filter(key !== null);
+    },
+  };
 })();

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
+from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.samples import Array
 from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
-from enginescope.render.base.phrases import in_text
+from enginescope.render.base.phrases import in_text, metric_title, shorten
+from enginescope.render.base.shared_options import told_apart
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.stats.describe import shown_range
 
@@ -16,13 +18,24 @@ _COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY)
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3])
 _SHAPES = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross")
 _BINS = 60
+_NAME = 48
 
 
-def side_distributions(found: MeasuredComparison) -> Chart | None:
-    """Share of each side's samples by time, on one scale; ``None`` without samples of one metric.
+class _Shares(Record, frozen=True, kw_only=True, eq=False):
+    """Samples of sides by time: shares in % between common edges in ms.
 
-    What lies far from the rest of its side is left out, and counted in the subtitle.
+    Attributes:
+        outside: Samples of each side that lie far from the rest of it.
     """
+
+    metric: str
+    labels: list[str]
+    edges: Array
+    shares: list[Array]
+    outside: list[int]
+
+
+def _shares(found: MeasuredComparison) -> _Shares | None:
     metric = found.pairs[0].headline.metric
     series = [_pooled(side, metric) for side in found.sides]
     if any(one.size == 0 for one in series):
@@ -36,10 +49,26 @@ def side_distributions(found: MeasuredComparison) -> Chart | None:
         int(one.size - np.count_nonzero((one >= edges[0]) & (one <= edges[-1]))) for one in series
     ]
     labels = [side.label for side in found.sides]
-    left = ", ".join(f"{n:,} of {label}" for label, n in zip(labels, outside, strict=True) if n)
-    return Chart(
+    return _Shares(metric=metric, labels=labels, edges=edges, shares=shares, outside=outside)
+
+
+def side_distributions(found: MeasuredComparison) -> tuple[Chart, ...]:
+    """Share of each side's samples by time, on one scale; none without samples of one metric.
+
+    Two sides share a chart; of more, each has its own. What lies far from the rest of its side is
+    left out, and counted in the subtitle.
+    """
+    known = _shares(found)
+    if known is None:
+        return ()
+    if len(known.labels) > 2:
+        return tuple(_side_chart(found, known, at) for at in range(len(known.labels)))
+    labels, edges, shares = known.labels, known.edges, known.shares
+    pairs = zip(labels, known.outside, strict=True)
+    left = ", ".join(f"{count:,} of {label}" for label, count in pairs if count)
+    chart = Chart(
         key="sides_hist",
-        title=f"Distribution of {in_text(metric)}: all processes of each side, on one scale",
+        title=f"Distribution of {in_text(known.metric)}: all processes of each side, on one scale",
         subtitle=(
             "Vertical lines are the medians of the processes' medians",
             *((f"Samples outside the scale: {left}",) if left else ()),
@@ -47,6 +76,29 @@ def side_distributions(found: MeasuredComparison) -> Chart | None:
         spec=_distribution_spec(labels, edges, shares, _medians(found)),
         table=_distribution_table(labels, edges, shares),
         height=230,
+        is_wide=True,
+    )
+    return (chart,)
+
+
+def _side_chart(found: MeasuredComparison, known: _Shares, at: int) -> Chart:
+    """One side on the scale of all, with the first side's median beside its own."""
+    medians, side = _medians(found), found.sides[at]
+    own = next((one for one in medians if one["side"] == side.label), None)
+    shown = [one for one in medians if one["side"] in (side.label, known.labels[0])]
+    outside = known.outside[at]
+    names = told_apart([one.name for one in found.sides]).labels
+    name = f"{side.label}: {shorten(names[at], _NAME)}"
+    return Chart(
+        key=f"side_{side.label}",
+        title=f"{name}, median {format_ms(own['x'])}" if own else name,
+        subtitle=(
+            *((f"{metric_title(known.metric)}, every side on one scale",) if at == 0 else ()),
+            *((f"Samples outside the scale: {outside:,}",) if outside else ()),
+        ),
+        spec=_distribution_spec(known.labels, known.edges, known.shares, shown, only=side.label),
+        table=_distribution_table([side.label], known.edges, [known.shares[at]]),
+        height=74,
         is_wide=True,
     )
 
@@ -105,21 +157,29 @@ def _medians(found: MeasuredComparison) -> list[Spec]:
     ]
 
 
-def _colored(labels: list[str]) -> Spec:
+def _colored(labels: list[str], *, with_legend: bool = True) -> Spec:
     colors = [_COLORS[at % len(_COLORS)] for at in range(len(labels))]
     scale = {"domain": labels, "range": colors}
-    legend = {"symbolOpacity": 1}  # areas are pale, their marks in the legend need not be
+    legend = (
+        {"symbolOpacity": 1} if with_legend else None
+    )  # areas are pale, their marks in the legend need not be
     return {"field": "side", "type": "nominal", "title": "side", "scale": scale, "legend": legend}
 
 
-def _dashed(labels: list[str]) -> Spec:
+def _dashed(labels: list[str], *, with_legend: bool = True) -> Spec:
     dashes = [_DASHES[at % len(_DASHES)] for at in range(len(labels))]
     scale = {"domain": labels, "range": dashes}
-    return {"field": "side", "type": "nominal", "title": "side", "scale": scale}
+    found: Spec = {"field": "side", "type": "nominal", "title": "side", "scale": scale}
+    return found if with_legend else {**found, "legend": None}
 
 
 def _distribution_spec(
-    labels: list[str], edges: Array, shares: list[Array], medians: list[Spec]
+    labels: list[str],
+    edges: Array,
+    shares: list[Array],
+    medians: list[Spec],
+    *,
+    only: str | None = None,
 ) -> Spec:
     rows: list[Spec] = [
         {"side": label, "low": float(low), "high": float(high), "share": float(share)}
@@ -131,24 +191,33 @@ def _distribution_spec(
         {"side": label, "low": float(edges[-1]), "high": float(edges[-1]), "share": 0.0}
         for label in labels
     ]
+    most = max(float(of.max()) for of in shares)
+    if only is not None:
+        rows = [row for row in rows if row["side"] == only]
     scale = {"zero": False, "nice": False, "domain": [float(edges[0]), float(edges[-1])]}
     encoding = {
         "x": quantity("low", "time, ms", scale=scale, axis={"tickCount": 8, "grid": False}),
-        "y": quantity("share", "samples of the side, %", stack=None, axis={"tickCount": 5}),
-        "color": _colored(labels),
+        "y": quantity(
+            "share",
+            "samples of the side, %" if only is None else "samples, %",
+            stack=None,
+            axis={"tickCount": 5},
+            **({} if only is None else {"scale": {"domain": [0, most]}}),
+        ),
+        "color": _colored(labels, with_legend=only is None),
         "tooltip": tooltip(side="side", low="from, ms#", high="to, ms#", share="samples, %#"),
     }
     return {
         "layer": [
             {
                 "data": {"values": rows},
-                "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.22},
+                "mark": {"type": "area", "interpolate": "step-after", "fillOpacity": 0.22},
                 "encoding": encoding,
             },
             {
                 "data": {"values": rows},
                 "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.6},
-                "encoding": {**encoding, "strokeDash": _dashed(labels)},
+                "encoding": {**encoding, "strokeDash": _dashed(labels, with_legend=only is None)},
             },
             {
                 "data": {
@@ -157,8 +226,8 @@ def _distribution_spec(
                 "mark": {"type": "rule", "strokeWidth": 1.6},
                 "encoding": {
                     "x": quantity("x", "time, ms"),
-                    "color": _colored(labels),
-                    "strokeDash": _dashed(labels),
+                    "color": _colored(labels, with_legend=only is None),
+                    "strokeDash": _dashed(labels, with_legend=only is None),
                     "tooltip": tooltip(side="side", x="median, ms#"),
                 },
             },

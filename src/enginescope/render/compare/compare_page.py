@@ -7,22 +7,26 @@ from typing import Any
 
 from enginescope.analysis.build_log.build_choices import ChoicePair
 from enginescope.analysis.plan_comparison.comparison import Comparison
-from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
 from enginescope.analysis.plan_comparison.plan_summary import PlanSummary
-from enginescope.analysis.plan_comparison.plans_overview import layer_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms
-from enginescope.render.base.data_table import column
 from enginescope.render.base.figures import Figures
 from enginescope.render.compare.compare_writers import compare_csv, compare_json
+from enginescope.render.compare.pair_data import graphs_data, pairs_data
 from enginescope.render.html.images import Chart
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes, scripts, style
+from enginescope.render.html.page_frame import (
+    PageData,
+    charts_data,
+    graph_script,
+    graph_style,
+    page_bytes,
+    scripts,
+    style,
+)
 from enginescope.render.plan_comparison.compare_phrases import (
+    against_first,
     answer,
-    cause_text,
-    changes_text,
-    evidence_text,
     pairing_sentence,
     plan_facts,
     requests_sentence,
@@ -35,14 +39,14 @@ from enginescope.render.plan_comparison.compare_tables import (
     reformat_tables,
     share_tables,
 )
-from enginescope.render.plan_comparison.difference import speedups, waterfall
+from enginescope.render.plan_comparison.difference import speedups, waterfall, waterfalls
 from enginescope.render.plan_comparison.plans_stacked import (
     layers_by_type,
     time_by_precision,
     time_by_type,
 )
 from enginescope.render.plans.build_trace_text import comparison_rows
-from enginescope.render.verdicts.measured_section import measured_section
+from enginescope.render.verdicts.measured_section import MeasuredSection, SideCard, measured_section
 from enginescope.render.verdicts.verdict_writers import verdict_csv
 
 #: Rows of the page's tables; those of pairs are all in its data.
@@ -85,18 +89,24 @@ def compare_page(
     whole = Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
     files = _files(found, whole, choices, measured)
     section = measured_section(measured) if measured is not None else None
-    charts = [*(section.charts if section else ()), *_charts(found, chosen.threshold_pct)]
+    charts = [
+        *((*section.first, *section.later) if section else ()),
+        *_charts(found, chosen.threshold_pct),
+    ]
+    graphs = graphs_data(found) if found is not None else ()
     return page_bytes(
         "compare.html.j2",
-        PageData(charts=charts_data(charts), files=files, more=_pairs(found, chosen)),
-        parts=scripts("compare.js"),
-        css=style("compare.css"),
+        PageData(charts=charts_data(charts), files=files, more=pairs_data(found, chosen)),
+        parts=(*scripts("compare.js", "walk.js"), *((graph_script(),) if graphs else ())),
+        css=style("compare.css") + (graph_style() if graphs else ""),
         **_heading(found, measured),
         measured=section,
-        plans=_plan_part(found, chosen.threshold_pct) if found is not None else None,
+        plans=_plan_part(found, chosen.threshold_pct, section) if found is not None else None,
+        falls=[chart for chart in charts if chart.key.startswith("waterfall_")],
         charts={chart.key: chart for chart in charts},
         tables=_tables(found, whole) if found is not None else {},
         choices=_choice_table(choices),
+        graphs=graphs,
         left_out=[] if files else [_TOO_LONG],
     )
 
@@ -114,13 +124,24 @@ def _heading(found: Comparison | None, measured: MeasuredComparison | None) -> d
     }
 
 
-def _plan_part(found: Comparison, threshold_pct: float) -> dict[str, Any]:
+def _plan_part(
+    found: Comparison, threshold_pct: float, measured: MeasuredSection | None
+) -> dict[str, Any]:
+    known = {notice.code for notice in measured.notices} if measured is not None else set()
+    # Warnings of the sides' runs stand under the verdict, for all processes together.
+    notices = [
+        one
+        for one in found.notices
+        if measured is None
+        or "plan" not in one.evidence
+        or (one.level != "warning" and one.code not in known)
+    ]
     return {
         "answer": answer(found, threshold_pct),
-        "sentences": _sentences(found),
-        "cards": _cards(found.overview.plans),
-        "warnings": [notice for notice in found.notices if notice.level == "warning"],
-        "notes": [notice for notice in found.notices if notice.level != "warning"],
+        "sentences": _sentences(found, threshold_pct),
+        "cards": _cards(found.overview.plans, measured.cards if measured else ()),
+        "warnings": [notice for notice in notices if notice.level == "warning"],
+        "notes": [notice for notice in notices if notice.level != "warning"],
         "first": _first_picture(found),
         "two": found.layers is not None,
     }
@@ -160,6 +181,8 @@ def _charts(found: Comparison | None, threshold_pct: float) -> Iterator[Chart]:
     made.append(layers_by_type(overview))
     if found.layers is not None:
         made += [waterfall(found.layers), speedups(found.layers, threshold_pct)]
+    else:
+        made += waterfalls(found.against_first(), [one.label for one in overview.plans[1:]])
     yield from (one for one in made if one is not None)
 
 
@@ -169,22 +192,24 @@ def _first_picture(found: Comparison) -> str:
     return "time_by_type" if timed else "layers_by_type"
 
 
-def _sentences(found: Comparison) -> list[str]:
+def _sentences(found: Comparison, threshold_pct: float) -> list[str]:
     plans, layers = found.overview.plans, found.layers
     requests = requests_sentence(plans)
-    made = [f"Whole requests, {requests}." if requests else None]
+    made: list[str | None] = [] if layers else [*against_first(plans, threshold_pct)]
+    made += [f"Whole requests, {requests}." if requests else None]
     if layers is not None:
         made.append(f"{pairing_sentence(layers, plans)}.")
     return [one for one in made if one]
 
 
-def _cards(plans: tuple[PlanSummary, ...]) -> list[PlanCard]:
+def _cards(plans: tuple[PlanSummary, ...], sides: Sequence[SideCard]) -> list[PlanCard]:
+    names = [one.name for one in sides or plans]  # one name of a side on the page
     facts = plan_facts(plans)
     most = max((one.sum_ms or 0.0 for one in plans), default=0.0)
     return [
         PlanCard(
             label=plan.label,
-            name=plan.name,
+            name=names[at],
             time=format_ms(plan.sum_ms) if plan.sum_ms is not None else "no layer times",
             part_pct=100 * plan.sum_ms / most if plan.sum_ms is not None and most else None,
             facts=tuple((name, cells[at]) for name, cells in facts if name not in _NOT_ON_CARDS),
@@ -209,40 +234,3 @@ def _choice_table(choices: Sequence[ChoicePair] | None) -> Figures | None:
     if choices is None:
         return None
     return comparison_rows(choices, limit=_ROWS, name_width=60).figures()
-
-
-def _pairs(found: Comparison | None, chosen: Chosen) -> dict[str, Any]:
-    if found is None or found.layers is None:
-        return {}
-    pairs = {
-        "length": len(found.layers.layers),
-        "threshold_pct": chosen.threshold_pct,
-        "only": chosen.only,
-        "columns": pair_columns(found.layers, chosen),
-    }
-    return {"pairs": pairs}
-
-
-def pair_columns(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
-    """Return every pair for the page's list, by columns; repeated texts are written once."""
-    reasons = {
-        at: cause_text(explanation)
-        for explanation in layers.explanations
-        for at in explanation.members
-    }
-    order = sorted(
-        range(len(layers.layers)), key=lambda at: -abs(layers.layers[at].difference_ms or 0.0)
-    )
-    rows = [layers.layers[at] for at in order]
-    columns = layer_columns(rows)
-    columns["reason"] = [reasons[at] for at in order]
-    columns["differs"] = [changes_text(row) for row in rows]
-    columns["why"] = [evidence_text(row) if row.evidence else None for row in rows]
-    columns["is_shown"] = [int(chosen.is_shown(row)) for row in rows]
-    columns["a_layer"] = [row.a.layers[0] if row.a else None for row in rows]
-    columns["b_layer"] = [row.b.layers[0] if row.b else None for row in rows]
-    numbers = ("score", "difference_ms", "share_pct", "speedup", "a_ms", "b_ms", "is_shown")
-    return {
-        name: column(name, values, 0 if name in (*numbers, "a_layer", "b_layer") else None).packed()
-        for name, values in columns.items()
-    }

@@ -25,6 +25,7 @@ from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten, shorten_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.plan_comparison.compare_phrases import (
+    against_first,
     answer,
     cause_text,
     pairing_sentence,
@@ -62,8 +63,10 @@ def compare_text(found: Comparison, chosen: Chosen, *, width: int = 80) -> Rende
         chosen: Layers and rows to show.
         width: Columns.
     """
-    lines: list[RenderableType] = [*_titles(found, width), Text()]
-    lines.append(Text(answer(found, chosen.threshold_pct), style="bold"))
+    lines: list[RenderableType] = [Text(answer(found, chosen.threshold_pct), style="bold")]
+    if found.layers is None:
+        lines += map(Text, against_first(found.overview.plans, chosen.threshold_pct))
+    lines += [Text(), *_titles(found, width), Text()]
     lines += [label_row(name, text) for name, text in _sentences(found)]
     lines += [Text(), *notice_lines(_worth_saying(found.notices))]
     if found.layers is not None:

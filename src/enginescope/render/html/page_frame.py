@@ -61,7 +61,10 @@ def _read(name: str) -> str:
 
 _GRAPH_ASSETS = files("enginescope.render") / "assets" / "graph"
 #: In the order in which each uses those before it.
-_PARTS = ("data", "scene", "colors", "paint", "panel", "controls", "pointer", "view", "start")
+_PARTS = (
+    *("data", "scene", "colors", "paint", "panel", "controls", "pointer", "view"),
+    *("rising", "side", "pair", "start"),
+)
 
 
 def graph_script() -> Script:

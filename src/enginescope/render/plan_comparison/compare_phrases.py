@@ -26,7 +26,7 @@ _CAUSES = {
     Cause.FORMAT: "other format",
     Cause.KIND: "another kind of layer",
     Cause.NOTHING: "nothing but the time",
-    Cause.OUTSIDE: "layers that launch no kernel, and times without a layer",
+    Cause.OUTSIDE: "not assigned to a layer that launches work",
 }
 _EVIDENCE = {
     Evidence.NAME: "same name",
@@ -82,6 +82,28 @@ def _fastest(found: Comparison) -> str:
     return f"{text}, {less} % less than those of A, {format_ms(time(base))}."
 
 
+def against_first(plans: tuple[PlanSummary, ...], threshold_pct: float) -> tuple[str, ...]:
+    """Say of each further plan how the sum of its layers differs from that of the first."""
+    base, *others = plans
+    is_per_item = len({one.batch for one in plans}) > 1
+    times = [one.sum_per_item_ms if is_per_item else one.sum_ms for one in plans]
+    unit = " per item" if is_per_item else ""
+    return tuple(
+        f"{one.label} {_than(second / first, base.label, threshold_pct)}, "
+        f"{format_ms(second)}{unit} against {format_ms(first)}."
+        for one, first, second in zip(others, times[:1] * len(others), times[1:], strict=True)
+        if first and second is not None
+    )
+
+
+def _than(ratio: float, base: str, threshold_pct: float) -> str:
+    percent = 100 * (ratio - 1)
+    if abs(percent) <= threshold_pct:
+        return f"and {base} differ by less than {threshold_pct:g} %"
+    word, less = ("faster", "less") if percent < 0 else ("slower", "more")
+    return f"is {word} than {base}: {format_significant(abs(percent))} % {less} time"
+
+
 def _per_item(plans: tuple[PlanSummary, ...], threshold_pct: float) -> str | None:
     """Answer per item where the batches are known and not the same."""
     a, b = plans[:2]
@@ -118,9 +140,9 @@ def pairing_sentence(layers: LayerComparison, plans: tuple[PlanSummary, ...]) ->
     return f"{text}; another {differing}" if differing else f"{text}; none differs"
 
 
-def cause_text(one: Explanation) -> str:
-    """Return ``Convolution: FP32 → FP16``."""
-    words = _CAUSES[one.cause]
+def cause_text(one: Explanation, label: str = "B") -> str:
+    """Return ``Convolution: FP32 → FP16``; `label` is the plan that is compared with A."""
+    words = f"only in {label}" if one.cause is Cause.ONLY_B else _CAUSES[one.cause]
     if one.cause is Cause.PRECISION and one.detail:
         words = one.detail
     elif one.detail:

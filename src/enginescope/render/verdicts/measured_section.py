@@ -5,19 +5,19 @@ The table of verdicts, as text cells; where it is shown it is fitted and styled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredPair,
-    MeasuredSide,
 )
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.base.facts import made_text, place_line
 from enginescope.render.base.figures import Figures, TextTable
+from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.sides import process_medians, side_distributions
 from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.verdict_phrases import (
@@ -120,6 +120,8 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
     Attributes:
         answer: The first pair's sentence.
         others: Those of further pairs.
+        shared: Options that all sides have, said once.
+        first: Charts of the first screen: one of two sides, small multiples of more.
         told: Where, in which order, how sure.
         tables: Verdicts, one table a pair.
         still_open: What is undecided, and what would decide it.
@@ -129,22 +131,26 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
     answer: str
     others: tuple[str, ...]
     cards: tuple[SideCard, ...]
+    shared: str | None
     told: tuple[str, ...]
     notices: tuple[Notice, ...]
     tables: tuple[Figures, ...]
     still_open: tuple[str, ...]
-    charts: tuple[Chart, ...]
+    first: tuple[Chart, ...]
+    later: tuple[Chart, ...]
     runs: Figures
 
 
 def measured_section(found: MeasuredComparison) -> MeasuredSection:
     """Return what the page says of verdicts."""
     sentences = [headline_sentence(pair) for pair in found.pairs]
-    charts = (side_distributions(found), process_medians(found))
+    medians = process_medians(found)
+    apart = told_apart([side.name for side in found.sides])
     return MeasuredSection(
         answer=sentences[0],
         others=tuple(sentences[1:]),
-        cards=tuple(_cards(found)),
+        cards=tuple(_cards(found, apart.labels)),
+        shared=apart.shared,
         told=tuple(_told(found)),
         notices=measured_notices(found),
         tables=(
@@ -152,21 +158,17 @@ def measured_section(found: MeasuredComparison) -> MeasuredSection:
             *((every.figures(every.title),) if (every := pair_table(found)) else ()),
         ),
         still_open=tuple(text for pair in found.pairs for text in _open(pair)),
-        charts=tuple(chart for chart in charts if chart is not None),
+        first=side_distributions(found),
+        later=(medians,) if medians is not None else (),
         runs=_runs(found),
     )
 
 
-def _cards(found: MeasuredComparison) -> Iterator[SideCard]:
-    base, *others = found.sides
-    yield _card(base, found.pairs[0], is_base=True)
-    for side, pair in zip(others, found.pairs, strict=True):
-        yield _card(side, pair, is_base=False)
-
-
-def _card(side: MeasuredSide, pair: MeasuredPair, *, is_base: bool) -> SideCard:
-    counts = counts_text(side, pair, is_base=is_base).removeprefix(f"{side.label} ")
-    return SideCard(label=side.label, name=side.name, counts=counts)
+def _cards(found: MeasuredComparison, names: Sequence[str]) -> Iterator[SideCard]:
+    pairs = (found.pairs[0], *found.pairs)
+    for at, (side, pair, name) in enumerate(zip(found.sides, pairs, names, strict=True)):
+        counts = counts_text(side, pair, is_base=at == 0).removeprefix(f"{side.label} ")
+        yield SideCard(label=side.label, name=name, counts=counts)
 
 
 def _told(found: MeasuredComparison) -> Iterator[str]:

@@ -44,14 +44,19 @@ _NARROW = 76
 
 
 def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableType:
-    """Return the result, its table, what would settle the rest, and the notices.
+    """Return the verdicts, the sides, their tables, what would settle the rest, and the notices.
 
     Args:
         width: Columns.
     """
-    lines: list[RenderableType] = [*_titles(found, width), Text()]
+    lines: list[RenderableType] = [
+        *(Text(headline_sentence(pair), style="bold") for pair in found.pairs),
+        Text(),
+        *_titles(found, width),
+        Text(),
+    ]
     for pair in found.pairs:
-        lines += [Text(headline_sentence(pair), style="bold"), Text()]
+        lines += [Text(f"{pair.b} against {pair.a}", style="bold")] if found.other_pairs else []
         lines += [_table(pair, width), Text()]
         note = ratio_note(pair)
         lines += [label_row("ratio", note)] if note else []

@@ -11,9 +11,23 @@
     return "#" + a.map((one, k) => Math.round(one + (b[k] - one) * (at - low)).toString(16).padStart(2, "0")).join("");
   }
 
+  // Less time is blue, more time is vermillion; the square root makes small changes visible.
+  const LESS = "#0072b2", MORE = "#d55e00";
+  function diverging(part, neutral) {
+    const end = channels(part < 0 ? LESS : MORE), start = channels(neutral), at = Math.sqrt(Math.min(1, Math.abs(part)));
+    return "#" + start.map((one, k) => Math.round(one + (end[k] - one) * at).toString(16).padStart(2, "0")).join("");
+  }
+
   function inkOn(hex) {
     const [r, g, b] = channels(hex).map((one) => one / 255).map((one) => (one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.24 ? "#14171c" : "#ffffff";
+  }
+
+  function legendRow(tag, color, words) {
+    const row = element(tag), dot = element("span", null, "graph-dot");
+    dot.style.background = color;
+    row.append(dot, element("span", words));
+    return row;
   }
 
   class Coloring {
@@ -23,12 +37,13 @@
       this.mode = mode === "time" && !plan.isTimed ? "type" : mode;
       // Compare layers with the slowest layer, and groups with the longest visible group: a layer keeps
       // its color when groups fold.
-      this.most = plan.nodes.ms.reduce((most, one) => (one > most ? one : most), 0);
+      this.most = this.mode === "change" ? plan.mostChange : plan.nodes.ms.reduce((most, one) => (one > most ? one : most), 0);
+      this.neutral = this.mode === "change" ? surface().line : null;
       this.mostOfGroups = scene.ids.reduce((most, id) => Math.max(most, id < 0 ? this.ms(id) ?? 0 : 0), 0);
       this.cached = scene.ids.map((id) => this.colorOf(id));
     }
 
-    get isFilled() { return this.mode === "time"; }
+    get isFilled() { return this.mode === "time" || this.mode === "change"; }
 
     ms(id) {
       const { plan, folding } = this.scene;
@@ -42,6 +57,10 @@
       if (this.mode === "time") {
         const ms = this.ms(id);
         return ms === null || Number.isNaN(ms) ? null : viridis(Math.sqrt(ms / ((id < 0 ? this.mostOfGroups : this.most) || 1)));
+      }
+      if (this.mode === "change") {
+        const ms = id >= 0 ? plan.change[id] : folding.sums[-1 - id].change;
+        return ms === null || Number.isNaN(ms) ? null : diverging(ms / (this.most || 1), this.neutral);
       }
       if (this.mode === "findings") {
         const severity = id >= 0 ? plan.severity[id] : folding.sums[-1 - id].severity;
@@ -68,6 +87,12 @@
       const { plan } = this.scene;
       if (this.mode !== "precision" || !plan.edges.tensor[edge]) return null;
       return plan.precisions[plan.edges.precision[edge]][1];
+    }
+
+    // Return names and colors of the layers' types or precisions.
+    kinds() {
+      const { plan } = this.scene, [table, column] = this.mode === "precision" ? [plan.precisions, plan.nodes.precision] : [plan.families, plan.nodes.family];
+      return [...new Set(column.filter((_, node) => plan.isLayer[node]))].map((one) => table[one]);
     }
 
     // Return the rows of the legend: color, text, and a test for nodes.

@@ -84,10 +84,8 @@
         return;
       }
       place.replaceChildren(...coloring.legend().map((one) => {
-        const button = element("button"), dot = element("span", null, "graph-dot");
+        const button = legendRow("button", one.color, one.words);
         button.type = "button";
-        dot.style.background = one.color;
-        button.append(dot, element("span", one.words));
         button.title = "Show only these";
         button.setAttribute("aria-pressed", String(state.only === one.key));
         button.addEventListener("click", () => { state.only = state.only === one.key ? null : one.key; view.remark(); this.legend(); view.keep(); });

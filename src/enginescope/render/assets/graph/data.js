@@ -29,6 +29,9 @@
         this.findingsOf.set(node[at], list);
         this.severity[node[at]] = Math.max(this.severity[node[at]], SEVERITIES.indexOf(texts[finding[at]][1]));
       }
+      // In a comparison: the number of this plan's layers in each pair.
+      this.sharing = new Map();
+      for (const row of this.pairs ?? []) add(this.sharing, row, 1);
       this.isTimed = this.nodes.ms.some((one) => !Number.isNaN(one));
       this.isLayer = this.nodes.kind.map((kind) => (kind === 0 ? 1 : 0));
       this.layerCount = this.isLayer.reduce((sum, one) => sum + one, 0);
@@ -42,7 +45,7 @@
       const groups = folding.parent.length;
       folding.home = new Int32Array(this.count);
       folding.sums = Array.from({ length: groups }, () => ({
-        layers: 0, nodes: 0, ms: null, severity: 0, families: new Map(), precisions: new Map(),
+        layers: 0, nodes: 0, ms: null, change: null, severity: 0, families: new Map(), precisions: new Map(),
       }));
       for (let group = 0; group < groups; group++) {
         for (let at = folding.starts[group]; at < folding.starts[group + 1]; at++) {
@@ -57,6 +60,7 @@
           if (!this.isLayer[node]) continue;
           sum.layers += 1;
           if (!Number.isNaN(ms)) sum.ms = (sum.ms ?? 0) + ms;
+          if (this.change && !Number.isNaN(this.change[node])) sum.change = (sum.change ?? 0) + this.change[node] / this.sharing.get(this.pairs[node]);
           sum.severity = Math.max(sum.severity, this.severity[node]);
           add(sum.families, this.nodes.family[node], weight);
           add(sum.precisions, this.nodes.precision[node], weight);
@@ -71,6 +75,15 @@
       if (kind === "layer" || kind === "constant") return this.strings[this.nodes.type[node]] || kind;
       const generation = this.nodes.generation[node], what = kind === "tensor" ? "region" : kind;
       return generation < 0 ? what : what + ", use " + (generation + 1);
+    }
+
+    // Return the difference of time of a layer's pair or of a group, in a comparison.
+    changeText(folding, id) {
+      if (!this.change) return "";
+      if (id >= 0 && this.isAlone[id]) return "only in " + this.label;
+      const ms = id >= 0 ? this.change[id] : folding.sums[-1 - id].change;
+      const size = id >= 0 ? this.sharing.get(this.pairs[id]) : 1;
+      return ms === null || Number.isNaN(ms) ? "" : (ms < 0 ? "−" : ms > 0 ? "+" : "±") + msText(Math.abs(ms)) + (size > 1 ? " for " + size : "");
     }
 
     isReformat(node) { return /reformat/i.test(this.strings[this.nodes.type[node]]); }

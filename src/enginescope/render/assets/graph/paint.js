@@ -171,6 +171,8 @@
       pen.lineWidth = Math.max(1.2, 0.8 / k);
       if (isGroup && k >= NAMES / 2) for (const shift of [8, 4]) this.shape(x + shift, y + shift, w, h, radius, look.paper, color ?? look.soft);
       const fill = color === null ? look.paper : coloring.isFilled ? color : k < NAMES ? mixed(color, look.paper, 0.6) : mixed(color, look.paper, 0.2);
+      if (!isGroup && plan.isAlone?.[id]) this.ring(box, look.ink, 2);
+      pen.lineWidth = Math.max(1.2, 0.8 / k);
       if (isRound) pen.setLineDash([4, 2]);
       this.shape(x, y, w, h, radius, fill, coloring.isFilled ? look.soft : color ?? look.soft);
       pen.setLineDash([]);
@@ -196,7 +198,8 @@
     words(id, x, y, w, h, ink) {
       const { pen, shown } = this, { scene } = shown, { plan, folding } = scene;
       const isGroup = id < 0, sum = isGroup ? folding.sums[-1 - id] : null, ms = isGroup ? sum.ms : plan.nodes.ms[id];
-      const time = plan.isTimed && ms !== null && !Number.isNaN(ms) ? msText(ms) + " · " + (shareText(ms, plan.totalMs) || "0 %") : "";
+      const part = plan.change ? plan.changeText(folding, id) : plan.isTimed ? shareText(ms, plan.totalMs) || "0 %" : "";
+      const time = [plan.isTimed && ms !== null && !Number.isNaN(ms) ? msText(ms) : "", part].filter(Boolean).join(" · ");
       const first = isGroup ? "▸ " + plan.groupName(folding, -1 - id) : plan.heading(id);
       const lines = isGroup ? [countText(sum.layers, "layer"), time] : [plan.name(id), time];
       pen.fillStyle = ink;

@@ -157,11 +157,11 @@
     const ends = before[box].length + " in, " + after[box].length + " out";
     if (id < 0) {
       const sum = folding.sums[-1 - id];
-      return [plan.groupPath(folding, -1 - id), "group of " + countText(sum.layers, "layer"), msText(sum.ms), shareText(sum.ms, plan.totalMs), ends, "Enter unfolds"].filter(Boolean).join(", ");
+      return [plan.groupPath(folding, -1 - id), "group of " + countText(sum.layers, "layer"), msText(sum.ms), shareText(sum.ms, plan.totalMs), plan.changeText(folding, id), ends, "Enter unfolds"].filter(Boolean).join(", ");
     }
     const found = plan.findingsOf.get(id) ?? [];
     return [
       plan.name(id), plan.heading(id), plan.isLayer[id] ? plan.precisions[plan.nodes.precision[id]][0] : "",
-      msText(plan.nodes.ms[id]), shareText(plan.nodes.ms[id], plan.totalMs), ends, ...found.slice(0, 3).map((one) => one[0] + " " + one[2]),
+      msText(plan.nodes.ms[id]), shareText(plan.nodes.ms[id], plan.totalMs), plan.changeText(folding, id), ends, ...found.slice(0, 3).map((one) => one[0] + " " + one[2]),
     ].filter(Boolean).join(", ");
   }

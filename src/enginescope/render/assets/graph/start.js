@@ -4,10 +4,11 @@
     box.dataset.state = "reading";
     try {
       if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot inflate it; one of 2023 or later can");
-      const plan = new Plan(await readContainer(document.getElementById(box.dataset.from).content.textContent));
+      const read = (id) => readContainer(document.getElementById(id).content.textContent);
+      const plans = (await Promise.all(box.dataset.from.split(" ").map(read))).map((one) => new Plan(one));
       box.querySelector(".graph-live").hidden = false;
       for (const one of box.querySelectorAll(".graph-waiting, .graph-still")) one.remove();
-      box.view = new View(box, plan);
+      box.view = plans.length > 1 ? new Pair(box, plans) : new View(box, plans[0]);
     } catch (error) {
       box.dataset.state = "failed";
       const words = box.querySelector(".graph-waiting") ?? box;
@@ -31,7 +32,7 @@
     box.append(paper);
   }
 
-  const graphs = [...document.querySelectorAll(".graph")];
+  const graphs = [...document.querySelectorAll(".graph[data-from]")];
   addEventListener("beforeprint", () => graphs.forEach(putOnPaper));
   const seen = new IntersectionObserver((entries) => {
     for (const one of entries) if (one.isIntersecting) { seen.unobserve(one.target); start(one.target); }

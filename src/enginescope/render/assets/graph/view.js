@@ -3,9 +3,10 @@
   const isStill = matchMedia("(prefers-reduced-motion: reduce)");
 
   class View {
-    constructor(box, plan) {
+    constructor(box, plan, pair) {
       this.box = box;
       this.plan = plan;
+      this.pair = pair;
       this.prefix = box.dataset.prefix;
       this.part = (name) => box.querySelector('[data-part="' + name + '"]');
       this.canvas = this.part("canvas");
@@ -14,6 +15,15 @@
       this.state = { folding: plan.first, mode: plan.isTimed ? "time" : "type", open: new Set(), selected: null, near: 0, words: "", type: "", precision: "", least: 0, only: null };
       this.camera = { x: 0, y: 0, scale: 1 };
       this.look = surface();
+      this.furnish();
+      this.listen();
+      this.read() || this.rebuild(true);
+      this.paint(); // keys depend on the visible boxes, and a key may come before the next frame
+      this.isReady = true;
+      box.dataset.state = "ready";
+    }
+
+    furnish() {
       this.panel = new Panel(this.part("panel"), {
         unfold: (group) => this.toggle(group), foldAround: () => this.foldAround(), select: (one) => this.select(one, true),
         isInGroup: () => this.state.selected >= 0 && this.folding.home[this.state.selected] > 0,
@@ -21,11 +31,6 @@
         leave: () => this.box.classList.contains("wide") && this.controls.widen(),
       });
       this.controls = new Controls(this);
-      this.listen();
-      this.read() || this.rebuild(true);
-      this.paint(); // keys depend on the visible boxes, and a key may come before the next frame
-      this.isReady = true;
-      box.dataset.state = "ready";
     }
 
     get folding() { return this.plan.foldings[this.state.folding]; }
@@ -98,13 +103,18 @@
 
     // Camera.
     fit(isFirst) {
+      const { x, y, scale, isPart } = this.whole(isFirst);
+      this.look_at(x, y, scale, isFirst || isPart);
+    }
+
+    // Return the place and scale that show everything. At first, a graph too large for one screen shows its beginning.
+    whole(isFirst, most = Infinity) {
       const width = this.canvas.clientWidth || 800, height = this.canvas.clientHeight || 500, { scene } = this;
-      const whole = Math.min(width / (scene.width + 60), height / (scene.height + 60), 1.1);
-      if (!isFirst || whole > 0.42) return this.look_at(scene.width / 2, scene.height / 2, whole, isFirst);
-      // Too large for one screen: show the beginning at a readable size.
-      const scale = Math.max(0.62, Math.min(1, width / (scene.width + 60)));
+      const whole = Math.min(width / (scene.width + 60), height / (scene.height + 60), 1.1, most);
+      if (!isFirst || whole > 0.42) return { x: scene.width / 2, y: scene.height / 2, scale: whole };
+      const scale = Math.min(most, Math.max(0.62, Math.min(1, width / (scene.width + 60))));
       const start = scene.boxes[0] ?? scene.width / 2;
-      return this.look_at(scene.width * scale < width ? scene.width / 2 : start, height / 2 / scale - 24, scale, true);
+      return { x: scene.width * scale < width ? scene.width / 2 : start, y: height / 2 / scale - 24, scale, isPart: true };
     }
 
     look_at(x, y, scale, isAtOnce) {
@@ -206,11 +216,16 @@
       this.keep();
     }
 
-    // Open the groups that hide a node, and show it.
-    reveal(node) {
-      for (let group = this.folding.home[node]; group > 0; group = this.folding.parent[group]) this.state.open.add(group);
+    // Open the groups that hide a node.
+    uncover(node) {
       this.state.selected = node;
+      if (this.scene.ids[this.scene.boxOf[node]] === node) return;
+      for (let group = this.folding.home[node]; group > 0; group = this.folding.parent[group]) this.state.open.add(group);
       this.rebuild(false);
+    }
+
+    reveal(node) {
+      this.uncover(node);
       const box = this.scene.boxOf[node];
       this.select(box);
       this.look_at(this.scene.boxes[4 * box], this.scene.boxes[4 * box + 1], Math.max(this.camera.scale, 0.7));
@@ -273,7 +288,7 @@
       new Pointer(this);
       this.canvas.addEventListener("keydown", (event) => this.key(event));
       new ResizeObserver(() => this.scene && this.redraw()).observe(this.canvas);
-      const relook = () => { this.look = surface(); if (this.scene) this.redraw(); };
+      const relook = () => { this.look = surface(); if (this.scene) this.recolor(); };
       new MutationObserver(relook).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", relook);
       addEventListener("hashchange", () => this.read());

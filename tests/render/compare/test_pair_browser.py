@@ -1,0 +1,296 @@
+"""Two plans' graphs beside each other in a real browser: walk by key, selection, one camera."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginescope.analysis.plan_comparison.comparison import compare
+from enginescope.records.run.run import Run
+from enginescope.render.compare.compare_page import compare_page
+from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.services.plans.resolve_plan import resolve_plan
+from tests.analysis.compared_plans import Network, run_a, run_b
+from tests.render.browser import Tab, chromium_tab
+
+pytestmark = pytest.mark.browser
+
+PAIR = "document.getElementById('graph').view"
+AT = "document.querySelector('[data-part=at]').textContent"
+NOW = "document.querySelector('[data-part=now]').textContent"
+ROW = "document.querySelector('.pair-row[aria-selected=true] > span')?.firstChild.data"
+#: Names of the chosen layers, A's and B's.
+CHOSEN = f"""{PAIR}.views.map(({{ state, plan }}) => (
+  state.selected === null || state.selected < 0 ? null : plan.name(state.selected)))"""
+#: Heights of the chosen layers in their windows.
+LEVELS = f"""{PAIR}.views.map((view) => (
+  view.scene.boxes[4 * view.selectedBox() + 1] - view.camera.y) * view.camera.scale)"""
+SCALES = "[...document.querySelectorAll('.pair-side')].map((side) => side.dataset.scale)"
+
+
+@pytest.fixture(scope="module")
+def shared_tab(tmp_path_factory):
+    with chromium_tab(tmp_path_factory.mktemp("chromium") / "profile") as made:
+        yield made
+
+
+@pytest.fixture
+def tab(shared_tab):
+    shared_tab.send("Page.navigate", url="about:blank")
+    shared_tab.events.clear()
+    shared_tab.send(
+        "Emulation.setEmulatedMedia",
+        features=[{"name": "prefers-reduced-motion", "value": "reduce"}],
+    )
+    return shared_tab
+
+
+def opened(tab: Tab, folder, *runs: Run, hash_: str = "") -> None:
+    path = folder / "compare.html"
+    path.write_bytes(compare_page(compare(runs), Chosen()))
+    tab.send("Page.navigate", url=path.as_uri() + hash_)
+    tab.until("document.documentElement?.dataset.charts === 'drawn'")
+    tab.evaluate("document.getElementById('layers').scrollIntoView({behavior: 'instant'})")
+    tab.until("document.getElementById('graph').dataset.state === 'ready'")
+
+
+def press(tab: Tab, *keys: str) -> None:
+    for key in keys:
+        text = {"text": key} if len(key) == 1 else {}
+        tab.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
+        tab.send("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+
+def place_of(tab: Tab, side: int, name: str) -> tuple[float, float]:
+    """Where a layer lies on the screen."""
+    x, y = tab.evaluate(f"""(() => {{
+      const view = {PAIR}.views[{side}], area = view.canvas.getBoundingClientRect();
+      const kinds = Array.from(view.plan.nodes.kind);
+      const node = kinds.findIndex((_, at) => view.plan.name(at) === '{name}');
+      const at = 4 * view.scene.boxOf[node], {{ boxes }} = view.scene;
+      const {{ x, y, scale }} = view.camera;
+      return [area.left + area.width / 2 + (boxes[at] - x) * scale,
+              area.top + area.height / 2 + (boxes[at + 1] - y) * scale];
+    }})()""")
+    return x, y
+
+
+def area_of(tab: Tab, element: str, point: str) -> tuple[float, float]:
+    x, y = tab.evaluate(
+        f"(() => {{ const at = {element}.getBoundingClientRect(); return [{point}]; }})()"
+    )
+    return x, y
+
+
+def click(tab: Tab, x: float, y: float) -> None:
+    for kind in ("mousePressed", "mouseReleased"):
+        tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+
+def chain(layers: int, ms: float) -> Run:
+    made = Network()
+    for at in range(layers):
+        made.add(f"layer{at}/x", "Convolution", 1 + at, ms + at / 1e4)
+    return made.run("chain")
+
+
+def test_keys_walk_through_every_change_the_largest_first(tab, tmp_path) -> None:
+    opened(tab, tmp_path, run_a(), run_b())
+    assert tab.evaluate(AT) == "1 of 6"
+    assert tab.evaluate(CHOSEN) == ["conv1/x", "conv1/x"]
+    walked = [tab.evaluate(ROW)]
+    for _ in range(5):
+        press(tab, "n")
+        walked.append(tab.evaluate(ROW))
+        assert walked[-1] in tab.evaluate(CHOSEN)
+    assert tab.evaluate(AT) == "6 of 6"
+    columns = tab.evaluate("reportData.pairs.columns")
+    shown = columns["difference_ms"]["values"][:6]
+    assert shown == sorted(shown, key=lambda ms: -abs(ms))
+    assert walked == [
+        "conv1/x",
+        "in/reformat",
+        "conv2/x + pool/x",
+        "conv1/out reformat",
+        "head/x",
+        "same/x",
+    ]
+    press(tab, "n")
+    assert tab.evaluate(AT) == "1 of 6"
+    press(tab, "p", "p")
+    assert tab.evaluate(AT) == "5 of 6"
+    assert tab.evaluate(NOW).startswith("+0.125 ms · head/x")
+    assert tab.evaluate("location.hash") == "#layers?pair=4"
+    assert tab.complaints() == []
+
+
+def test_keys_that_are_typed_into_a_field_do_not_walk(tab, tmp_path) -> None:
+    opened(tab, tmp_path, run_a(), run_b())
+    tab.evaluate("document.querySelector('#pairs input[type=search]').focus()")
+    press(tab, "n")
+    assert tab.evaluate("document.querySelector('#pairs input[type=search]').value") == "n"
+    assert tab.evaluate(AT) == "1 of 6"  # every name or type has an n
+    assert tab.evaluate("location.hash") == "#layers?pair=0"
+
+
+def test_a_click_chooses_the_counterpart_and_the_row(tab, tmp_path) -> None:
+    opened(tab, tmp_path, run_a(), run_b())
+    tab.evaluate("document.querySelector('[data-part=fit]').click()")
+    for side, name, pair in (
+        (0, "head/x", ["head/x", "head/x"]),
+        (1, "conv2/x + pool/x", ["conv2/x", "conv2/x + pool/x"]),
+        (0, "in/reformat", ["in/reformat", None]),
+    ):
+        click(tab, *place_of(tab, side, name))
+        assert tab.evaluate(CHOSEN) == pair
+        assert tab.evaluate(ROW) == (name if None not in pair else "in/reformat")
+    # both layers of a group are marked
+    click(tab, *place_of(tab, 1, "conv2/x + pool/x"))
+    assert tab.evaluate(f"{PAIR}.views.map((view) => view.marks.found?.size ?? 0)") == [2, 0]
+    # what has no pair is chosen alone
+    click(tab, *place_of(tab, 0, "image"))
+    assert tab.evaluate(CHOSEN) == ["image", None]
+    assert tab.evaluate("document.querySelector('.pair-detail').textContent") == ""
+    assert tab.complaints() == []
+
+
+def test_chosen_layers_lie_level(tab, tmp_path) -> None:
+    opened(tab, tmp_path, run_a(), run_b())
+    press(tab, "n", "n", "n", "n")
+    level = [place_of(tab, side, "head/x")[1] for side in (0, 1)]
+    assert level[0] == pytest.approx(level[1], abs=0.5)
+    tab.until("Number(document.getElementById('graph').dataset.links) > 0")
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_one_camera_moves_both(tab, tmp_path, side) -> None:
+    opened(tab, tmp_path, chain(60, 1.0), chain(60, 1.25))
+    before = tab.evaluate(SCALES)
+    assert before[0] == before[1]
+    canvas = f"{PAIR}.views[{side}].canvas"
+    tab.evaluate(f"{canvas}.focus({{preventScroll: true}})")
+    press(tab, "-", "-")
+    tab.until(f"{SCALES}[0] !== '{before[0]}'")
+    tab.until(f"{SCALES}[0] === {SCALES}[1]")
+    old = tab.evaluate(f"{PAIR}.views.map((view) => view.camera.y)")
+    x, y = area_of(tab, canvas, "at.left + 12, at.top + 200")
+    tab.send("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", buttons=1)
+    for step in range(1, 6):
+        tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y - 30 * step, buttons=1)
+    tab.send("Input.dispatchMouseEvent", type="mouseReleased", x=x, y=y - 150, button="left")
+    tab.until(f"{PAIR}.views.every((view, at) => view.camera.y > {old}[at] + 50)")
+    # the plans are alike, so the same layer stays level
+    level = [place_of(tab, one, "layer20/x")[1] for one in (0, 1)]
+    assert level[0] == pytest.approx(level[1], abs=0.5)
+
+
+def test_bars_of_the_waterfall_are_walked_by_the_same_keys(tab, tmp_path) -> None:
+    opened(tab, tmp_path, run_a(), run_b(extra_ms=0.25))
+    tab.draw_all()
+    through = "document.querySelector('[data-part=through]')"
+    tab.evaluate(f"{through}.focus()")
+    press(tab, "r")  # as the list box answers to the first letter
+    tab.evaluate(f"{through}.value = 'reasons'; {through}.dispatchEvent(new Event('change'))")
+    steps = tab.evaluate("reportData.pairs.steps")
+    dimmed = f"""{PAIR}.views.map(({{ scene, marks }}) =>
+      scene.ids.filter((_, box) => marks.isDimmed(box)).length)"""
+    chosen = "document.getElementById('chart-waterfall').vega.signal('chosen')"
+    seen = []
+    for text, _ in steps:
+        assert tab.evaluate(NOW).split(" · ")[1] == text
+        assert tab.evaluate(chosen) == text
+        boxes = tab.evaluate(f"{PAIR}.views.map((view) => view.scene.count)")
+        is_everything = tab.evaluate(dimmed) == boxes
+        assert is_everything is text.startswith("not assigned")
+        seen += tab.evaluate("pairList.shown")
+        press(tab, "n")
+    assert tab.evaluate(AT) == f"1 of {len(steps)}"
+    # every pair belongs to one bar, and what belongs to no layer is a bar of that name
+    assert sorted(seen) == list(range(tab.evaluate("reportData.pairs.length")))
+    assert any(text.startswith("not assigned") for text, _ in steps)
+    assert sum(ms for _, ms in steps) == pytest.approx(4.1875 + 0.25 - 5.875)
+    # a click on a bar chooses it
+    bar = "document.querySelectorAll('#chart-waterfall .mark-rect path')[1]"
+    tab.evaluate(f"{bar}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    x, y = area_of(tab, bar, "at.left + at.width / 2, at.top + 4")
+    click(tab, x, y)
+    assert tab.evaluate(AT) == f"2 of {len(steps)}"
+    assert tab.complaints() == []
+
+
+def test_an_address_leads_to_its_pair(tab, tmp_path) -> None:
+    opened(tab, tmp_path, run_a(), run_b(), hash_="#layers?pair=4")
+    assert tab.evaluate(AT) == "5 of 6"
+    assert tab.evaluate(CHOSEN) == ["head/x", "head/x"]
+
+
+def test_five_thousand_layers_answer_at_once(tab, tmp_path) -> None:
+    def blocks(gain: float) -> Run:
+        made = Network()
+        for at in range(5000):
+            ms = 1 + gain * (1 + at * 7919 % 5000)
+            made.add(f"/layers.{at // 10}/op{at % 10}", "Convolution", 8, ms)
+        return made.run("long")
+
+    opened(tab, tmp_path, blocks(0), blocks(-1e-4))
+    count = tab.evaluate("pairList.shown.length")
+    assert count > 4000
+    times = tab.evaluate(
+        """(() => { const times = [];
+          for (let at = 0; at < 20; at++) {
+            const start = performance.now();
+            dispatchEvent(new KeyboardEvent('keydown', {key: 'n'}));
+            times.push(performance.now() - start);
+          }
+          return times; })()"""
+    )
+    assert tab.evaluate(AT) == f"21 of {count:,}"
+    assert sorted(times)[10] < 200, times  # ms a step, most of them new places in the graph
+    assert tab.evaluate(CHOSEN)[0] == tab.evaluate(ROW)
+    assert tab.complaints() == []
+
+
+@pytest.mark.parametrize("width", [1920, 1280, 800, 420])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_is_wider_than_the_screen(tab, tmp_path, width, theme) -> None:
+    tab.send(
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=800,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
+    opened(tab, tmp_path, run_a(), run_b())
+    tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    areas = tab.evaluate(
+        "[...document.querySelectorAll('.pair-side .graph-canvas')]"
+        ".map((one) => [one.clientWidth, one.clientHeight])"
+    )
+    assert all(wide >= 180 and high >= 200 for wide, high in areas)
+    # the neutral color of a layer without a change follows the theme
+    neutral = f"{PAIR}.views[0].coloring.neutral"
+    tab.until(f"{neutral} === ('{theme}' === 'dark' ? '#2c323c' : '#e3e6eb')")
+    # words of the walk are not cut
+    words = ".walk-now, .walk output, .pair-side h3, .graph-legend span"
+    widths = "(one) => [one.scrollWidth, one.clientWidth]"
+    rooms = tab.evaluate(f"[...document.querySelectorAll('{words}')].map({widths})")
+    assert all(inside <= room + 1 or not room for inside, room in rooms)
+    tab.send("Emulation.clearDeviceMetricsOverride")
+
+
+@pytest.mark.parametrize("other", ["fp16", "qat-residual"])
+def test_the_walk_visits_every_change_of_a_real_engine(tab, tmp_path, shared, other) -> None:
+    folder = shared / "trex-examples"
+    names = [f"resnet18-a100-{one}.engine.graph.json" for one in ("fp32", other)]
+    opened(tab, tmp_path, *(resolve_plan(str(folder / name)).as_run() for name in names))
+    count = tab.evaluate("pairList.shown.length")
+    assert count >= 24
+    seen, levels = set(), []
+    for _ in range(count):
+        seen.add(tab.evaluate("pairList.row"))
+        chosen = tab.evaluate(CHOSEN)
+        levels.append(tab.evaluate(LEVELS) if None not in chosen else [0.0, 0.0])
+        press(tab, "n")
+    assert len(seen) == count
+    assert all(a == pytest.approx(b, abs=0.5) for a, b in levels)
+    assert tab.evaluate(AT) == f"1 of {count}"
