@@ -11,7 +11,7 @@ def test_found() -> None:
     (found,) = findings("PLAN120", SINGLE, PRODUCT, pool, times=(1.0, 0.5, 0.5))
     assert found.layers == (0, 1)
     assert found.stake_ms == 0.75
-    assert found.severity.value == "warning"
+    assert found.severity.value == "info"
 
 
 def test_found_without_times() -> None:
