@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 
-from enginescope.analysis.graph.plan_graph import GraphNode
+from enginescope.analysis.graph.plan_graph import GraphNode, plan_graph
 from enginescope.analysis.layers.layer_table import attribute
+from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import DataType, Layout, Tensor
 from enginescope.render.graph.node_labels import Times, face_of, shortened, tensor_text, times_of
+from enginescope.render.graph.paint import sketch
+from enginescope.render.graph.write.picture import Picture
+from tests.conftest import DATA
 
 LINEAR = Layout(name="NCHW", text="")
 PACKED = Layout(name="NHWC8", text="")
@@ -81,3 +87,22 @@ def test_times_count_all_but_containers() -> None:
 def test_shortening() -> None:
     assert shortened("short", 5) == "short"
     assert shortened("abcdefghij", 5) == "ab…ij"
+
+
+def test_a_drawing_says_every_attribute() -> None:
+    file = DATA / "trt86-h200" / "resnet18.graph.json"
+    plan, _ = parse_plan(file.read_bytes(), file.name)
+    found = ElementTree.fromstring(Picture(plan).svg())
+    titles = [one.text or "" for one in found.iter("{http://www.w3.org/2000/svg}title")]
+    title = next(one for one in titles if one.startswith("/conv1/Conv + /relu/Relu"))
+    assert "kernel 7×7, stride 2×2, padding 3×3" in title
+    assert "activation RELU" in title
+    assert "118 million MACs, 61.3 MAC/byte" in title
+
+
+def test_no_two_layers_look_alike() -> None:
+    names = [f"{'/block' * 6}/{at}{'/conv' * 6}" for at in range(3)]
+    layers = tuple(Layer(index=at, name=name, type="conv") for at, name in enumerate(names))
+    scene = sketch(plan_graph(Plan(name="p", layers=layers)))
+    assert len({face.lines for face in scene.faces}) == 3
+    assert len({shortened(name) for name in names}) == 1

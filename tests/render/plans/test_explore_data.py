@@ -4,9 +4,13 @@ import csv
 import io
 import json
 
-from enginescope.analysis.plans.exploration import ordered
+import pytest
+
+from enginescope.analysis.plans.exploration import explore, ordered
+from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.notice import Notice
 from enginescope.render.plans.explore_data import COLUMNS, explore_csv, explore_json
+from tests.conftest import DATA
 from tests.render.plans.test_explore_text import NAME, timed
 
 
@@ -39,3 +43,21 @@ def test_json_holds_everything() -> None:
     assert made["layers"][0]["activation_bytes"] == 1 * 3 * 8 * 8 * (4 + 2)
     assert made["reformats_by_origin"][0]["key"] == "REFORMAT"
     assert made["totals"]["active_layers"] == 3
+
+
+def test_every_attribute_of_a_layer_is_in_the_files() -> None:
+    file = DATA / "trt86-h200" / "resnet18.graph.json"
+    found = explore("resnet18", parse_plan(file.read_bytes(), file.name)[0], None)
+    name = "/conv1/Conv + /relu/Relu"
+    rows = csv.DictReader(io.StringIO(explore_csv(found.layers).decode(), newline=""))
+    row = next(row for row in rows if row["name"] == name)
+    wanted = {"kernel": "7×7", "stride": "2×2", "padding": "3×3", "groups": "1", "stream": "0"}
+    assert {key: row[key] for key in wanted} == wanted
+    assert (row["activation"], row["weights_type"], row["macs"]) == ("RELU", "FP16", "118013952")
+    # 3×224×224 read, 64×112×112 written, 7×7 kernels from 3 to 64 channels and their biases.
+    moved = 2 * (3 * 224**2 + 64 * 112**2 + 7 * 7 * 3 * 64 + 64)
+    assert float(row["arithmetic_intensity"]) == pytest.approx(118013952 / moved)
+    layers = json.loads(explore_json(found, found.layers))["layers"]
+    layer = next(one for one in layers if one["name"] == name)
+    assert (layer["kernel"], layer["activation"], layer["macs"]) == ("7×7", "RELU", 118013952)
+    assert layer["plan_fields"]["Stride"] == [2, 2]

@@ -31,24 +31,24 @@ from enginescope.analysis.layers.reformats import (
 )
 from enginescope.analysis.plans.plan_columns import PlanTotals
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.roofline.layer_work import LayerBytes
+from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Layer, Plan, Profile
-from enginescope.records.tensor import DataType, Tensor
+from enginescope.records.tensor import Tensor
 
 
 class ExploredLayer(Record, frozen=True, kw_only=True, gc=False):
-    """One layer with its time and its sizes.
+    """One layer with its time, its sizes and its work.
 
     Attributes:
-        output_precision: Type of the first output.
-        sizes: ``None`` for times whose layer the plan does not have.
+        layer, sizes, work: ``None`` for times whose layer the plan does not have.
     """
 
     row: LayerRow
-    output_precision: str | None = None
+    layer: Layer | None = None
     sizes: LayerBytes | None = None
+    work: LayerWork | None = None
 
 
 class Exploration(Record, frozen=True, kw_only=True):
@@ -177,12 +177,7 @@ def _layers(view: PlanView | None, rows: tuple[LayerRow, ...]) -> tuple[Explored
         return tuple(ExploredLayer(row=row) for row in rows)
     layers = view.plan.layers
     own = (
-        ExploredLayer(row=row, output_precision=_output_precision(layer), sizes=size)
-        for layer, row, size in zip(layers, rows, view.sizes, strict=False)
+        ExploredLayer(row=row, layer=layer, sizes=size, work=work)
+        for layer, row, size, work in zip(layers, rows, view.sizes, view.works, strict=False)
     )
     return (*own, *(ExploredLayer(row=row) for row in rows[len(layers) :]))
-
-
-def _output_precision(layer: Layer) -> str | None:
-    dtype: DataType | None = layer.outputs[0].dtype if layer.outputs else None
-    return dtype.value if dtype else None

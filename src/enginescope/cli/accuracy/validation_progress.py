@@ -16,7 +16,7 @@ from enginescope.cli.progress import JobProgress, Shown, can_take_back, describe
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Run
-from enginescope.render.base.text_table import shorten
+from enginescope.render.base.short_names import shorten
 from enginescope.services.accuracy.depth_request import DepthObserver
 from enginescope.services.accuracy.request import ValidationObserver
 from enginescope.services.accuracy.sides import side_label

@@ -341,7 +341,7 @@ def _print_table(rows: tuple[RunRow, ...]) -> None:
 
 def _fit_names(shown: dict[str, list[str]], columns: int) -> None:
     """Shorten models and backends to the columns that are left when the others have theirs."""
-    from enginescope.render.base.text_table import shorten
+    from enginescope.render.base.short_names import shorten_apart
 
     width = {name: max(len(name), *map(len, texts)) for name, texts in shown.items()}
     others = [least for name, least in width.items() if name not in ("model", "backend", "tags")]
@@ -349,7 +349,7 @@ def _fit_names(shown: dict[str, list[str]], columns: int) -> None:
     left = columns - sum(others) - tags - 2 * (len(shown) - 1)
     backend = min(width["backend"], max(8, left * 2 // 5, left - width["model"]))
     for name, room in (("model", max(10, left - backend)), ("backend", max(7, backend))):
-        shown[name] = [shorten(one, room) for one in shown[name]]
+        shown[name] = shorten_apart(shown[name], room)
 
 
 def _median(row: RunRow) -> str:

@@ -15,8 +15,8 @@ from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import Outcome, StopReport, WarmUpReport
 from enginescope.records.samples import Percentile, Summary
-from enginescope.render.base.text_table import shorten as shorten
-from enginescope.render.base.text_table import shorten_apart as shorten_apart
+from enginescope.render.base.short_names import shorten as shorten
+from enginescope.render.base.short_names import shorten_apart as shorten_apart
 
 _STOP_RULES = {
     "iterations": "the requested number of iterations was reached",

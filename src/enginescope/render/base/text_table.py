@@ -1,7 +1,4 @@
-"""Tables on the terminal, without what the screens of runs need.
-
-Names that fit: their middle left out, and still told apart.
-"""
+"""Tables on the terminal, without what the screens of runs need."""
 
 from __future__ import annotations
 
@@ -14,6 +11,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from enginescope.render.base.short_names import shorten as shorten
+from enginescope.render.base.short_names import shorten_apart as shorten_apart
 
 
 def table(
@@ -74,53 +74,3 @@ def shown_text(renderable: RenderableType, stream: TextIO | None = None) -> str:
     has_color = console.is_terminal and not console.is_dumb_terminal
     color = has_color and not os.environ.get("NO_COLOR")
     return as_text(renderable, width=console.width, color=color)
-
-
-#: Characters kept before the first that differs.
-_CONTEXT = 10
-
-
-def shorten(text: str, limit: int) -> str:
-    """Return `text`, its middle left out when it is longer than `limit` characters."""
-    if len(text) <= limit:
-        return text
-    return _cut(text, limit, limit // 2)
-
-
-def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
-    """Return texts as `shorten` does, such that those that differ still do.
-
-    Of texts that would look alike another part is left out: the one nearest their middle that lets
-    them differ, else all but the beginning and where they differ first. Where that is not enough
-    they get a number.
-    """
-    whole = list(dict.fromkeys(texts))
-    short = {one: shorten(one, limit) for one in whole}
-    alike: dict[str, list[str]] = {}
-    for one in whole:
-        alike.setdefault(short[one], []).append(one)
-    for group in alike.values():
-        if len(group) > 1:
-            short.update(zip(group, _apart(group, limit), strict=True))
-    return [short[text] for text in texts]
-
-
-def _apart(group: Sequence[str], limit: int) -> list[str]:
-    for head in sorted(range(limit), key=lambda one: abs(one - limit // 2)):
-        found = [_cut(one, limit, head) for one in group]
-        if len(set(found)) == len(group):
-            return found
-    columns = enumerate(zip(*group, strict=False))
-    differing = next((at for at, column in columns if len(set(column)) > 1), 0)
-    begin = limit // 4
-    start = max(begin, differing - _CONTEXT)
-    found = [f"{one[:begin]}…{one[start:][: limit - begin - 2]}…" for one in group]
-    if len(set(found)) == len(group):
-        return found
-    room = max(1, limit - len(f" #{len(group)}"))
-    return [f"{shorten(one, room)} #{number}" for number, one in enumerate(group, 1)]
-
-
-def _cut(text: str, limit: int, head: int) -> str:
-    tail = limit - 1 - head
-    return f"{text[:head]}…{text[len(text) - tail :]}"

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep, telling_steps
 from enginescope.analysis.bisection.precision_proposals import PrecisionTrial, PrecisionTrials
-from enginescope.render.base.phrases import shorten
+from enginescope.render.base.short_names import column_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.bisection.bisect_phrases import (
     FRONT,
@@ -77,8 +77,8 @@ def _table(found: Bisected, width: int) -> RenderableType:
         rows = [row[:-1] for row in rows]
         room += _SIZE
     room = max(_LEAST_NAME, room)
-    rows = [[shorten(row[0], room), shorten(row[1], _OPERATOR), *row[2:]] for row in rows]
-    return table(headers, rows, right=tuple(headers[3:]))
+    shown = column_apart(column_apart(rows, 0, room), 1, _OPERATOR)
+    return table(headers, shown, right=tuple(headers[3:]))
 
 
 def bisect_data(found: Bisected) -> dict[str, Any]:
@@ -168,8 +168,11 @@ def _precision_table(found: PrecisionTrials, width: int) -> RenderableType:
         rows = [[*row[:at], *row[at + 1 :]] for row in rows]
         room += _INTERVAL
     room = max(_PRECISION_LEAST_NAME, room)
-    rows = [[shorten(row[0], room), *row[1:]] for row in rows]
-    return table(headers, rows, right=("nodes", "err ÷ spread", "median ms", "95 % CI ms"))
+    return table(
+        headers,
+        column_apart(rows, 0, room),
+        right=("nodes", "err ÷ spread", "median ms", "95 % CI ms"),
+    )
 
 
 def precision_data(found: PrecisionTrials) -> dict[str, Any]:

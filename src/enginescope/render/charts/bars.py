@@ -19,10 +19,11 @@ from enginescope.render.base.palette import (
     type_color,
     type_family,
 )
-from enginescope.render.base.phrases import shorten
+from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, with_tips
 
 ROW_HEIGHT = 19
+_NAME_LENGTH = 44
 #: Less than half of a narrow page.
 _LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
 
@@ -51,7 +52,7 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
         tips: Fields of the tooltip and their titles; ``#`` at the end: a number.
         color: The channel.
     """
-    names = {row["row"]: row["label"] for row in rows}
+    names = _labels(rows)
     counts = all(isinstance(row["value"], int) for row in rows)
     whole = {"tickMinStep": 1, "format": ",.0f"} if counts else {}
     told, tips_channel = with_tips(rows, tips)
@@ -79,14 +80,18 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
     }
 
 
+def _labels(rows: list[Spec]) -> dict[str, str]:
+    """Return the name beside each bar, shortened where names are alike."""
+    names = shorten_apart([row["label"] for row in rows], _NAME_LENGTH)
+    return {row["row"]: name for row, name in zip(rows, names, strict=True)}
+
+
 def height_of(rows: list[Spec]) -> int:
     """Return the pixels that so many bars need."""
     return max(40, (ROW_HEIGHT + 4) * len({row["row"] for row in rows}))
 
 
 _MOST = 15
-_NAME_LENGTH = 44
-_ROW_HEIGHT = 19
 
 
 def tuning_bars(story: BuildTrace) -> Chart | None:
@@ -98,7 +103,7 @@ def tuning_bars(story: BuildTrace) -> Chart | None:
     rows = [
         {
             "row": f"{rank:03}",
-            "label": shorten(one.name or f"unnamed: {one.kind}s", _NAME_LENGTH),
+            "label": one.name or f"unnamed: {one.kind}s",
             "name": one.name or f"unnamed: {one.kind}s",
             "s": one.tuning_s,
             "share": one.share_pct,
@@ -113,7 +118,7 @@ def tuning_bars(story: BuildTrace) -> Chart | None:
         title="Layers by what their tuning took",
         subtitle=(f"{len(rows)} of {len(costs):,} timed entries: {part}",),
         spec=_spec(rows),
-        height=_ROW_HEIGHT * len(rows),
+        height=ROW_HEIGHT * len(rows),
     )
 
 
@@ -121,7 +126,7 @@ def _spec(rows: list[Spec]) -> Spec:
     return {
         "data": {"values": rows},
         "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": {"band": 0.72}},
-        "params": [{"name": "names", "value": {row["row"]: row["label"] for row in rows}}],
+        "params": [{"name": "names", "value": _labels(rows)}],
         "encoding": {
             "y": {
                 "field": "row",
@@ -361,7 +366,7 @@ def _figure(value: float | None) -> str:
 def _row(rank: int, row: LayerRow, group: str) -> Spec:
     return {
         "row": f"{rank:05}",
-        "label": shorten(row.name, _NAME_LENGTH),
+        "label": row.name,
         "name": row.name,
         "group": group,
         "value": row.mean_ms,

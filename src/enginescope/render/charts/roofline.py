@@ -10,12 +10,10 @@ from enginescope.analysis.roofline.gpu_limits import GpuLimits, rate_precision
 from enginescope.analysis.roofline.roofline import LayerRoof
 from enginescope.core.units import format_significant
 from enginescope.render.base.palette import precision_color
-from enginescope.render.base.phrases import shorten
 from enginescope.render.html.images import Chart, Spec, quantity, tooltip
 
 #: Layers drawn: more points than that hide each other.
 MOST_POINTS = 400
-_NAME_LENGTH = 60
 _OPERATION = "An operation is a multiplication or an addition; large points took long."
 _HEIGHT = 380
 
@@ -61,7 +59,6 @@ def _point(view: PlanView, roof: LayerRoof) -> Spec:
     macs, mean_ms = work.macs or 0, roof.mean_ms or 1.0
     return {
         "name": layer.name,
-        "label": shorten(layer.name, _NAME_LENGTH),
         "type": layer.type,
         "precision": layer.precision.value if layer.precision else "not known",
         "rate_of": precision,

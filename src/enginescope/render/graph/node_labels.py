@@ -11,13 +11,16 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.graph.plan_graph import GraphNode
+from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.plan.plan import Attribution, Layer
 from enginescope.records.tensor import Tensor
+from enginescope.render.base.short_names import shorten
 
 if TYPE_CHECKING:
+    from enginescope.analysis.roofline.layer_work import LayerWork
     from enginescope.rules.base import Finding
 
 
@@ -62,10 +65,14 @@ class Wording(Record, frozen=True, kw_only=True):
         details: Type and name; also the time; also the whole name, the implementation and the
             tactic.
         findings: What lint says, by `Layer.index`; the layers' codes are written on them.
+        works: What layers compute, by `Layer.index`.
+        short_names: What to write for a name that is too long.
     """
 
     details: str = "usual"
     findings: Mapping[int, tuple[Finding, ...]] = {}
+    works: Mapping[int, LayerWork] = {}
+    short_names: Mapping[str, str] = {}
 
     def checked(self) -> Wording:
         """Return itself.
@@ -154,10 +161,7 @@ def tensor_text(tensor: Tensor) -> str:
 
 def shortened(text: str, limit: int = NAME_CHARACTERS) -> str:
     """Return `text`, its middle left out if it is longer than `limit`."""
-    if len(text) <= limit:
-        return text
-    head = (limit - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (limit - 1 - head) :]}"
+    return shorten(text, limit)
 
 
 def _of_layer(
@@ -170,7 +174,7 @@ def _of_layer(
     time = _time_text(layer, times)
     found = wording.findings.get(layer.index, ())
     codes = " ".join(dict.fromkeys(one.code for one in found))
-    few = (change or shortened(layer.name),)
+    few = (change or wording.short_names.get(layer.name) or shortened(layer.name),)
     lines = {
         "few": few,
         "usual": (*few, time, shortened(codes)),
@@ -180,12 +184,28 @@ def _of_layer(
         " · ".join(filter(None, (f"#{layer.index}", layer.type, layer.subtype))),
         time,
         *(f"{one.code} {one.severity.value}: {one.message}" for one in found),
+        _attributes(layer),
+        _work(wording.works.get(layer.index)),
         f"tactic {layer.tactic_name}" if layer.tactic_name else None,
         *(f"in   {one.name}  {tensor_text(one)}" for one in layer.inputs),
         *(f"out  {output.name}  {tensor_text(output)}" for output in layer.outputs),
         f"ONNX {', '.join(layer.onnx_nodes)}" if layer.onnx_nodes else None,
     ]
     return heading, tuple(filter(None, lines)), "\n".join(filter(None, about))
+
+
+def _attributes(layer: Layer) -> str | None:
+    """Return ``kernel 3×3, stride 2×2, activation RELU``; ``None`` for a layer without any."""
+    found = ((one.title.lower(), one.value(layer)) for one in LAYER_ATTRIBUTES)
+    return ", ".join(f"{title} {value}" for title, value in found if value is not None) or None
+
+
+def _work(work: LayerWork | None) -> str | None:
+    if work is None or not work.macs:
+        return None
+    intensity = work.arithmetic_intensity
+    ratio = f", {format_significant(intensity, 3)} MAC/byte" if intensity is not None else ""
+    return f"{format_significant(work.macs / 1e6, 3)} million MACs{ratio}"
 
 
 def _of_group(
@@ -201,7 +221,8 @@ def _of_group(
         time = _time_words(time_ms, times) if time_ms is not None else None
     lines = (count, time, shortened(codes) if wording.details != "few" else None)
     about = (count, time, codes, *(f"{name} × {number:,}" for name, number in types.most_common()))
-    return shortened(node.name), tuple(filter(None, lines)), "\n".join(filter(None, about))
+    name = wording.short_names.get(node.name) or shortened(node.name)
+    return name, tuple(filter(None, lines)), "\n".join(filter(None, about))
 
 
 def _whole(layer: Layer) -> list[str | None]:

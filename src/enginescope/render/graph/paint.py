@@ -15,6 +15,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from enginescope.analysis.graph.plan_graph import GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
@@ -22,6 +24,7 @@ from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.plan.plan import Attribution
 from enginescope.render.base.palette import ORANGE, OTHER, SKY, VERMILLION
+from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.graph.categories import (
     Category,
     categories,
@@ -29,7 +32,14 @@ from enginescope.render.graph.categories import (
     edge_category,
     legend_text,
 )
-from enginescope.render.graph.node_labels import NodeLabel, Times, Wording, face_of, times_of
+from enginescope.render.graph.node_labels import (
+    NAME_CHARACTERS,
+    NodeLabel,
+    Times,
+    Wording,
+    face_of,
+    times_of,
+)
 
 if TYPE_CHECKING:
     from enginescope.rules.base import Finding
@@ -57,6 +67,9 @@ def sketch(
         UsageError: `wording` asks for something that there is not.
     """
     wording = (wording or Wording()).checked()
+    names = [node.name for node in graph.nodes if node.held_layers]
+    short = dict(zip(names, shorten_apart(names, NAME_CHARACTERS), strict=True))
+    wording = msgspec.structs.replace(wording, short_names=short)
     times = times_of(attribution)
     with gc_paused():
         faces = tuple(face_of(node, times, wording) for node in graph.nodes)

@@ -16,7 +16,7 @@ from enginescope.analysis.build_log.build_log_summary import (
 from enginescope.core.units import format_bytes, format_significant
 from enginescope.records.plan.build_trace import BuildTrace, OptimisationStep, TimingCacheUse
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import shorten
+from enginescope.render.base.short_names import column_apart
 from enginescope.render.plans.build_text import (
     EVIDENCE,
     brief_format,
@@ -63,7 +63,7 @@ def comparison_rows(
     differing = [pair for pair in pairs if pair.differs]
     rows = [
         (
-            shorten(one.name, name_width),
+            one.name,
             ", ".join(one.differs),
             *(_side(choice) for choice in (one.a, one.b)),
             _us(one.change_ms, signed=True),
@@ -75,7 +75,7 @@ def comparison_rows(
     return TextTable(
         title="Choices that differ",
         headers=("layer", "differs in", "A", "B", "B − A µs"),
-        rows=tuple(rows),
+        rows=column_apart(rows, 0, name_width),
         numbers=("B − A µs",),
         note=_joined(rest, f"{same:,} of {len(pairs):,} layers were chosen alike"),
     )
@@ -141,14 +141,14 @@ def _fusions(story: BuildTrace, limit: int, name_width: int) -> TextTable:
     kept = sorted((group for group in groups if group.in_engine), key=lambda one: -len(one.nodes))
     shown = kept or list(groups)
     rows = tuple(
-        (shorten(one.name, name_width), f"{len(one.nodes):,}", ", ".join(dict.fromkeys(one.rules)))
+        (one.name, f"{len(one.nodes):,}", ", ".join(dict.fromkeys(one.rules)))
         for one in shown[:limit]
     )
     inside = f"fusions that went into other layers: {len(groups) - len(kept):,}" if kept else None
     return TextTable(
         title="Fusions",
         headers=("layer", "nodes", "by"),
-        rows=rows,
+        rows=column_apart(rows, 0, name_width),
         numbers=("nodes",),
         note=_joined(_more(len(shown), limit), inside if len(groups) > len(kept) else None),
     )
@@ -161,7 +161,7 @@ def _choices(story: BuildTrace, limit: int, name_width: int) -> TextTable:
     order = sorted(found, key=lambda one: (-(one.gap_ms or 0.0), -(one.chosen_ms or 0.0)))
     rows = tuple(
         (
-            shorten(one.layer.name, name_width),
+            one.layer.name,
             chosen_formats(one),
             _us(one.chosen_ms) if one.chosen_ms is not None else EVIDENCE[one.evidence],
             _us(one.fastest.tactic.time_ms) if one.fastest else _UNKNOWN,
@@ -176,7 +176,7 @@ def _choices(story: BuildTrace, limit: int, name_width: int) -> TextTable:
     return TextTable(
         title="Chosen against fastest tried",
         headers=("layer", "formats", "chosen µs", "fastest µs", "gap µs", "fastest in", "tried"),
-        rows=rows,
+        rows=column_apart(rows, 0, name_width),
         numbers=("chosen µs", "fastest µs", "gap µs", "tried"),
         note=_joined(
             _more(len(order), limit),
@@ -189,7 +189,7 @@ def _tuning(story: BuildTrace, limit: int, name_width: int) -> TextTable:
     costs = tuning_costs(story)
     rows = tuple(
         (
-            shorten(cost.name, name_width) if cost.name else f"unnamed: {cost.kind}s",
+            cost.name or f"unnamed: {cost.kind}s",
             f"{cost.combinations:,}",
             f"{cost.trials:,}",
             _UNKNOWN if cost.tuning_s is None else format_significant(cost.tuning_s),
@@ -203,7 +203,7 @@ def _tuning(story: BuildTrace, limit: int, name_width: int) -> TextTable:
     return TextTable(
         title="What tuning cost",
         headers=headers,
-        rows=rows,
+        rows=column_apart(rows, 0, name_width),
         numbers=headers[1:],
         note=_joined(_more(len(costs), limit), whole),
     )
@@ -215,7 +215,7 @@ def _reformats(story: BuildTrace, limit: int, name_width: int) -> TextTable:
     )
     rows = tuple(
         (
-            shorten(cost.name.removeprefix("Reformatted "), name_width),
+            cost.name.removeprefix("Reformatted "),
             brief_format(cost.source),
             brief_format(cost.target),
             "none: a no-op" if cost.became == "NoOp" else _us(cost.time_ms),
@@ -226,7 +226,7 @@ def _reformats(story: BuildTrace, limit: int, name_width: int) -> TextTable:
     return TextTable(
         title="Inserted conversions",
         headers=("conversion", "from", "to", "µs", "tried"),
-        rows=rows,
+        rows=column_apart(rows, 0, name_width),
         numbers=("µs", "tried"),
         note=_more(len(costs), limit),
     )

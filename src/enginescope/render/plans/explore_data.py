@@ -15,9 +15,11 @@ from enginescope.analysis.build_log.build_choices import choices
 from enginescope.analysis.build_log.build_log_summary import tuning_costs, tuning_total_s
 from enginescope.analysis.layers.layer_table import tactic_family
 from enginescope.analysis.plans.exploration import Exploration, ExploredLayer
+from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import WORST
 from enginescope.core.jsonio import encode
+from enginescope.formats.plan.layer_json import layer_json
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.records.tensor import Tensor
@@ -31,13 +33,15 @@ _ROW = (
     *("mean_ms", "median_ms", "total_ms", "share_pct", "tactic"),
 )
 _SIZES = ("weights_bytes", "bias_bytes", "activation_bytes", "footprint_bytes")
+_WORK = ("macs", "arithmetic_intensity")
 #: Columns of the CSV file; times are per iteration but for `total_ms`.
 COLUMNS = (
     *_ROW,
     "tactic_family",
-    "output_precision",
     *_SIZES,
     *("inputs", "outputs", "onnx_nodes", "in_plan", "is_inert"),
+    *_WORK,
+    *(one.key for one in LAYER_ATTRIBUTES),
 )
 
 
@@ -78,17 +82,20 @@ def explore_json(
             **rest,
             "time": time and {**msgspec.to_builtins(time), "ratio": time.ratio},
             "notices": [*notices, *found.notices],
-            "layers": [_layer(layer) for layer in layers],
+            "layers": [_layer(layer, found.plan_schema) for layer in layers],
             **(more or {}),
         }
     )
 
 
-def _layer(one: ExploredLayer) -> dict[str, Any]:
+def _layer(one: ExploredLayer, schema: str | None) -> dict[str, Any]:
     made: dict[str, Any] = msgspec.to_builtins(one.row)
-    made["output_precision"] = one.output_precision
     made["tactic_family"] = tactic_family(one.row.tactic) if one.row.tactic else None
-    return {**made, **dict(zip(_SIZES, _sizes(one), strict=True))}
+    made |= zip((*_SIZES, *_WORK), (*_sizes(one), *_work(one)), strict=True)
+    if one.layer is None or schema is None:
+        return made
+    own = {attribute.key: attribute.value(one.layer) for attribute in LAYER_ATTRIBUTES}
+    return {**made, **own, "plan_fields": layer_json(one.layer, schema)}
 
 
 def explore_cells(one: ExploredLayer) -> list[Any]:
@@ -97,18 +104,23 @@ def explore_cells(one: ExploredLayer) -> list[Any]:
     return [
         *(getattr(row, name) for name in _ROW),
         tactic_family(row.tactic) if row.tactic else None,
-        one.output_precision,
         *_sizes(one),
         _tensors(row.inputs),
         _tensors(row.outputs),
         ";".join(row.onnx_nodes),
         row.in_plan,
         row.is_inert,
+        *_work(one),
+        *(one.layer and attribute.value(one.layer) for attribute in LAYER_ATTRIBUTES),
     ]
 
 
 def _sizes(one: ExploredLayer) -> list[int | None]:
     return [getattr(one.sizes, name) if one.sizes else None for name in _SIZES]
+
+
+def _work(one: ExploredLayer) -> list[float | None]:
+    return [getattr(one.work, name) if one.work else None for name in _WORK]
 
 
 def _tensors(tensors: tuple[Tensor, ...]) -> str:

@@ -123,7 +123,9 @@ def _layer_cells(
 
 
 def _precisions(one: ExploredLayer) -> str:
-    before, after = one.row.precision, one.output_precision
+    outputs = one.row.outputs
+    written = outputs[0].dtype if outputs else None
+    before, after = one.row.precision, written and written.value
     if before == after or after is None:
         return before or UNKNOWN
     return f"{before or '?'} → {after}"

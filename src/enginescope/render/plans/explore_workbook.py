@@ -62,6 +62,8 @@ def explore_workbook(
 
 def _column(name: str) -> SheetColumn:
     """Return the column for a field: ``mean_ms`` is headed ``mean, ms``."""
+    if name == "arithmetic_intensity":
+        return SheetColumn(header="arithmetic intensity, MAC/byte", number_format="0.00")
     for ending, (unit, number_format) in _UNITS.items():
         if name.endswith(ending):
             words = name.removesuffix(ending).replace("_", " ")

@@ -10,8 +10,8 @@ from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.plan.plan import Plan
-from enginescope.render.base.phrases import shorten
 from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sarif_log
+from enginescope.render.base.short_names import shorten_apart
 from enginescope.rules.base import Finding, Rule, Severity
 from enginescope.rules.catalogue import RULES, paragraphs
 from enginescope.rules.causes import FindingGroup
@@ -102,9 +102,14 @@ def group_rows(
     )
 
 
+def short_subject(group: FindingGroup, width: int) -> str:
+    """Return a group's subject, its names of at most so many characters in all."""
+    short = shorten_apart(group.names, width // len(group.names))
+    return group.subject(dict(zip(group.names, short, strict=True)).__getitem__)
+
+
 def _sentence(group: FindingGroup, findings: Sequence[Finding], name_width: int | None) -> str:
-    width = name_width // len(group.names) if name_width is not None else None
-    subject = group.subject(lambda name: name if width is None else shorten(name, width))
+    subject = group.subject() if name_width is None else short_subject(group, name_width)
     codes = {one.code for at in group.findings for one in findings[at].symptoms}
     explains = f" (explains {', '.join(sorted(codes))})" if codes else ""
     return f"{subject} {group.message}{explains}"

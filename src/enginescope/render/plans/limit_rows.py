@@ -10,7 +10,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.units import format_significant
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import shorten
+from enginescope.render.base.short_names import column_apart
 from enginescope.render.plans.workbook import MS, WHOLE, Sheet, SheetColumn
 
 _UNKNOWN = "—"
@@ -27,13 +27,13 @@ def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> TextTable |
     if found is None:
         return None
     worst = found.worst(limit)
-    rows = tuple(
+    rows = (
         (
             _ms(one.mean_ms),
             _ms(one.attainable_ms),
             _UNKNOWN if one.distance is None else format_significant(one.distance, 3),
             one.bound or _UNKNOWN,
-            shorten(view.plan.layers[one.position].name, name_width),
+            view.plan.layers[one.position].name,
         )
         for one in worst
     )
@@ -46,7 +46,7 @@ def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> TextTable |
     return TextTable(
         title=f"Furthest from the limits of {found.gpu.name}",
         headers=("ms", "limit ms", "ms ÷ limit", "bound by", "layer"),
-        rows=rows,
+        rows=column_apart(rows, -1, name_width),
         numbers=("ms", "limit ms", "ms ÷ limit"),
         note=note,
     )
@@ -62,16 +62,16 @@ def node_rows(view: PlanView, *, limit: int, name_width: int) -> TextTable | Non
     return TextTable(
         title="ONNX nodes that cost most",
         headers=("ms", "of", "operator", "node"),
-        rows=tuple(_node_row(one, graph, name_width) for one in ranked),
+        rows=column_apart((_node_row(one, graph) for one in ranked), -1, name_width),
         numbers=("ms",),
         note=_left_over(found),
     )
 
 
-def _node_row(cost: NodeCost, graph: OnnxGraph, name_width: int) -> tuple[str, ...]:
+def _node_row(cost: NodeCost, graph: OnnxGraph) -> tuple[str, ...]:
     node = graph.nodes[cost.node]
     of = "a part" if cost.is_shared else "a layer"
-    return (_ms(cost.mean_ms), of, node.op_type, shorten(node.name, name_width))
+    return (_ms(cost.mean_ms), of, node.op_type, node.name)
 
 
 def _left_over(found: OnnxMap) -> str:

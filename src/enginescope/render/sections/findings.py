@@ -8,12 +8,12 @@ from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.figures import Figures
-from enginescope.render.base.phrases import shorten
 from enginescope.render.plans.findings import (
     RULE_HEADERS,
     SHOWN_GROUPS,
     group_rows,
     rule_rows,
+    short_subject,
     stake_words,
 )
 from enginescope.render.plans.plan_headline import PageSubject
@@ -58,7 +58,7 @@ def _worst(group: FindingGroup) -> Worst:
         stake=f"at most {stake}" if stake else None,
         code=group.code,
         subject=group.subject(),
-        short=group.subject(lambda name: shorten(name, _NAME // len(group.names))),
+        short=short_subject(group, _NAME),
         message=group.message,
     )
 

@@ -27,7 +27,7 @@ from enginescope.render.accuracy.validate_phrases import (
     suggestion_texts,
     worst_text,
 )
-from enginescope.render.base.phrases import shorten
+from enginescope.render.base.short_names import column_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.bisection.bisect_writers import (
     bisect_data,
@@ -118,8 +118,8 @@ def _figures(outputs: tuple[OutputDiff, ...], width: int) -> list[RenderableType
         headers.pop(at)
         rows = [[*row[:at], *row[at + 1 :]] for row in rows]
     room = max(_LEAST_NAME, width - _FIGURE_COLUMNS - (9 if with_ranks else 0))
-    rows = [[shorten(row[0], room), *row[1:]] for row in rows]
-    return [Text(), table(headers, rows, right=tuple(headers[2:])), Text()]
+    found = column_apart(rows, 0, room)
+    return [Text(), table(headers, found, right=tuple(headers[2:])), Text()]
 
 
 def output_diff_json(found: Validation) -> bytes:

@@ -314,7 +314,7 @@ def _parts(rank: int, row: LayerFacts) -> list[Spec]:
     return [
         {
             "row": f"{rank:05}",
-            "label": shorten(row.layer.name, 44),
+            "label": row.layer.name,
             "name": row.layer.name,
             "type": row.layer.type,
             "group": name,

@@ -17,7 +17,6 @@ from enginescope.analysis.report_card.layer_groups import (
 from enginescope.analysis.roofline.matrix_product import CONVOLUTION_TYPES, groups_of, kernel_of
 from enginescope.core.units import format_ms, format_significant
 from enginescope.render.base.palette import precision_color, type_color
-from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, shape, table_of
 from enginescope.render.html.images import Chart, Spec
@@ -126,11 +125,10 @@ def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
     found = [share for share in tactic_shares(view.rows) if share.mean_ms]
     if not found or all(one.tactic is None for one in found):
         return None
-    labels = shorten_apart([one.tactic or NOT_KNOWN for one in found[:top]], 44)
     rows: list[Spec] = [
         {
             "row": f"{rank:03}",
-            "label": labels[rank],
+            "label": one.tactic or NOT_KNOWN,
             "name": one.tactic or NOT_KNOWN,
             "group": one.types[0] if len(one.types) == 1 else "several types",
             "value": one.mean_ms,

@@ -9,7 +9,6 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.report_card.layer_clusters import QUANTITIES, quantity_named
 from enginescope.analysis.roofline.matrix_product import groups_of, kernel_of
 from enginescope.core.units import format_ms, format_significant
-from enginescope.render.base.phrases import shorten
 from enginescope.render.charts.bars import bars, height_of
 from enginescope.render.charts.card.scatter import (
     check_color,
@@ -20,7 +19,6 @@ from enginescope.render.charts.card.scatter import (
 from enginescope.render.charts.card.wording import counted, figure, shape, table_of
 from enginescope.render.html.images import Chart, ChartTable, Spec
 
-_NAME_LENGTH = 44
 #: The others have no bar of their own if it would be longer than so many of the longest.
 _MOST_TIMES = 3
 _TIPS = {
@@ -86,7 +84,7 @@ def _row(rank: int, row: LayerFacts, color: str) -> Spec:
     layer = row.layer
     return {
         "row": f"{rank:05}",
-        "label": shorten(layer.name, _NAME_LENGTH),
+        "label": layer.name,
         "name": layer.name,
         "value": row.mean_ms,
         "ms": row.mean_ms,

@@ -11,6 +11,7 @@ from functools import cached_property
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.analysis.graph.plan_graph_part import GraphPart
 from enginescope.analysis.layers.layer_table import attribute
+from enginescope.analysis.roofline.layer_work import layer_work
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
@@ -169,14 +170,16 @@ class Picture:
 
     @property
     def _wording(self) -> Wording:
+        works = layer_work(self._plan)
+        of_layer = {one.index: work for one, work in zip(self._plan.layers, works, strict=True)}
         if self.wish.coloring != "lint":
-            return Wording(details=self.wish.details)
+            return Wording(details=self.wish.details, works=of_layer)
         from enginescope.rules.base import LintInput
         from enginescope.rules.engine import lint
 
         given = LintInput(plan=self._plan, profile=self._profile, device=self._device)
         found = findings_by_layer(lint(given).findings)
-        return Wording(details=self.wish.details, findings=found)
+        return Wording(details=self.wish.details, findings=found, works=of_layer)
 
     @cached_property
     def _drawing(self) -> Drawing:

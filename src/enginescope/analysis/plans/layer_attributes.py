@@ -1,0 +1,154 @@
+"""What a plan says of each layer: kernel, stride, padding, activation, types, streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from enginescope.analysis.roofline.layer_work import is_bias
+from enginescope.core.record import Record
+from enginescope.records.plan.plan import Layer
+
+
+class LayerAttribute(Record, frozen=True, kw_only=True):
+    """One attribute of layers.
+
+    Attributes:
+        key: In files: ``weights_type``.
+        title: For people.
+        meaning: What it is, where the title does not say all.
+        value: Text, a whole number, or ``None`` for a layer without it.
+        is_number: Whether values are whole numbers.
+    """
+
+    key: str
+    title: str
+    meaning: str
+    value: Callable[[Layer], str | int | None]
+    is_number: bool = False
+
+
+def _field(layer: Layer, *names: str) -> Any:
+    """Return the first of these fields, or what a fused convolution has of it."""
+    own = layer.attributes
+    for name in names:
+        for prefix in ("", "Conv", "Pooling"):
+            value = own.get(prefix + name)
+            if value is not None and value != [] and value != "":
+                return value
+    return None
+
+
+def _dims(value: Any) -> str | None:
+    """Return ``3×3`` for a list; for anything else its text."""
+    if value is None:
+        return None
+    return "×".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _padding(layer: Layer) -> str | None:
+    """Return ``1×1``, or ``0×0 before, 1×1 after`` where the ends differ."""
+    before, after = (_dims(_field(layer, f"{end}Padding")) for end in ("Pre", "Post"))
+    if before == after or after is None:
+        return before
+    return f"{before} before, {after} after"
+
+
+def _name(value: Any) -> str | None:
+    """Return the member of an enumeration; nothing for ``NONE``."""
+    text = None if value is None else str(value)
+    return None if text in (None, "NONE", "kNONE") else text
+
+
+def _weights_type(layer: Layer) -> str | None:
+    """Return the element type of the kernel that a layer carries."""
+    kernel = next((one for one in layer.weights if not is_bias(one.role)), None)
+    return kernel.dtype.value if kernel and kernel.dtype else None
+
+
+def _output_type(layer: Layer) -> str | None:
+    dtype = layer.outputs[0].dtype if layer.outputs else None
+    return dtype.value if dtype else None
+
+
+def _whole(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+LAYER_ATTRIBUTES = (
+    LayerAttribute(
+        key="output_precision",
+        title="Output type",
+        meaning="type of the first output",
+        value=_output_type,
+    ),
+    LayerAttribute(
+        key="weights_type",
+        title="Weights' type",
+        meaning="element type of the kernel",
+        value=_weights_type,
+    ),
+    LayerAttribute(
+        key="kernel",
+        title="Kernel",
+        meaning="height × width of the kernel, or of the pooling window",
+        value=lambda layer: _dims(_field(layer, "Kernel", "WindowSize")),
+    ),
+    LayerAttribute(
+        key="stride",
+        title="Stride",
+        meaning="height × width",
+        value=lambda layer: _dims(_field(layer, "Stride")),
+    ),
+    LayerAttribute(
+        key="padding",
+        title="Padding",
+        meaning="height × width, before and after",
+        value=_padding,
+    ),
+    LayerAttribute(
+        key="dilation",
+        title="Dilation",
+        meaning="height × width",
+        value=lambda layer: _dims(_field(layer, "Dilation")),
+    ),
+    LayerAttribute(
+        key="groups",
+        title="Groups",
+        meaning="of a convolution",
+        value=lambda layer: _whole(_field(layer, "Groups")),
+        is_number=True,
+    ),
+    LayerAttribute(
+        key="out_channels",
+        title="Output channels",
+        meaning="of a convolution",
+        value=lambda layer: _whole(_field(layer, "OutMaps")),
+        is_number=True,
+    ),
+    LayerAttribute(
+        key="activation",
+        title="Activation",
+        meaning="fused into the layer",
+        value=lambda layer: _name(_field(layer, "Activation")),
+    ),
+    LayerAttribute(
+        key="reformat_origin",
+        title="Origin",
+        meaning="why a reformat is there: QDQ, or REFORMAT for one that TensorRT inserted",
+        value=lambda layer: _name(_field(layer, "Origin")),
+    ),
+    LayerAttribute(
+        key="stream",
+        title="Stream",
+        meaning="CUDA stream of the engine",
+        value=lambda layer: layer.stream,
+        is_number=True,
+    ),
+    LayerAttribute(
+        key="tactic_value",
+        title="Tactic number",
+        meaning="TacticValue of the plan",
+        value=lambda layer: layer.tactic_value,
+    ),
+)
