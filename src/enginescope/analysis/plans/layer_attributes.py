@@ -71,6 +71,12 @@ def _output_type(layer: Layer) -> str | None:
     return dtype.value if dtype else None
 
 
+def _tactic_value(layer: Layer) -> str | None:
+    """Return the tactic's number; nothing for 0, which layers without a tactic have."""
+    value = layer.tactic_value
+    return value if value and value.strip("0x") else None
+
+
 def _whole(value: Any) -> int | None:
     return value if type(value) is int else None
 
@@ -149,6 +155,6 @@ LAYER_ATTRIBUTES = (
         key="tactic_value",
         title="Tactic number",
         meaning="TacticValue of the plan",
-        value=lambda layer: layer.tactic_value,
+        value=_tactic_value,
     ),
 )

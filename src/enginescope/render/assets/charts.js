@@ -12,13 +12,21 @@
   }
   const left = (places) => [...places].filter((place) => drawnAs.get(place) !== pageTheme());
 
+  // The rest that is known of a layer that a mark stands for.
+  const SAID = ["#", "Layer", "Mean ms", "Share %", "Findings", "Median ms", "Implementation", "ONNX nodes"];
+  function moreOf(event, datum, value) {
+    const id = event.target.closest?.(".vis")?.id, row = id ? pageRow(id, datum?.name, datum?.place) : -1;
+    const titles = new Set(Object.keys(value));
+    return row < 0 ? [] : pageFacts(id, row, SAID).filter(([title]) => !titles.has(title.toLowerCase()));
+  }
+
   // The tooltip: text only, and the page's styles of tables do not apply.
   const tip = pageElement("dl", { className: "tip", hidden: true });
   document.body.append(tip);
-  function showTip(_handler, event, _item, value) {
+  function showTip(_handler, event, item, value) {
     tip.hidden = !value || typeof value !== "object";
     if (tip.hidden) return;
-    tip.replaceChildren(...Object.entries(value).map(([name, text]) => pageElement("div", {},
+    tip.replaceChildren(...[...Object.entries(value), ...moreOf(event, item?.datum, value)].map(([name, text]) => pageElement("div", {},
       pageElement("dt", { textContent: name }), pageElement("dd", { textContent: text }))));
     const { clientX: x, clientY: y } = event, { offsetWidth: width, offsetHeight: height } = tip;
     tip.style.left = Math.max(4, x + 14 + width > innerWidth ? x - width - 14 : x + 14) + "px";
@@ -38,7 +46,7 @@
       place.vega = view;
       view.addEventListener("click", (_event, item) => {
         if (item?.datum) document.dispatchEvent(new CustomEvent("bar", { detail: { place, datum: item.datum } }));
-        pageSelect(place.id, item?.datum?.name);
+        pageSelect(place.id, item?.datum?.name, item?.datum?.place);
       });
       place.dispatchEvent(new Event("drawn"));
       addTools(place);

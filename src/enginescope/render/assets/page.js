@@ -70,6 +70,7 @@
   const picked = pageElement("p", { className: "picked", hidden: true, role: "status" });
   document.body.append(picked);
   document.addEventListener("layer", ({ detail }) => {
+    if (detail.from === "graph") { picked.hidden = true; return; }
     const to = (anchor, text) => document.getElementById(detail.prefix + anchor) && pageElement("a", { href: "#" + detail.prefix + anchor, textContent: text });
     const close = pageElement("button", { type: "button", textContent: "×", title: "Close" });
     close.addEventListener("click", () => { picked.hidden = true; });

@@ -1,37 +1,29 @@
 "use strict";
 // Tables: sorting and filtering; the document contains only the visible rows.
 (() => {
-  const ROW = 31, MARGIN = 20, LONGEST = 52, PRINTED = 300;
+  const ROW = 31, MARGIN = 20, LONGEST = 52, PRINTED = 300, MANY_COLUMNS = 8;
   const collator = new Intl.Collator("en", { numeric: true });
   const made = new Map();
   const counted = (count) => count.toLocaleString("en-US");
 
-  function shorten(text) {
-    if (text.length <= LONGEST) return text;
-    const head = Math.ceil((LONGEST - 1) / 2);
-    return text.slice(0, head) + "…" + text.slice(text.length - (LONGEST - 1 - head));
-  }
-  const valueAt = ({ words, at, values }, row) => (words ? words[at[row]] : values[row]);
-
+  // Long names of a column lose what they share, and never look alike where they differ.
   function cellText(column, row) {
-    const value = valueAt(column, row);
-    if (column.places === null) return shorten(value ?? "");
-    if (value === null) return "—";
-    const needed = value && column.digits && Number.isFinite(value) ? column.digits - 1 - Math.floor(Math.log10(Math.abs(value))) : 0;
-    const places = Math.min(Math.max(column.places, needed), 12);
-    return value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
+    const text = pageCell(column, row);
+    if (column.places !== null) return text;
+    column.short ??= pageShorten(column.words ?? column.values, LONGEST);
+    return column.short.get(text) ?? text;
   }
 
   // Return a sort key for each row; unknown values come last.
   function ranks(column, length) {
     const found = new Float64Array(length);
     if (column.places !== null) {
-      for (let row = 0; row < length; row++) found[row] = valueAt(column, row) ?? NaN;
+      for (let row = 0; row < length; row++) found[row] = pageValue(column, row) ?? NaN;
       return found;
     }
     const words = [...new Set(column.words ?? column.values)].filter((one) => one !== null);
     const place = new Map(words.sort(collator.compare).map((word, at) => [word, at]));
-    for (let row = 0; row < length; row++) found[row] = place.get(valueAt(column, row)) ?? NaN;
+    for (let row = 0; row < length; row++) found[row] = place.get(pageValue(column, row)) ?? NaN;
     return found;
   }
 
@@ -48,7 +40,7 @@
     if (column.places !== null) return column.title === "#" ? 72 : Math.max(96, 26 + column.title.length * 7.5);
     let longest = column.title.length + 2;
     const few = Math.min(length, 400);
-    for (let row = 0; row < few; row++) longest = Math.max(longest, shorten(valueAt(column, row) ?? "").length);
+    for (let row = 0; row < few; row++) longest = Math.max(longest, cellText(column, row).length);
     return 30 + longest * 7.5;
   }
 
@@ -57,7 +49,7 @@
       Object.assign(this, content, { box, sortedBy: null, falling: false, onPaper: false, marked: null });
       this.scroll = box.querySelector(".rows");
       this.table = box.querySelector("table");
-      this.heads = [...this.table.tHead.rows[0].cells];
+      this.shownColumns = this.columns.filter((one) => !one.is_hidden);
       this.order = Uint32Array.from({ length: this.length }, (_, row) => row);
       this.shown = this.order;
       this.filters = new Map();
@@ -68,6 +60,7 @@
       this.name();
       this.makeTools();
       this.makeHeads();
+      this.readAddress();
       this.listen();
       this.draw();
     }
@@ -82,10 +75,47 @@
         if (column.is_mark) tools.append(this.mark(column));
       }
       this.output = pageElement("output", { ariaLive: "polite" });
-      const save = pageElement("button", { type: "button", textContent: "CSV", title: "These rows as a file, numbers not rounded" });
+      const save = pageElement("button", { type: "button", textContent: "CSV", title: "These rows and columns as a file, numbers not rounded" });
       save.addEventListener("click", () => this.save());
       tools.append(this.output, save);
-      tools.hidden = this.length < 12;
+      if (this.columns.length >= MANY_COLUMNS) tools.append(this.makeChooser());
+      tools.hidden = this.length < 12 && this.columns.length < MANY_COLUMNS;
+    }
+
+    // Which columns are shown; the address keeps it, and the file has the same.
+    makeChooser() {
+      const usual = this.columns.filter((one) => !one.is_hidden);
+      this.boxes = new Map(this.columns.map((column) => [column, pageElement("input", { type: "checkbox" })]));
+      const pick = (columns) => { this.showColumns(columns); this.keepAddress(usual); };
+      const labels = [...this.boxes].map(([column, box]) => {
+        box.addEventListener("change", () => pick(this.columns.filter((one) => this.boxes.get(one).checked)));
+        return pageElement("label", { title: column.meaning ?? "" }, box, " " + column.title);
+      });
+      const button = (textContent, columns) => {
+        const made = pageElement("button", { type: "button", textContent });
+        made.addEventListener("click", () => pick(columns));
+        return made;
+      };
+      this.count = pageElement("summary");
+      const list = pageElement("div", { className: "column-list", role: "group", ariaLabel: "Columns" }, ...labels);
+      return pageElement("details", { className: "columns" }, this.count, list, button("All", this.columns), " ", button("Usual", usual));
+    }
+    showColumns(columns) {
+      this.shownColumns = columns.length ? columns : [this.columns[0]];
+      this.makeHeads();
+      this.draw();
+    }
+    keepAddress(usual) {
+      const id = this.box.closest("section")?.id;
+      if (!id) return;
+      const isUsual = usual.length === this.shownColumns.length && usual.every((one) => this.shownColumns.includes(one));
+      const state = new URLSearchParams({ [this.key]: this.shownColumns.map((one) => one.title).join("|") });
+      history.replaceState(null, "", "#" + id + (isUsual ? "" : "?" + state));
+    }
+    readAddress() {
+      const [id, state] = location.hash.slice(1).split("?");
+      const titles = id === this.box.closest("section")?.id && new URLSearchParams(state).get(this.key)?.split("|");
+      if (titles) this.showColumns(this.columns.filter((one) => titles.includes(one.title)));
     }
     choice(column) {
       const counts = new Map();
@@ -104,7 +134,7 @@
     mark(column) {
       const box = pageElement("input", { type: "checkbox" });
       box.addEventListener("change", () => {
-        this.keep(column, box.checked ? (row) => valueAt(column, row) !== null : null);
+        this.keep(column, box.checked ? (row) => pageValue(column, row) !== null : null);
       });
       return pageElement("label", {}, box, ` with ${column.title.toLowerCase()} only`);
     }
@@ -114,20 +144,27 @@
     }
 
     makeHeads() {
-      this.heads.forEach((head, at) => {
-        head.style.width = width(this.columns[at], this.length) + "px";
-        head.dataset.title = head.textContent;
-        const sorter = pageElement("button", { type: "button", textContent: head.textContent, title: head.title });
-        sorter.addEventListener("click", () => this.sortBy(at));
-        head.replaceChildren(sorter);
+      const heads = this.shownColumns.map((column) => {
+        const title = column.meaning ?? "", sorter = pageElement("button", { type: "button", textContent: column.title, title });
+        sorter.addEventListener("click", () => this.sortBy(column));
+        const head = pageElement("th", { scope: "col", title, className: column.places === null ? "" : "number" }, sorter);
+        head.dataset.title = column.title;
+        head.style.width = width(column, this.length) + "px";
+        if (column === this.sortedBy) head.setAttribute("aria-sort", this.falling ? "descending" : "ascending");
+        return head;
       });
+      this.table.tHead.rows[0].replaceChildren(...heads);
+      if (!this.boxes) return;
+      for (const [column, box] of this.boxes) box.checked = this.shownColumns.includes(column);
+      this.count.textContent = `Columns: ${this.shownColumns.length} of ${this.columns.length}`;
     }
-    sortBy(at) {
-      const column = this.columns[at];
-      this.falling = this.sortedBy === at ? !this.falling : (column.places ?? 0) > 0;
-      this.sortedBy = at;
-      this.heads.forEach((head) => head.removeAttribute("aria-sort"));
-      this.heads[at].setAttribute("aria-sort", this.falling ? "descending" : "ascending");
+    sortBy(column) {
+      this.falling = this.sortedBy === column ? !this.falling : (column.places ?? 0) > 0;
+      this.sortedBy = column;
+      for (const [at, head] of [...this.table.tHead.rows[0].cells].entries()) {
+        head.removeAttribute("aria-sort");
+        if (this.shownColumns[at] === column) head.setAttribute("aria-sort", this.falling ? "descending" : "ascending");
+      }
       this.order = sorted(column, this.length, this.falling);
       this.filter();
     }
@@ -135,7 +172,7 @@
     // Create the filter on first use: most readers of a long table never filter it.
     get texts() {
       const columns = this.columns.filter((one) => one.places === null);
-      const text = (row) => columns.map((one) => valueAt(one, row) ?? "").join("\n").toLowerCase();
+      const text = (row) => columns.map((one) => pageValue(one, row) ?? "").join("\n").toLowerCase();
       const found = Array.from({ length: this.length }, (_, row) => text(row));
       Object.defineProperty(this, "texts", { value: found });
       return found;
@@ -159,9 +196,19 @@
         requestAnimationFrame(() => { waiting = false; this.draw(); });
       });
       this.scroll.addEventListener("copy", (event) => this.copy(event));
+      addEventListener("hashchange", () => this.boxes && this.readAddress());
+      if (this.key === "layers") this.listenToPicks();
       for (const [kind, onPaper] of [["beforeprint", true], ["afterprint", false]]) {
         addEventListener(kind, () => { this.onPaper = onPaper; this.name(); this.draw(); });
       }
+    }
+    listenToPicks() {
+      this.table.classList.add("picks");
+      this.table.tBodies[0].addEventListener("click", ({ target }) => {
+        const line = target.closest("tr[aria-rowindex]");
+        if (!line || target.closest("a") || !getSelection().isCollapsed) return;
+        pageSelect(this.box.id, null, this.shown[line.ariaRowIndex - 2], "table");
+      });
     }
     name() {
       const all = this.shown.length, cut = all > PRINTED ? `: ${counted(PRINTED)} of ${counted(all)}` : "";
@@ -182,11 +229,11 @@
       const row = this.shown[place], line = document.createElement("tr");
       line.setAttribute("aria-rowindex", place + 2);
       if (row === this.marked) line.className = "marked";
-      for (const column of this.columns) line.append(this.cell(column, row));
+      for (const column of this.shownColumns) line.append(this.cell(column, row));
       return line;
     }
     cell(column, row) {
-      const cell = document.createElement("td"), value = valueAt(column, row);
+      const cell = document.createElement("td"), value = pageValue(column, row);
       const text = cellText(column, row), there = column.rows_there?.[row] ?? null;
       if (there === null) cell.textContent = text;
       else {
@@ -204,19 +251,20 @@
       return cell;
     }
     spacer(count) {
-      const cell = pageElement("td", { colSpan: this.columns.length });
+      const cell = pageElement("td", { colSpan: this.shownColumns.length });
       const row = pageElement("tr", { className: "spacer", ariaHidden: "true" }, cell);
       row.style.height = count * ROW + "px";
       return row;
     }
 
     // Mark a row, clear all filters, and scroll to the row.
-    choose(row) {
+    choose(row, from) {
+      this.marked = row;
+      if (from === "table") return this.draw();
       this.input.value = "";
       this.filters.clear();
       for (const one of this.box.querySelectorAll(".tools select")) one.value = "";
       for (const one of this.box.querySelectorAll(".tools input[type=checkbox]")) one.checked = false;
-      this.marked = row;
       this.filter();
       this.scroll.scrollTop = Math.max(0, this.shown.indexOf(row) * ROW - this.scroll.clientHeight / 3);
       this.draw();
@@ -244,8 +292,8 @@
     }
 
     save() {
-      const rows = [this.columns.map((one) => one.title)];
-      for (const row of this.shown) rows.push(this.columns.map((one) => valueAt(one, row)));
+      const rows = [this.shownColumns.map((one) => one.title)];
+      for (const row of this.shown) rows.push(this.shownColumns.map((one) => pageValue(one, row)));
       const link = pageElement("a", {
         download: this.key + ".csv",
         href: URL.createObjectURL(new Blob([pageCsv(rows)], { type: "text/csv" })),
@@ -259,7 +307,7 @@
     const box = document.getElementById(id);
     if (box) made.set(id, new DataTable(box, content));
   }
-  document.addEventListener("layer", ({ detail }) => made.get(detail.prefix + "table-layers")?.choose(detail.row));
+  document.addEventListener("layer", ({ detail }) => made.get(detail.prefix + "table-layers")?.choose(detail.row, detail.from));
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[data-table]");
     const table = link && made.get(link.dataset.table);

@@ -37,6 +37,7 @@ class DataColumn(Record, frozen=True, kw_only=True):
         is_choice: Readers may pick one of its texts.
         is_mark: Readers may ask for the rows that have something here.
         is_share: A number that a bar stands behind.
+        is_hidden: Whether readers have to ask for it.
         leads_to: Key of another table, as `DataTable.key`: the cells lead to its rows in
             `rows_there`.
     """
@@ -49,6 +50,7 @@ class DataColumn(Record, frozen=True, kw_only=True):
     is_choice: bool = False
     is_mark: bool = False
     is_share: bool = False
+    is_hidden: bool = False
     leads_to: str | None = None
     rows_there: tuple[int | None, ...] = ()
 
@@ -72,11 +74,12 @@ class DataColumn(Record, frozen=True, kw_only=True):
 
     def packed(self) -> dict[str, Any]:
         """Return the column for the page's data; what is not set is left out."""
-        marks = ("is_choice", "is_mark", "is_share")
+        marks = ("is_choice", "is_mark", "is_share", "is_hidden")
         return {
             "title": self.title,
             "places": self.places,
             **({"digits": self.digits} if self.digits else {}),
+            **({"meaning": self.meaning} if self.meaning else {}),
             **({"leads_to": self.leads_to, "rows_there": self.rows_there} if self.leads_to else {}),
             **{name: True for name in marks if getattr(self, name)},
             **self._packed_values(),
@@ -111,10 +114,15 @@ class DataTable(Record, frozen=True, kw_only=True):
         """Rows."""
         return len(self.columns[0].values) if self.columns else 0
 
+    @property
+    def shown(self) -> tuple[DataColumn, ...]:
+        """The columns that a reader need not ask for."""
+        return tuple(one for one in self.columns if not one.is_hidden)
+
     def static_rows(self) -> list[list[str]]:
-        """Return the first rows as texts."""
+        """Return the first rows of `shown` as texts."""
         rows = range(min(self.length, STATIC_ROWS))
-        return [[column.text(row) for column in self.columns] for row in rows]
+        return [[column.text(row) for column in self.shown] for row in rows]
 
     def packed(self) -> dict[str, Any]:
         """Return the table for the page's data."""

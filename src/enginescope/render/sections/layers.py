@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any
+
+import msgspec
 
 from enginescope.analysis.layers.layer_table import LayerRow, TacticShare, tactic_shares
 from enginescope.analysis.layers.reformats import (
@@ -14,7 +18,10 @@ from enginescope.analysis.layers.reformats import (
     reformats,
     reformats_by,
 )
+from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.core.units import format_ms, format_significant
+from enginescope.formats.plan.layer_json import layer_json
+from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.facts import shape_text
@@ -24,6 +31,8 @@ from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "layers"
+#: Plans with more layers leave the fields of their file out of the page.
+MOST_WITH_FIELDS = 5_000
 #: Thousands of tensors share a few shapes.
 _shape_text = lru_cache(maxsize=4096)(shape_text)
 _CAPTION = "Layers, the slowest first"
@@ -36,7 +45,22 @@ def layers(subject: PageSubject) -> Section | None:
     table = data_table(KEY, _CAPTION, ("layer", "layers"), columns)
     if table is None:
         return None
-    return Section(key=KEY, title="Layers", answer=_answer(rows), tables=(table,))
+    fields = _fields(subject)
+    facts = {"fields": fields, "most": f"{MOST_WITH_FIELDS:,}"}
+    return Section(key=KEY, title="Layers", answer=_answer(rows), tables=(table,), facts=facts)
+
+
+def _fields(subject: PageSubject) -> str | None:
+    """Return each row's layer as the plan's file has it, deflated; ``None`` for too many."""
+    plan = subject.view.run.plan
+    if plan is None or len(plan.layers) > MOST_WITH_FIELDS:
+        return None
+    position = subject.position_of_layer
+    found = [
+        layer_json(plan.layers[position[row.index]], plan.source_schema) if row.in_plan else None
+        for row in subject.layers
+    ]
+    return base64.b64encode(zlib.compress(msgspec.json.encode(found))).decode("ascii")
 
 
 def _answer(rows: Sequence[LayerRow]) -> str:
@@ -86,21 +110,45 @@ def _of_plan(subject: PageSubject, rows: Sequence[LayerRow]) -> tuple[DataColumn
             [codes.get(row.index) if row.in_plan else None for row in rows],
             is_mark=True,
         ),
-        column("Weights, bytes", [size and size.weights_bytes for size in sizes], 0),
-        column(
-            "Footprint, bytes",
-            [size and size.footprint_bytes for size in sizes],
-            0,
-            meaning="weights and activations, without padding",
-        ),
         column("MACs, millions", [_millions(work.macs) if work else None for work in works], 3),
         column(
             "MAC/byte",
             [work and work.arithmetic_intensity for work in works],
             2,
-            meaning="intensity",
+            meaning="arithmetic intensity",
         ),
         *_limits(subject, at),
+        *_attributes([None if one is None else view.all_layers[one] for one in at]),
+        column(
+            "Weights, bytes",
+            [size and size.weights_bytes for size in sizes],
+            0,
+            is_hidden=True,
+        ),
+        column(
+            "Footprint, bytes",
+            [size and size.footprint_bytes for size in sizes],
+            0,
+            meaning="weights and activations, without padding",
+            is_hidden=True,
+        ),
+    )
+
+
+#: Attributes that stand in the table before a reader asks for more.
+_USUAL = ("weights_type", "kernel", "stride", "groups", "activation")
+
+
+def _attributes(layers: Sequence[Layer | None]) -> tuple[DataColumn, ...]:
+    return tuple(
+        column(
+            one.title,
+            [layer and one.value(layer) for layer in layers],
+            0 if one.is_number else None,
+            meaning=one.meaning,
+            is_hidden=one.key not in _USUAL,
+        )
+        for one in LAYER_ATTRIBUTES
     )
 
 
@@ -125,12 +173,14 @@ def _limits(subject: PageSubject, at: Sequence[int | None]) -> tuple[DataColumn,
 def _last(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
     return (
         DataColumn(title="Tactic", values=_field(rows, "tactic")),
-        DataColumn(title="Implementation", values=_field(rows, "subtype")),
+        DataColumn(title="Implementation", values=_field(rows, "subtype"), is_hidden=True),
         DataColumn(title="Formats", values=_joined(rows, _format)),
         DataColumn(title="Shapes", values=_joined(rows, lambda one: _shape_text(one.shape))),
-        DataColumn(title="Median ms", values=_field(rows, "median_ms"), places=5),
+        DataColumn(title="Median ms", values=_field(rows, "median_ms"), places=5, is_hidden=True),
         DataColumn(
-            title="ONNX nodes", values=tuple(", ".join(row.onnx_nodes) or None for row in rows)
+            title="ONNX nodes",
+            values=tuple(", ".join(row.onnx_nodes) or None for row in rows),
+            is_hidden=True,
         ),
     )
 

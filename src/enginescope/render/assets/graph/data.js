@@ -5,10 +5,7 @@
   const REUSE = 1, ORDER = 2, CARRIED = 4;
 
   async function readContainer(base64) {
-    const text = atob(base64.trim()), bytes = new Uint8Array(text.length);
-    for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
-    const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const buffer = await new Response(inflated).arrayBuffer();
+    const buffer = await (await pageInflate(base64)).arrayBuffer();
     const length = new DataView(buffer).getUint32(0, true);
     const json = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
     return JSON.parse(json, (_, value) => (value !== null && typeof value === "object" && "$" in value
@@ -84,6 +81,17 @@
       const ms = id >= 0 ? this.change[id] : folding.sums[-1 - id].change;
       const size = id >= 0 ? this.sharing.get(this.pairs[id]) : 1;
       return ms === null || Number.isNaN(ms) ? "" : (ms < 0 ? "−" : ms > 0 ? "+" : "±") + msText(Math.abs(ms)) + (size > 1 ? " for " + size : "");
+    }
+
+    // Names as they fit a box; those that differ look different.
+    shortName(node) {
+      this.short ??= pageShorten(Array.from(this.nodes.name, (one) => this.strings[one]), 28);
+      return this.short.get(this.name(node)) ?? this.name(node);
+    }
+
+    shortGroup(folding, group) {
+      folding.short ??= pageShorten(Array.from(folding.name, (_, at) => this.groupName(folding, at)), 26);
+      return folding.short.get(this.groupName(folding, group)) ?? this.groupName(folding, group);
     }
 
     isReformat(node) { return /reformat/i.test(this.strings[this.nodes.type[node]]); }

@@ -200,8 +200,8 @@
       const isGroup = id < 0, sum = isGroup ? folding.sums[-1 - id] : null, ms = isGroup ? sum.ms : plan.nodes.ms[id];
       const part = plan.change ? plan.changeText(folding, id) : plan.isTimed ? shareText(ms, plan.totalMs) || "0 %" : "";
       const time = [plan.isTimed && ms !== null && !Number.isNaN(ms) ? msText(ms) : "", part].filter(Boolean).join(" · ");
-      const first = isGroup ? "▸ " + plan.groupName(folding, -1 - id) : plan.heading(id);
-      const lines = isGroup ? [countText(sum.layers, "layer"), time] : [plan.name(id), time];
+      const first = isGroup ? "▸ " + plan.shortGroup(folding, -1 - id) : plan.heading(id);
+      const lines = isGroup ? [countText(sum.layers, "layer"), time] : [plan.shortName(id), time];
       pen.fillStyle = ink;
       pen.textAlign = "center";
       pen.textBaseline = "middle";

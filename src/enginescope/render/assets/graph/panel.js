@@ -34,18 +34,32 @@
         facts.push(["Time", plan.isTimed ? [msText(ms) || "not in the profile", shareText(ms, plan.totalMs)].filter(Boolean).join(" · ") : "no profile"]);
         facts.push(["Precision", plan.precisions[nodes.precision[node]][0]]);
         if (nodes.tactic[node]) facts.push(["Tactic", strings[nodes.tactic[node]]]);
+        facts.push(...this.act.facts(node));
       }
       const outputs = nodes.outputs[node], [first, last] = [nodes.starts[node], nodes.starts[node + 1]];
       const tensor = (at) => [strings[nodes.tensor[at]], strings[nodes.text[at]]];
       const span = (from, to) => Array.from({ length: to - from }, (_, at) => tensor(from + at));
       const onnx = Array.from(nodes.onnx.slice(nodes.onnxStarts[node], nodes.onnxStarts[node + 1]), (one) => strings[one]);
       return [
-        element("h3", plan.name(node)), element("p", about.join(" · "), "quiet"), isLayer ? this.row() : null,
+        element("h3", plan.name(node)), element("p", about.join(" · "), "quiet"), isLayer ? this.row(plan.name(node)) : null,
         this.facts(facts), this.findings(plan.findingsOf.get(node)),
         isLayer ? this.tensors("Inputs", span(first, outputs)) : this.tensors("Tensor", span(first, last)),
         isLayer ? this.tensors("Outputs", span(outputs, last)) : null,
         onnx.length ? this.list(countText(onnx.length, "ONNX node"), onnx) : null,
+        isLayer ? this.fields() : null,
       ];
+    }
+
+    // The layer as the plan's file has it, inflated when first asked for.
+    fields() {
+      const { table, row } = this.act.line(), said = pageFields(table, row);
+      const box = element("details"), text = element("pre", "reading …"), copy = element("button", "Copy");
+      const shown = said.then((one) => (one ? JSON.stringify(one, null, 2) : "The page leaves it out; enginescope explore --json has it."), (error) => error.message);
+      copy.type = "button";
+      copy.addEventListener("click", async () => pageCopy(await shown, copy));
+      box.addEventListener("toggle", async () => { text.textContent = await shown; });
+      box.append(element("summary", "JSON in the plan"), copy, text);
+      return box;
     }
 
     group(scene, group) {
@@ -70,8 +84,10 @@
       ];
     }
 
-    row() {
-      const row = element("p", null, "graph-acts"), around = element("button", "Fold around it");
+    row(name) {
+      const row = element("p", null, "graph-acts"), around = element("button", "Fold around it"), copy = element("button", "Copy name");
+      copy.type = "button";
+      copy.addEventListener("click", () => pageCopy(name, copy));
       around.type = "button";
       around.addEventListener("click", () => this.act.foldAround());
       row.append(around);
@@ -84,6 +100,7 @@
         link.addEventListener("click", () => this.act.leave());
         row.append(link);
       }
+      row.append(copy);
       return row;
     }
 
@@ -132,8 +149,9 @@
       return [["Fed by", before[box]], ["Feeds", after[box]]].filter(([, found]) => found.length).map(([title, found]) => {
         const part = element("div"), list = element("ul", null, "graph-near");
         part.append(element("h4", title), list);
+        const short = pageShorten(found.slice(0, 12).map((one) => scene.label(one)), 44);
         for (const one of found.slice(0, 12)) {
-          const item = element("li"), go = element("button", shortened(scene.label(one), 44));
+          const item = element("li"), go = element("button", short.get(scene.label(one)) ?? scene.label(one));
           go.type = "button";
           go.title = scene.label(one);
           go.addEventListener("click", () => this.act.select(one));
@@ -151,7 +169,21 @@
     return false;
   }
 
-  // Describe a box in one line, for the tooltip and for screen readers.
+  // What a tooltip says of a box: its name, and everything that is known of it.
+  function tipOf(scene, box, factsOf) {
+    const { plan } = scene, id = scene.ids[box], found = plan.findingsOf.get(id) ?? [];
+    if (id < 0 || !plan.isLayer[id]) return [element("div", spoken(scene, box))];
+    const time = [msText(plan.nodes.ms[id]), shareText(plan.nodes.ms[id], plan.totalMs)].filter(Boolean).join(" · ");
+    const facts = [["Type", plan.heading(id)], ["Time", time], ["Precision", plan.precisions[plan.nodes.precision[id]][0]], ...factsOf(id)];
+    if (plan.nodes.tactic[id]) facts.push(["Tactic", plan.strings[plan.nodes.tactic[id]]]);
+    const list = element("dl");
+    for (const [name, value] of [...facts, ...found.slice(0, 3).map((one) => [one[0], one[2]])]) {
+      if (value) list.append(element("dt", name), element("dd", value));
+    }
+    return [element("strong", plan.name(id)), list];
+  }
+
+  // Describe a box in one line, for screen readers.
   function spoken(scene, box) {
     const { plan, folding } = scene, id = scene.ids[box], { after, before } = scene.near;
     const ends = before[box].length + " in, " + after[box].length + " out";

@@ -85,7 +85,7 @@
       const box = view.grid.boxAt(...view.world(px, py)), tip = view.part("tip");
       view.canvas.style.cursor = box >= 0 ? "pointer" : "";
       if (box < 0) { this.hide(); return; }
-      tip.textContent = spoken(view.scene, box);
+      tip.replaceChildren(...tipOf(view.scene, box, view.factsOf));
       tip.hidden = false;
       const place = view.part("stage").getBoundingClientRect();
       tip.style.left = Math.max(4, Math.min(px + 14, place.width - tip.offsetWidth - 8)) + "px";

@@ -1,5 +1,6 @@
   // One graph of the page: camera, pointer, keys, open groups, selection and search.
   const MOST_SCALE = 2.5, STEP = 1.25;
+  const SAID = ["#", "Layer", "Mean ms", "Share %", "Type", "Precision", "Findings", "Tactic", "Implementation", "ONNX nodes"];
   const isStill = matchMedia("(prefers-reduced-motion: reduce)");
 
   class View {
@@ -27,9 +28,12 @@
       this.panel = new Panel(this.part("panel"), {
         unfold: (group) => this.toggle(group), foldAround: () => this.foldAround(), select: (one) => this.select(one, true),
         isInGroup: () => this.state.selected >= 0 && this.folding.home[this.state.selected] > 0,
-        line: () => ({ table: this.prefix + "table-layers", row: this.plan.rows[this.state.selected] }),
+        line: () => ({ table: this.prefix + "table-layers", row: this.plan.rows?.[this.state.selected] ?? -1 }),
+        facts: (node) => this.factsOf(node),
         leave: () => this.box.classList.contains("wide") && this.controls.widen(),
       });
+      // What the table of layers has of a node, but for what is said in the graph's own words.
+      this.factsOf = (node) => (this.plan.rows?.[node] >= 0 ? pageFacts(this.prefix, this.plan.rows[node], SAID) : []);
       this.controls = new Controls(this);
     }
 
@@ -164,6 +168,7 @@
       this.showSelected();
       this.remark();
       if (box >= 0 && isShown) this.bring(box);
+      if (this.isReady) pageSelect(this.prefix, null, this.plan.rows?.[this.state.selected] ?? -1, "graph");
       this.keep();
     }
 
@@ -293,9 +298,15 @@
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", relook);
       addEventListener("hashchange", () => this.read());
       document.addEventListener("layer", ({ detail }) => {
-        const node = detail.prefix === this.prefix ? this.plan.rows.indexOf(detail.row) : -1;
-        if (node >= 0) this.reveal(node);
+        if (detail.from !== "graph") this.follow(detail);
       });
+      if (reportData.chosen) this.follow(reportData.chosen);
+    }
+
+    // A layer that was chosen elsewhere on the page.
+    follow({ prefix, row }) {
+      const node = prefix === this.prefix ? this.plan.rows?.indexOf(row) ?? -1 : -1;
+      if (node >= 0) this.reveal(node);
     }
 
     // Store the view in the address: #PREFIXgraph?fold=…&color=…
