@@ -120,6 +120,7 @@ def measured_from(
         plan=plan,
         mode=printed_mode(report),
         wall_ms=times.wall_ms,
+        trace=times.trace,
         device_memory=_device_memory(report),
         tool=report,
         files=files.texts,

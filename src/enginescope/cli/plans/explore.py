@@ -58,6 +58,12 @@ file_options = add_options(
         type=FILE,
         help="Write the plan with its times, or times for --onnx, to FILE, for Model Explorer.",
     ),
+    option(
+        "--perfetto",
+        "perfetto_file",
+        type=FILE,
+        help="Write the layers of one inference and recorded requests to FILE, for Perfetto.",
+    ),
     option("--svg", "svg_file", type=FILE, help="Draw the plan as an SVG graph to FILE."),
     option("--png", "png_file", type=FILE, help="Draw the plan as a PNG graph to FILE."),
     option(

@@ -75,6 +75,7 @@ def run_of_engine(facts: EngineFacts) -> Run:
         outputs=tuple(output.tensor for output in plan.outputs) if plan else (),
         samples=times.samples if times else (),
         timer_resolution_ms=times.clock_step_ms if times else None,
+        trace=times.trace if times else None,
         profile=facts.profile,
         plan=plan,
         tool=report,

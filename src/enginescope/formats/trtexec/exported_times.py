@@ -17,12 +17,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import numpy as np
 
 from enginescope.core.record import Record
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.trtexec.time_columns import METRICS, time_columns
 from enginescope.records.notice import Notice
+from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.samples import Array, ReportedSummary, Samples, frozen
 
 _MIN_VALUES = 32
@@ -231,11 +233,13 @@ class ExportedTimes(Record, frozen=True, kw_only=True, eq=False):
         wall_ms: Last D2H end − first H2D start, which trtexec divides the queries by for its
             throughput.
         clock_step_ms: What the times step by, where that shows.
+        trace: Stamps of each query, where the file has all of them; it does not say the stream.
     """
 
     samples: tuple[Samples, ...]
     wall_ms: float | None = None
     clock_step_ms: float | None = None
+    trace: QueryTrace | None = None
 
 
 def parse_times(
@@ -270,7 +274,7 @@ def times_of(
     stamps = None if "enqueue" in columns else columns.get("startenq")
     step, found = resolution_notices(document.source, times.samples, stamps)
     return (
-        ExportedTimes(samples=times.samples, wall_ms=times.wall_ms, clock_step_ms=step),
+        msgspec.structs.replace(times, clock_step_ms=step),
         (*notices, *found),
     )
 
@@ -298,7 +302,28 @@ def _assemble(columns: dict[str, Array], begin: int) -> ExportedTimes:
         )
         for metric, values in series.items()
     )
-    return ExportedTimes(samples=samples, wall_ms=_wall(columns, begin))
+    return ExportedTimes(
+        samples=samples, wall_ms=_wall(columns, begin), trace=_trace(columns, begin)
+    )
+
+
+# Stamps of a query -> trtexec's names, without their unit.
+_STAMPS = {
+    "enqueue_start": "startenq",
+    "enqueue_end": "endenq",
+    "h2d_start": "starth2d",
+    "h2d_end": "endh2d",
+    "compute_start": "startcompute",
+    "compute_end": "endcompute",
+    "d2h_start": "startd2h",
+    "d2h_end": "endd2h",
+}
+
+
+def _trace(columns: dict[str, Array], begin: int) -> QueryTrace | None:
+    if not columns.keys() >= set(_STAMPS.values()):
+        return None
+    return QueryTrace(**{name: frozen(columns[one][begin:]) for name, one in _STAMPS.items()})
 
 
 def _wall(columns: dict[str, Array], begin: int) -> float | None:

@@ -92,7 +92,10 @@ METRICS: dict[str, tuple[str, ...]] = {
     "enqueue": ("enqueue", "enqueuetime", "enq"),
     "end_to_end": ("endtoend", "endtoendlatency", "endtoendhostlatency"),
 }
-_MARKS = ("startenq", "endenq", "starth2d", "startcompute", "endd2h")
+_MARKS = (
+    *("startenq", "endenq", "starth2d", "endh2d"),
+    *("startcompute", "endcompute", "startd2h", "endd2h"),
+)
 _UNIT_KEYS = ("unit", "units", "time_unit", "timeUnit", "time_units")
 # Times even where no unit is given.
 _PLAIN_NAMES = frozenset({"latency", "latencies", "times", "periteration"})

@@ -244,12 +244,11 @@ class QueryTrace(Record, frozen=True, kw_only=True, eq=False):
     have no length: H2D lies at the start of the computation, D2H at its end.
 
     Attributes:
-        stream: Inference stream of the query.
+        stream: Inference stream of the query; ``None`` where the source does not say it.
         enqueue_start, enqueue_end: Host clock, around the enqueue call alone.
         h2d_start, h2d_end, compute_start, compute_end, d2h_start, d2h_end: GPU events.
     """
 
-    stream: Array
     enqueue_start: Array
     enqueue_end: Array
     h2d_start: Array
@@ -258,3 +257,8 @@ class QueryTrace(Record, frozen=True, kw_only=True, eq=False):
     compute_end: Array
     d2h_start: Array
     d2h_end: Array
+    stream: Array | None = None
+
+    def __len__(self) -> int:
+        """Return the number of queries."""
+        return int(self.h2d_start.size)

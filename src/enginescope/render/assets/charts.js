@@ -44,6 +44,7 @@
     try {
       const { view } = await embed(place, charts.get(place), pageTheme());
       place.vega = view;
+      if (reportData.chosen) frame(place, reportData.chosen);
       view.addEventListener("click", (_event, item) => {
         if (item?.datum) document.dispatchEvent(new CustomEvent("bar", { detail: { place, datum: item.datum } }));
         pageSelect(place.id, item?.datum?.name, item?.datum?.place);
@@ -55,6 +56,14 @@
       console.error(place.id, error);
     }
   }
+
+  // A layer that is chosen anywhere is framed in every chart that draws it.
+  function frame(place, { prefix, name }) {
+    const view = place.vega;
+    if (!place.id.startsWith(prefix + "chart-") || !view?.getState().signals || !("picked" in view.getState().signals)) return;
+    view.signal("picked", name).runAsync();
+  }
+  document.addEventListener("layer", ({ detail }) => { for (const place of charts.keys()) frame(place, detail); });
 
   function save(name, data) {
     const link = pageElement("a", { download: name, href: URL.createObjectURL(data) });

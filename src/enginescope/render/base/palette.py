@@ -96,6 +96,7 @@ def chart_config(theme: Theme, *, background: str | None = None) -> dict[str, An
         "style": {
             "accent-band": {"color": theme.accent, "opacity": 0.3},
             "folded": {"color": theme.soft},
+            "picked": {"stroke": theme.ink},
             "halo": {"stroke": theme.background, "strokeWidth": 3, "strokeJoin": "round"},
         },
     }

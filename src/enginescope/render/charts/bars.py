@@ -20,7 +20,15 @@ from enginescope.render.base.palette import (
     type_family,
 )
 from enginescope.render.base.short_names import shorten_apart
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, with_tips
+from enginescope.render.html.images import (
+    Chart,
+    ChartTable,
+    Spec,
+    picked,
+    quantity,
+    tooltip,
+    with_tips,
+)
 
 ROW_HEIGHT = 19
 _NAME_LENGTH = 44
@@ -56,7 +64,7 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
     counts = all(isinstance(row["value"], int) for row in rows)
     whole = {"tickMinStep": 1, "format": ",.0f"} if counts else {}
     told, tips_channel = with_tips(rows, tips)
-    return {
+    spec: Spec = {
         "data": {"values": [{**one, "part": at} for at, one in enumerate(told)]},
         "mark": {"type": "bar", "height": {"band": 0.72}},
         "params": [{"name": "names", "value": names}],
@@ -78,6 +86,7 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
             "tooltip": tips_channel,
         },
     }
+    return picked(spec)
 
 
 def _labels(rows: list[Spec]) -> dict[str, str]:

@@ -141,13 +141,25 @@ def zoomable(layers: Sequence[Spec]) -> Spec:
         "bind": "scales",
     }
     # Vega-Lite binds a scale through one layer, and none whose x is binned.
-    at = next(
-        at
-        for at, layer in enumerate(layers)
-        if "encoding" in layer and "x2" not in layer["encoding"]
-    )
+    channels = [layer.get("encoding", {}).get("x") for layer in layers]
+    at = next(at for at, x in enumerate(channels) if x is not None and "bin" not in x)
     bound = {**layers[at], "params": [*layers[at].get("params", ()), zoom]}
     return {"layer": [*layers[:at], bound, *layers[at + 1 :]], "usermeta": {"zooms": True}}
+
+
+#: What a page sets to the name of the layer that a reader has chosen.
+PICKED = "picked"
+
+
+def picked(spec: Spec) -> Spec:
+    """Return bars that frame the one whose field ``name`` is the chosen layer's."""
+    frame = {"condition": {"test": f"datum.name === {PICKED}", "value": 2}, "value": 0}
+    return {
+        **spec,
+        "mark": {**spec["mark"], "style": PICKED},
+        "params": [*spec.get("params", ()), {"name": PICKED, "value": None}],
+        "encoding": {**spec["encoding"], "strokeWidth": frame},
+    }
 
 
 def quantity(field: str, title: str, **more: Any) -> Spec:

@@ -22,6 +22,7 @@ from enginescope.render.sections.measurement import (
 from enginescope.render.sections.onnx_nodes import onnx_nodes
 from enginescope.render.sections.roofline import roofline_of
 from enginescope.render.sections.section import Section
+from enginescope.render.sections.timeline import timeline
 
 #: What stands open; the heading of every other section has its answer, and opens it.
 _OPEN = ("findings", "graph", "distribution")
@@ -36,6 +37,7 @@ def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
         distribution(view) if subject.is_measured else None,
         percentiles(view) if subject.is_measured else None,
         where_the_time_goes(view, topk),
+        timeline(subject),
         providers(view),
         layers(subject),
         *report_card(subject),

@@ -82,6 +82,7 @@ def explore(
     xlsx: str | PathLike[str] | None = None,
     netron: str | PathLike[str] | None = None,
     model_explorer: str | PathLike[str] | None = None,
+    perfetto: str | PathLike[str] | None = None,
     html: str | PathLike[str] | None = None,
     svg: str | PathLike[str] | None = None,
     png: str | PathLike[str] | None = None,
@@ -106,6 +107,7 @@ def explore(
         netron: Write the plan for Netron; with `onnx`, that model with times on its nodes.
         model_explorer: Write the plan for Model Explorer, and its times beside it; with `onnx`, the
             times of that model's nodes.
+        perfetto: Write the layers of one inference, and recorded requests, as a trace.
         html: Write everything as one page.
         svg, png, dot: Write the plan as a graph.
         store: Store of the runs; by default the command line's.
@@ -127,6 +129,7 @@ def explore(
         "xlsx": xlsx,
         "netron": netron,
         "model_explorer": model_explorer,
+        "perfetto": perfetto,
         "html": html,
         "svg": svg,
         "png": png,
@@ -308,6 +311,16 @@ def _findings(explored: Explored) -> tuple[Finding, ...] | None:
     return lint(subject).findings
 
 
+def _perfetto(explored: Explored, _: ExploreRequest) -> bytes:
+    from enginescope.render.plans.perfetto import perfetto_trace
+
+    run = explored.source.as_run()
+    if explored.found.time is None and run.trace is None and run.headline is None:
+        why = "there are neither layer times nor requests"
+        raise UsageError("`perfetto`", why=why, hint="`profile` FILE has the times of layers")
+    return perfetto_trace(explored.found.name, explored.found.layers, run)
+
+
 def _html(explored: Explored, _: ExploreRequest) -> bytes:
     from enginescope.render.page.page import report_page
     from enginescope.services.plans.explore_request import page_subject
@@ -344,5 +357,6 @@ _MAKERS: dict[str, Callable[[Explored, ExploreRequest], bytes]] = {
     "xlsx": _xlsx,
     "netron": _viewer_file("netron"),
     "model_explorer": _viewer_file("model_explorer"),
+    "perfetto": _perfetto,
     "html": _html,
 }

@@ -136,6 +136,7 @@ class ExploreFiles:
         xlsx: All tables.
         netron: The ONNX model with times.
         model_explorer: Times of the model's nodes.
+        perfetto: Layers of one inference, and recorded requests.
         html: Everything as one page.
         svg, png, dot: The plan as a graph.
     """
@@ -144,6 +145,7 @@ class ExploreFiles:
     xlsx: Path | None = None
     netron: Path | None = None
     model_explorer: Path | None = None
+    perfetto: Path | None = None
     html: Path | None = None
     svg: Path | None = None
     png: Path | None = None

@@ -49,7 +49,7 @@ def times_json(run: Run) -> bytes:
         UnsupportedError: The run has no stamps.
     """
     trace = run.trace
-    if trace is None or not trace.stream.size:
+    if trace is None or trace.stream is None or not len(trace):
         raise UnsupportedError("--exportTimes", why="the run holds no stamps of its queries")
     columns: dict[str, Array] = {name: getattr(trace, one) for name, one in _STAMPS.items()}
     spans = {name: _span(run, trace, *place) for name, place in _SPANS.items()}
@@ -117,7 +117,7 @@ def _decimals(field: str) -> int:
 def _span(run: Run, trace: QueryTrace, metric: str, start: str, end: str) -> Array:
     """Return durations: as measured where they are in step with the stamps, else differences."""
     series = run.series(metric)
-    if series is not None and len(series) == trace.stream.size:
+    if series is not None and len(series) == len(trace):
         return series.values_ms
     return np.asarray(getattr(trace, end) - getattr(trace, start))
 

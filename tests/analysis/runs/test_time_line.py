@@ -1,0 +1,69 @@
+"""Layers one after the other; the parts of requests, as they were stamped."""
+
+import numpy as np
+
+from enginescope.analysis.layers.layer_table import LayerRow
+from enginescope.analysis.runs.time_line import (
+    clocks_differ_ms,
+    layers_end_to_end,
+    part_spans,
+    typical_query,
+)
+from enginescope.records.plan.build_trace import QueryTrace
+from enginescope.records.samples import frozen
+
+
+def trace(
+    times_ms: list[float], *, enqueue_at: float = -0.2, stream: float | None = None
+) -> QueryTrace:
+    """Queries every 10 ms: H2D of 1 ms, a computation, no D2H."""
+    start = 10.0 * np.arange(len(times_ms))
+    end = start + 1 + np.array(times_ms)
+    stamps = {
+        "enqueue_start": start + enqueue_at,
+        "enqueue_end": start + enqueue_at,
+        "h2d_start": start,
+        "h2d_end": start + 1,
+        "compute_start": start + 1,
+        "compute_end": end,
+        "d2h_start": end,
+        "d2h_end": end,
+    }
+    if stream is not None:
+        stamps["stream"] = np.full(len(times_ms), stream)
+    return QueryTrace(**{name: frozen(values) for name, values in stamps.items()})
+
+
+def test_layers_follow_each_other_and_what_takes_no_time_is_left_out() -> None:
+    rows = (
+        LayerRow(index=0, name="a", mean_ms=2.0),
+        LayerRow(index=1, name="loop", mean_ms=9.0, is_container=True),
+        LayerRow(index=2, name="unknown"),
+        LayerRow(index=3, name="b", mean_ms=1.0),
+    )
+    found = layers_end_to_end(rows)
+    assert [(one.row.name, one.start_ms, one.ms) for one in found] == [("a", 0, 2), ("b", 2, 1)]
+
+
+def test_parts_have_their_stamps_and_a_copy_without_length_is_none() -> None:
+    found = part_spans(trace([2.0, 3.0], stream=1.0), [1])
+    assert [(one.part, one.start_ms, one.end_ms) for one in found] == [
+        ("enqueue", 9.8, 9.8),
+        ("H2D", 10.0, 11.0),
+        ("compute", 11.0, 14.0),
+    ]
+    assert {one.stream for one in found} == {1}
+    assert {one.stream for one in part_spans(trace([2.0]))} == {None}
+    assert len(part_spans(trace([2.0, 3.0]))) == 6
+
+
+def test_the_typical_query_is_the_first_of_the_median_behind_the_start() -> None:
+    assert typical_query(trace([5.0, 3.0, 9.0, 5.0, 5.0, 3.0])) == 3
+    assert typical_query(trace([5.0, 5.0])) == 0
+    # None is near the median of an even number: the nearest.
+    assert typical_query(trace([1.0, 9.0])) == 0
+
+
+def test_clocks_that_differ_show_where_work_begins_before_it_is_enqueued() -> None:
+    assert clocks_differ_ms(trace([2.0, 2.0])) is None
+    assert clocks_differ_ms(trace([2.0, 2.0], enqueue_at=0.25)) == 0.25
