@@ -38,13 +38,13 @@ def layers_end_to_end(rows: Iterable[LayerRow]) -> tuple[LayerSpan, ...]:
     Args:
         rows: In the order in which they run.
     """
-    found = []
+    spans = []
     start_ms = 0.0
     for row in rows:
         if row.mean_ms and not row.is_container:
-            found.append(LayerSpan(row=row, start_ms=start_ms, ms=row.mean_ms))
+            spans.append(LayerSpan(row=row, start_ms=start_ms, ms=row.mean_ms))
             start_ms += row.mean_ms
-    return tuple(found)
+    return tuple(spans)
 
 
 class PartSpan(Record, frozen=True, kw_only=True):
@@ -65,14 +65,14 @@ class PartSpan(Record, frozen=True, kw_only=True):
 
 def part_spans(trace: QueryTrace, queries: Sequence[int] | None = None) -> tuple[PartSpan, ...]:
     """Return the parts that queries have, of all queries unless some are named."""
-    found = []
+    spans = []
     for query in range(len(trace)) if queries is None else queries:
         stream = None if trace.stream is None else int(trace.stream[query])
         for part, name in PARTS.items():
             start, end = (float(getattr(trace, f"{name}_{one}")[query]) for one in ("start", "end"))
             # A copy without length was none; an enqueue was shorter than its stamps can tell.
             if end > start or part == "enqueue":
-                found.append(
+                spans.append(
                     PartSpan(
                         part=part,
                         query=query,
@@ -81,7 +81,7 @@ def part_spans(trace: QueryTrace, queries: Sequence[int] | None = None) -> tuple
                         end_ms=end,
                     )
                 )
-    return tuple(found)
+    return tuple(spans)
 
 
 def typical_query(trace: QueryTrace) -> int:

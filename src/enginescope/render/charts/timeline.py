@@ -40,12 +40,12 @@ def layer_timeline(rows: Sequence[LayerRow], places: Mapping[int, int]) -> Chart
         rows: In the order in which they run.
         places: By `LayerRow.index`, of those in the plan: their rows in the table of layers.
     """
-    found = layers_end_to_end(rows)
-    if not found:
+    spans = layers_end_to_end(rows)
+    if not spans:
         return None
-    whole_ms = found[-1].start_ms + found[-1].ms
+    whole_ms = spans[-1].start_ms + spans[-1].ms
     lanes: dict[str, list[Spec]] = {}
-    for span in found:
+    for span in spans:
         lane = lanes.setdefault(type_family(span.row.type), [])
         if not _joined(lane, span, whole_ms):
             lane.append(_mark(span, places))
@@ -61,7 +61,7 @@ def layer_timeline(rows: Sequence[LayerRow], places: Mapping[int, int]) -> Chart
         for name in order
         for one in lanes[name]
     ]
-    count = f"{len(found):,} layer{'' if len(found) == 1 else 's'}"
+    count = f"{len(spans):,} layer{'' if len(spans) == 1 else 's'}"
     return Chart(
         key="layer_timeline",
         title=f"One inference: {count} in {format_ms(whole_ms, 4)}",
@@ -78,7 +78,7 @@ def layer_timeline(rows: Sequence[LayerRow], places: Mapping[int, int]) -> Chart
                     type_family(span.row.type),
                     *(format_significant(one, 4) for one in (span.start_ms, span.ms)),
                 )
-                for span in found[:_MOST_ROWS]
+                for span in spans[:_MOST_ROWS]
             ),
         ),
         height=_LANE * len(order),

@@ -56,6 +56,7 @@
       const box = element("details"), text = element("pre", "reading …"), copy = element("button", "Copy");
       const shown = said.then((one) => (one ? JSON.stringify(one, null, 2) : "The page leaves it out; enginescope explore --json has it."), (error) => error.message);
       copy.type = "button";
+      text.tabIndex = 0;
       copy.addEventListener("click", async () => pageCopy(await shown, copy));
       box.addEventListener("toggle", async () => { text.textContent = await shown; });
       box.append(element("summary", "JSON in the plan"), copy, text);
