@@ -1,6 +1,8 @@
 """Tables kept by columns."""
 
-from enginescope.render.base.data_table import STATIC_ROWS, column, data_table
+import pytest
+
+from enginescope.render.base.data_table import STATIC_ROWS, aligned_rows, column, data_table
 
 
 def made(*columns):
@@ -71,3 +73,25 @@ def test_links_say_where_each_row_leads() -> None:
     packed = made(one).packed()["columns"][0]
     assert packed["leads_to"] == "layers"
     assert packed["rows_there"] == (7, None)
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [
+        (["0.01836", "0.005011", "—"], ["0.01836", "0.00501", "—"]),
+        (["1,234", "72.3"], ["1,234", "72"]),
+        # Too little would be left of the least.
+        (["12.34", "0.001234"], ["12.34", "0.001234"]),
+        (["+1.50", "−0.250"], ["+1.50", "−0.25"]),
+        (["conv", "0.5"], ["conv", "0.5"]),
+        (["0", "0.25"], ["0", "0.25"]),
+    ],
+)
+def test_figures_of_a_column_have_one_number_of_decimals(column, wanted) -> None:
+    rows = aligned_rows([("x", cell) for cell in column])
+    assert [row[1] for row in rows] == wanted
+    assert {row[0] for row in rows} == {"x"}
+
+
+def test_a_table_without_rows_has_none() -> None:
+    assert aligned_rows([]) == []

@@ -1,6 +1,7 @@
 """Traces for Perfetto: recorded stamps, and layers that are laid end to end and say so."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def test_layers_lie_end_to_end_with_every_attribute() -> None:
     assert named(events, 1) == ["layers of one inference: mean times, end to end", "stream 0"]
     assert named(events, 2) == []
     layers = [one for one in events if one["ph"] == "X"]
-    for before, after in zip(layers, layers[1:], strict=False):
+    for before, after in pairwise(layers):
         assert before["ts"] + before["dur"] == pytest.approx(after["ts"], abs=0.01)
     assert found.time is not None
     assert sum(one["dur"] for one in layers) == pytest.approx(1e3 * found.time.sum_ms, rel=1e-3)

@@ -184,6 +184,33 @@ def number_text(value: float | None, places: int, *, signed: bool = False) -> st
     return f"+{text}" if signed and rounded > 0 else text
 
 
+_FIGURE = re.compile(r"[-−+]?[\d,]+(?:\.(\d+))?")
+
+
+def aligned_rows(rows: Iterable[Sequence[str]]) -> list[list[str]]:
+    """Return the rows of a table with one number of decimals in each column of figures.
+
+    It is the fewest that any of them has. A column stays as it is where that would leave a figure
+    less than two significant digits.
+    """
+    columns = [_aligned(list(column)) for column in zip(*rows, strict=True)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _aligned(cells: list[str]) -> list[str]:
+    places = [match and len(match[1] or "") for match in map(_FIGURE.fullmatch, cells)]
+    texts = [cell for cell, at in zip(cells, places, strict=True) if at is not None]
+    if len({at for at in places if at is not None}) < 2:
+        return cells
+    values = [float(text.replace(",", "").replace("−", "-")) for text in texts]
+    fewest = min(at for at in places if at is not None)
+    if any(value and abs(value) < 10 ** (1 - fewest) for value in values):
+        return cells
+    pairs = zip(values, texts, strict=True)
+    shown = iter([number_text(value, fewest, signed=text[0] == "+") for value, text in pairs])
+    return [cell if at is None else next(shown) for cell, at in zip(cells, places, strict=True)]
+
+
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]<>#|~$&"})
 
 

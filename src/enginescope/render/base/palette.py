@@ -68,6 +68,7 @@ def chart_config(theme: Theme, *, background: str | None = None) -> dict[str, An
             "labelFontSize": 12,
             "titleFontSize": 12,
             "titlePadding": 10,
+            "labelFlush": False,
         },
         "title": {
             "anchor": "start",
@@ -96,7 +97,6 @@ def chart_config(theme: Theme, *, background: str | None = None) -> dict[str, An
         "style": {
             "accent-band": {"color": theme.accent, "opacity": 0.3},
             "folded": {"color": theme.soft},
-            "picked": {"stroke": theme.ink},
             "halo": {"stroke": theme.background, "strokeWidth": 3, "strokeJoin": "round"},
         },
     }

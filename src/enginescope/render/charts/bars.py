@@ -21,6 +21,7 @@ from enginescope.render.base.palette import (
 )
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.html.images import (
+    X_TICKS,
     Chart,
     ChartTable,
     Spec,
@@ -31,7 +32,9 @@ from enginescope.render.html.images import (
 )
 
 ROW_HEIGHT = 19
-_NAME_LENGTH = 44
+#: Letters of a name that have room in a wide picture and in a narrow one.
+_NAME_LENGTHS = (44, 20)
+_LABEL = "names[datum.value][(containerSize()[0] || 760) < 715 ? 1 : 0]"
 #: Less than half of a narrow page.
 _LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
 
@@ -75,12 +78,12 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
                 "sort": None,
                 "title": None,
                 "axis": {
-                    "labelExpr": "names[datum.value]",
+                    "labelExpr": _LABEL,
                     "labelLimit": _LABEL_WIDTH,
                     "ticks": False,
                 },
             },
-            "x": quantity("value", x_title, axis={"tickCount": 8, **whole}),
+            "x": quantity("value", x_title, axis={**X_TICKS, **whole}),
             "order": {"field": "part", "type": "quantitative"},
             "color": color,
             "tooltip": tips_channel,
@@ -89,10 +92,11 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
     return picked(spec)
 
 
-def _labels(rows: list[Spec]) -> dict[str, str]:
-    """Return the name beside each bar, shortened where names are alike."""
-    names = shorten_apart([row["label"] for row in rows], _NAME_LENGTH)
-    return {row["row"]: name for row, name in zip(rows, names, strict=True)}
+def _labels(rows: list[Spec]) -> dict[str, tuple[str, ...]]:
+    """Return the name beside each bar for a wide and for a narrow picture, see `_LABEL`."""
+    names = [row["label"] for row in rows]
+    both = zip(*(shorten_apart(names, length) for length in _NAME_LENGTHS), strict=True)
+    return {row["row"]: label for row, label in zip(rows, both, strict=True)}
 
 
 def height_of(rows: list[Spec]) -> int:
@@ -142,9 +146,9 @@ def _spec(rows: list[Spec]) -> Spec:
                 "type": "nominal",
                 "sort": None,
                 "title": None,
-                "axis": {"labelExpr": "names[datum.value]", "labelLimit": 330, "ticks": False},
+                "axis": {"labelExpr": _LABEL, "labelLimit": _LABEL_WIDTH, "ticks": False},
             },
-            "x": quantity("s", "time of tuning, s", axis={"tickCount": 8}),
+            "x": quantity("s", "time of tuning, s", axis=X_TICKS),
             "tooltip": tooltip(
                 name="layer", s="tuning, s#", share="share, %#", trials="tactics timed"
             ),
@@ -228,7 +232,7 @@ def time_stacked(view: RunView, stakes: Mapping[str, float]) -> Chart | None:
     ]
     top, share = rows[0]["name"], format_significant(rows[0]["share"])
     y = {"field": "row", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False}}
-    x = quantity("start", _X_TITLE, axis={"tickCount": 8}, scale={"nice": False})
+    x = quantity("start", _X_TITLE, axis=X_TICKS, scale={"nice": False})
     fill = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
     return Chart(
         key="time_stacked",

@@ -12,13 +12,21 @@ from enginescope.render.base.phrases import (
     percentile_name,
     support_text,
 )
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, zoomable
+from enginescope.render.html.images import (
+    X_TICKS,
+    Chart,
+    ChartTable,
+    Spec,
+    quantity,
+    tooltip,
+    zoomable,
+)
 from enginescope.stats.describe import Histogram
 
 _LABEL_TOP = 8
 _LABEL_STEP = 16
 _X_SCALE = {"zero": False, "nice": False}
-_X_AXIS = {"tickCount": 8, "labelFlush": False, "grid": False}
+_X_AXIS = {**X_TICKS, "grid": False}
 
 
 def latency_distribution(view: RunView) -> Chart | None:

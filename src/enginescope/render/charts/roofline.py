@@ -10,6 +10,7 @@ from enginescope.analysis.roofline.gpu_limits import GpuLimits, rate_precision
 from enginescope.analysis.roofline.roofline import LayerRoof
 from enginescope.core.units import format_significant
 from enginescope.render.base.palette import precision_color
+from enginescope.render.charts.percentiles import log_axis
 from enginescope.render.html.images import Chart, Spec, quantity, tooltip
 
 #: Layers drawn: more points than that hide each other.
@@ -91,14 +92,12 @@ def _limits(gpu: GpuLimits, points: Sequence[Spec]) -> list[Spec]:
     return lines
 
 
-def _log(domain: list[float] | None = None) -> Spec:
-    return {"scale": {"type": "log", "nice": False, **({"domain": domain} if domain else {})}}
-
-
 def _spec(points: list[Spec], lines: list[Spec]) -> Spec:
-    rates = [one["rate"] for one in (*points, *lines)]
-    x = quantity("intensity", "operations per byte moved", **_log())
-    y = quantity("rate", "10¹² operations per second", **_log([min(rates) / 2, max(rates) * 2]))
+    every = (*points, *lines)
+    intensities = [one["intensity"] for one in every if one["intensity"] > 0]
+    x = quantity("intensity", "operations per byte moved", **log_axis(intensities))
+    rates = [one["rate"] for one in every]
+    y = quantity("rate", "10¹² operations per second", **log_axis(rates))
     names = list(dict.fromkeys(point["precision"] for point in points))
     color: dict[str, Any] = {
         "field": "precision",

@@ -16,7 +16,15 @@ from enginescope.core.units import format_bytes, format_significant
 from enginescope.records.samples import Array, Samples
 from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from enginescope.render.base.phrases import metric_title
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, zoomable
+from enginescope.render.html.images import (
+    X_TICKS,
+    Chart,
+    ChartTable,
+    Spec,
+    quantity,
+    tooltip,
+    zoomable,
+)
 
 #: More points than this are not drawn one by one.
 MAX_POINTS = 5_000
@@ -111,7 +119,7 @@ def _marks(rows: list[Spec], x_title: str, limit: float, *, whole: bool) -> Spec
         "data": {"values": rows},
         "mark": point if whole else stretch,
         "encoding": {
-            "x": quantity("x", x_title, scale={"nice": False}, axis={"tickCount": 10}),
+            "x": quantity("x", x_title, scale={"nice": False}, axis=X_TICKS),
             "y": quantity("low", "latency, ms", scale=scale, axis={"tickCount": 6}),
             **({} if whole else {"y2": {"field": "high"}}),
             "tooltip": _tooltip(x_title),
@@ -211,7 +219,7 @@ def memory_series(view: RunView) -> Chart | None:
                     "x",
                     "time since the worker was started, s",
                     scale={"nice": False},
-                    axis={"tickCount": 10},
+                    axis=X_TICKS,
                 ),
                 "y": quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
                 "tooltip": tooltip(x="time, s#", y="MiB#"),
@@ -269,7 +277,7 @@ def _workers_spec(rows: list[Spec], names: list[str]) -> Spec:
                 "x",
                 "time since the worker was started, s",
                 scale={"nice": False},
-                axis={"tickCount": 10},
+                axis=X_TICKS,
             ),
             "y": quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
             "color": colored("run", names, legend=legend),

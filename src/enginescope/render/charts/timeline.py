@@ -18,6 +18,7 @@ from enginescope.core.units import format_ms, format_significant
 from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.render.base.palette import BLUE, OTHER, family_color, type_family
 from enginescope.render.html.images import (
+    X_TICKS,
     Chart,
     ChartTable,
     Spec,
@@ -30,7 +31,8 @@ from enginescope.render.html.images import (
 _LANE = 24
 #: Neighbors that are one mark where each is narrower than this part of the whole.
 _NARROWEST = 1 / 2_000
-_MOST_ROWS = 200
+#: Above so many layers the table of layers alone has their times.
+_MOST_ROWS = 150
 
 
 def layer_timeline(rows: Sequence[LayerRow], places: Mapping[int, int]) -> Chart | None:
@@ -65,27 +67,32 @@ def layer_timeline(rows: Sequence[LayerRow], places: Mapping[int, int]) -> Chart
     return Chart(
         key="layer_timeline",
         title=f"One inference: {count} in {format_ms(whole_ms, 4)}",
-        subtitle=(
-            "Mean times laid end to end in the plan's order: a profile has durations, not starts, "
-            "so gaps and overlap do not show",
-        ),
+        subtitle=(_END_TO_END,),
         spec=_picked(_lanes(marks, order, "time since the first layer, ms", _LAYER_TIPS)),
-        table=ChartTable(
-            headers=("Layer", "Kind of work", "Begins, ms", "Takes, ms"),
-            rows=tuple(
-                (
-                    span.row.name,
-                    type_family(span.row.type),
-                    *(format_significant(one, 4) for one in (span.start_ms, span.ms)),
-                )
-                for span in spans[:_MOST_ROWS]
-            ),
-        ),
+        table=_layer_rows(spans) if len(spans) <= _MOST_ROWS else None,
         height=_LANE * len(order),
         is_wide=True,
     )
 
 
+def _layer_rows(spans: Sequence[LayerSpan]) -> ChartTable:
+    return ChartTable(
+        headers=("Layer", "Kind of work", "Begins, ms", "Takes, ms"),
+        rows=tuple(
+            (
+                span.row.name,
+                type_family(span.row.type),
+                *(format_significant(one, 4) for one in (span.start_ms, span.ms)),
+            )
+            for span in spans
+        ),
+    )
+
+
+_END_TO_END = (
+    "Mean times laid end to end in the plan's order: a profile has durations, not starts, "
+    "so gaps and overlap do not show"
+)
 _LAYER_TIPS = {
     "name": "layer",
     "took": "takes",
@@ -121,7 +128,7 @@ def _lanes(marks: list[Spec], order: Sequence[str], title: str, tips: Mapping[st
         "data": {"values": marks},
         "mark": {"type": "bar", "height": {"band": 0.8}, "clip": True},
         "encoding": {
-            "x": quantity("start", title, scale={"nice": False}, axis={"tickCount": 8}),
+            "x": quantity("start", title, scale={"nice": False}, axis=X_TICKS),
             "x2": {"field": "end"},
             "y": {"field": "lane", "type": "nominal", "sort": list(order), "axis": axis},
             "fill": {"field": "fill", "type": "nominal", "scale": None, "legend": None},
@@ -222,14 +229,13 @@ def _title(own: Sequence[PartSpan], count: int) -> str:
 
 
 def _subtitle(trace: QueryTrace, chosen: int) -> tuple[str, ...]:
-    lines = [
-        f"Recorded stamps. Request {chosen + 1:,}, blue, takes about the median time; its "
-        "neighbors are gray"
-    ]
+    request = f"Request {chosen + 1:,}, blue, takes about the median time"
+    first = f"Recorded stamps. {request}; its neighbors are gray"
     differ_ms = clocks_differ_ms(trace)
-    if differ_ms is not None:
-        lines.append(
-            "Enqueue is on the host's clock, the rest on the GPU's: the clocks differ by at least "
-            f"{format_ms(differ_ms, 3)}, since work begins before it is enqueued"
-        )
-    return tuple(lines)
+    if differ_ms is None:
+        return (first,)
+    second = (
+        "Enqueue is on the host's clock, the rest on the GPU's: the clocks differ by at least "
+        f"{format_ms(differ_ms, 3)}, since work begins before it is enqueued"
+    )
+    return first, second

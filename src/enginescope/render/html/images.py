@@ -153,13 +153,20 @@ PICKED = "picked"
 
 def picked(spec: Spec) -> Spec:
     """Return bars that frame the one whose field ``name`` is the chosen layer's."""
-    frame = {"condition": {"test": f"datum.name === {PICKED}", "value": 2}, "value": 0}
+    is_picked = f"datum.name === {PICKED}"
+    frame = {
+        "stroke": {"condition": {"test": is_picked, "value": "currentColor"}, "value": None},
+        "strokeWidth": {"condition": {"test": is_picked, "value": 2}, "value": 0},
+    }
     return {
         **spec,
-        "mark": {**spec["mark"], "style": PICKED},
         "params": [*spec.get("params", ()), {"name": PICKED, "value": None}],
-        "encoding": {**spec["encoding"], "strokeWidth": frame},
+        "encoding": {**spec["encoding"], **frame},
     }
+
+
+#: As many ticks of an x axis as have room for their labels.
+X_TICKS: Spec = {"tickCount": {"expr": "clamp(floor(width / 75), 2, 8)"}}
 
 
 def quantity(field: str, title: str, **more: Any) -> Spec:

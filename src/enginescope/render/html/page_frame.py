@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from enginescope._version import __version__
 from enginescope.core.record import Record
+from enginescope.render.base.data_table import aligned_rows
 from enginescope.render.base.palette import DARK, LIGHT, chart_config
 from enginescope.render.html.images import Chart
 
@@ -167,13 +168,15 @@ def script_json(value: Any) -> Markup:
 
 @cache  # a template is compiled once: a server renders it again and again
 def _environment(package: str) -> Environment:
-    return Environment(
+    found = Environment(
         loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.filters["aligned"] = aligned_rows
+    return found
 
 
 def _chart_themes() -> dict[str, Any]:

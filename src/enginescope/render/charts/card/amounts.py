@@ -19,7 +19,7 @@ from enginescope.render.charts.card.order import (
     stretch_text,
 )
 from enginescope.render.charts.card.wording import counted, figure, table_of
-from enginescope.render.html.images import Chart, Spec, quantity, tooltip
+from enginescope.render.html.images import X_TICKS, Chart, Spec, quantity, tooltip
 
 _EVEN = "All bars cover ranges of one width"
 _LOGARITHMIC = "Logarithmic axis: each bar covers a wider range than the bar to its left"
@@ -269,7 +269,7 @@ def live_activations(view: PlanView) -> Chart | None:
                     "x",
                     "position among the layers that do work",
                     scale={"zero": False, "nice": False},
-                    axis={"grid": False, "tickCount": 8, "tickMinStep": 1, "format": ",.0f"},
+                    axis={"grid": False, **X_TICKS, "tickMinStep": 1, "format": ",.0f"},
                 ),
                 "y": quantity("y", "alive, MiB", axis={"tickCount": 5}),
                 "tooltip": tooltip(x="position#", name="layer", y="alive, MiB#"),

@@ -12,7 +12,7 @@ from enginescope.core.units import format_significant
 from enginescope.render.base.palette import LIGHT, family_color, precision_color, type_family
 from enginescope.render.charts.bars import group_color
 from enginescope.render.charts.card.wording import NOT_KNOWN, counted, table_of
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import X_TICKS, Chart, ChartTable, Spec, quantity, tooltip
 
 _ORDERS = ("slowest first", "in the plan's order")
 
@@ -76,7 +76,7 @@ def cumulative(view: PlanView) -> Chart | None:
             "data": {"values": rows},
             "mark": {"type": "line", "strokeWidth": 2, "interpolate": "linear"},
             "encoding": {
-                "x": quantity("x", "layers", scale={"nice": False}, axis={"tickCount": 8}),
+                "x": quantity("x", "layers", scale={"nice": False}, axis=X_TICKS),
                 "y": quantity("y", "share of the layers' time, %", scale={"domain": [0, 100]}),
                 "color": _line_colors(),
                 "strokeDash": {
@@ -167,7 +167,7 @@ def stretch_bars(found: Sequence[Stretch], title: str, unit: str, color: Spec) -
                 "position among the layers that do work",
                 bin="binned",
                 scale={"zero": False, "nice": False},
-                axis={"grid": False, "tickCount": 10, "tickMinStep": 1, "format": ",.0f"},
+                axis={"grid": False, **X_TICKS, "tickMinStep": 1, "format": ",.0f"},
             ),
             "x2": {"field": "high"},
             "y": quantity("value", title, stack="zero", axis={"tickCount": 5}),

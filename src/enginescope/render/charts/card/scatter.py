@@ -85,7 +85,7 @@ GROUPS = {
 AMOUNT_LEGEND = {
     "titleLimit": 400,
     "gradientLength": 200,
-    "tickCount": 4,
+    "tickCount": 3,
     "labelOverlap": "greedy",
     "labelSeparation": 6,
 }
