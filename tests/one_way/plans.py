@@ -168,6 +168,7 @@ CASES: tuple[Case, ...] = (
     _explore("no such profile", PLAN, ["--plan-profile", "3"], plan_profile=3),
     _explore("no such GPU", PLAN, ["--gpu", "H2000"], gpu="H2000"),
     _explore("Netron without a model", PLAN, [], file="netron"),
+    _explore("Perfetto", PLAN, [], file="perfetto"),
     _explore("options of a drawing alone", PLAN, ["--color", "time"], color="time"),
     _explore("a file that is missing", "none.graph.json", []),
     _lint("a plan", PLAN, []),

@@ -190,6 +190,21 @@ def test_a_plan_for_model_explorer_without_its_model(plan) -> None:
     assert whole_ms == pytest.approx(es.open_plan(plan).total_ms, rel=1e-4)
 
 
+def test_a_trace_for_perfetto(plan) -> None:
+    assert main(["explore", plan, "--perfetto", "trace.json"]) == 0
+    events = json.loads(Path("trace.json").read_bytes())["traceEvents"]
+    whole_ms = sum(one["dur"] for one in events if one["ph"] == "X") / 1e3
+    assert whole_ms == pytest.approx(es.open_plan(plan).total_ms, rel=1e-3)
+
+
+def test_nothing_timed_is_nothing_for_perfetto(tmp_path, capsys) -> None:
+    bare = tmp_path / "bare.graph.json"
+    bare.write_text('{"Layers": [{"Name": "conv", "LayerType": "Convolution"}]}')
+    assert main(["explore", str(bare), "--perfetto", "trace.json"]) == 2
+    assert "neither layer times nor requests" in capsys.readouterr().err
+    assert not Path("trace.json").exists()
+
+
 @pytest.mark.parametrize("option", ["--netron", "--model-explorer"])
 def test_another_model_has_nothing_to_write(plan, transformer, option, capsys) -> None:
     assert main(["explore", plan, "--onnx", str(transformer), option, "out"]) == 2
@@ -280,5 +295,13 @@ def test_exports_are_of_the_optimisation_profile(tmp_path, monkeypatch, capsys) 
 def test_the_words_of_the_help_fit(capsys) -> None:
     assert main(["explore", "--help"]) == 0
     shown = capsys.readouterr().out
-    for option in ("--csv", "--xlsx", "--netron", "--model-explorer", "--gpu", "--svg"):
+    for option in (
+        "--csv",
+        "--xlsx",
+        "--netron",
+        "--model-explorer",
+        "--perfetto",
+        "--gpu",
+        "--svg",
+    ):
         assert option in shown
