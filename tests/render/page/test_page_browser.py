@@ -128,3 +128,16 @@ def test_downloads_carry_the_files(tab, tmp_path) -> None:
     links = "[...document.querySelectorAll('.downloads a')].map((a) => a.href.slice(0, 5))"
     assert tab.evaluate(links) == ["blob:"] * 6
     assert tab.complaints() == []
+
+
+def test_the_command_is_copied(tab, tmp_path) -> None:
+    run = measured_run()
+    tab.open(page_at(tmp_path, run))
+    tab.evaluate(
+        "Object.defineProperty(navigator, 'clipboard',"
+        " { value: { writeText: async (text) => { window.copied = text; } } });"
+        " document.querySelector('pre.command + .copy').click()"
+    )
+    assert tab.evaluate("copied") == run.command
+    tab.until("document.querySelector('.copy').textContent === 'Copied'")
+    assert tab.complaints() == []

@@ -95,8 +95,8 @@ function pageShorten(texts, limit) {
     if (!alike.has(text)) alike.set(text, []);
     alike.get(text).push(one);
   }
-  const heads = Array.from({ length: limit }, (_, at) => at).sort((a, b) => Math.abs(a - Math.floor(limit / 2)) - Math.abs(b - Math.floor(limit / 2)));
   const apart = (group) => {
+    const heads = Array.from({ length: limit }, (_, at) => at).sort((a, b) => Math.abs(a - Math.floor(limit / 2)) - Math.abs(b - Math.floor(limit / 2)));
     const differ = (found) => new Set(found).size === group.length;
     for (const head of heads) {
       const found = group.map((one) => cut(one, limit, head));

@@ -18,6 +18,13 @@
   }
   for (const list of document.querySelectorAll(".downloads")) list.hidden = false;
 
+  // Commands have a button that copies them.
+  for (const command of document.querySelectorAll("pre.command")) {
+    const copy = pageElement("button", { type: "button", textContent: "Copy", className: "copy" });
+    copy.addEventListener("click", () => pageCopy(command.textContent, copy));
+    command.after(copy);
+  }
+
   // The index marks the current section.
   const links = new Map([...document.querySelectorAll(".index a")].map((link) => [link.hash.slice(1), link]));
   const watcher = new IntersectionObserver((entries) => {

@@ -175,12 +175,16 @@ def quantity(field: str, title: str, **more: Any) -> Spec:
 
 
 def tooltip(**titles: str) -> list[Spec]:
-    """Return tooltip fields, ``field="title"``; numbers show six significant figures."""
-    return [
-        {"field": field, "title": title.removesuffix("#")}
-        | ({"type": "quantitative", "format": ",.6~g"} if title.endswith("#") else {})
-        for field, title in titles.items()
-    ]
+    """Return tooltip fields, ``field="title"``; numbers with a unit show four significant figures.
+
+    Those without one are counts, and show six.
+    """
+    fields = []
+    for field, title in titles.items():
+        digits = 4 if ", " in title else 6
+        number = {"type": "quantitative", "format": f",.{digits}~g"} if title.endswith("#") else {}
+        fields.append({"field": field, "title": title.removesuffix("#"), **number})
+    return fields
 
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"

@@ -133,8 +133,4 @@
   function countText(count, what) {
     return count.toLocaleString("en-US") + " " + what + (count === 1 ? "" : "s");
   }
-  function shortened(text, limit) {
-    if (text.length <= limit) return text;
-    const head = Math.floor((limit - 1) / 2);
-    return text.slice(0, head) + "…" + text.slice(text.length - (limit - 1 - head));
-  }
+  function shortened(text, limit) { return pageShorten([text], limit).get(text) ?? text; }

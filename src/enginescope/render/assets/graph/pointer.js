@@ -87,9 +87,9 @@
       if (box < 0) { this.hide(); return; }
       tip.replaceChildren(...tipOf(view.scene, box, view.factsOf));
       tip.hidden = false;
-      const place = view.part("stage").getBoundingClientRect();
-      tip.style.left = Math.max(4, Math.min(px + 14, place.width - tip.offsetWidth - 8)) + "px";
-      tip.style.top = Math.max(4, Math.min(py + 18, place.height - tip.offsetHeight - 8)) + "px";
+      const { clientX: x, clientY: y } = event, { offsetWidth: width, offsetHeight: height } = tip;
+      tip.style.left = Math.max(4, x + 14 + width > innerWidth ? x - width - 14 : x + 14) + "px";
+      tip.style.top = Math.max(4, Math.min(y + 18, innerHeight - height - 8)) + "px";
     }
 
     hide() { this.view.part("tip").hidden = true; }
