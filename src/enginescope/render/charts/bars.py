@@ -33,7 +33,7 @@ from enginescope.render.html.images import (
 
 ROW_HEIGHT = 19
 #: Letters of a name that have room in a wide picture and in a narrow one.
-_NAME_LENGTHS = (44, 20)
+_NAME_LENGTHS = (40, 18)
 _LABEL = "names[datum.value][(containerSize()[0] || 760) < 715 ? 1 : 0]"
 #: Less than half of a narrow page.
 _LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}

@@ -168,6 +168,8 @@ def _bars(bins: Sequence[AmountBin], what: str, *, binary: bool) -> Spec:
                 "axis": {
                     "labelExpr": "starts[datum.value]",
                     "labelAngle": 0,
+                    "labelOverlap": "greedy",
+                    "labelSeparation": 4,
                     "values": [row["bin"] for row in rows[::step]],
                 },
             },
