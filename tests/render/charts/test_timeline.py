@@ -20,7 +20,10 @@ def test_layers_of_a_kind_share_a_lane_on_one_scale() -> None:
     chart = layer_timeline(rows, {4: 0, 5: 2, 6: 1})
     assert chart is not None
     assert chart.title == "One inference: 4 layers in 8.000 ms"
-    assert "laid end to end" in chart.subtitle[0]
+    assert "with the profiler's part, laid end to end" in chart.subtitle[0]
+    own = layer_timeline(rows, {}, is_own=True)
+    assert own is not None
+    assert own.subtitle[0].startswith("Own times laid end to end")
     found = [(one["lane"], one["name"], one["start"], one["end"]) for one in marks(chart)]
     assert found == [
         ("convolution", "conv", 0, 3),

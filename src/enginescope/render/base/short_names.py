@@ -44,10 +44,10 @@ def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
 
 def column_apart(rows: Iterable[Sequence[str]], at: int, limit: int) -> tuple[tuple[str, ...], ...]:
     """Return the rows of a table with the names of one column shortened, as `shorten_apart`."""
-    found = [list(row) for row in rows]
-    for row, name in zip(found, shorten_apart([row[at] for row in found], limit), strict=True):
+    copies = [list(row) for row in rows]
+    for row, name in zip(copies, shorten_apart([row[at] for row in copies], limit), strict=True):
         row[at] = name
-    return tuple(map(tuple, found))
+    return tuple(map(tuple, copies))
 
 
 def _apart(group: Sequence[str], limit: int) -> list[str]:

@@ -35,12 +35,15 @@ _NARROWEST = 1 / 2_000
 _MOST_ROWS = 150
 
 
-def layer_timeline(rows: Sequence[LayerRow], places: Mapping[int, int]) -> Chart | None:
+def layer_timeline(
+    rows: Sequence[LayerRow], places: Mapping[int, int], *, is_own: bool = False
+) -> Chart | None:
     """The layers of one inference, a lane for each kind of work; ``None`` without layer times.
 
     Args:
         rows: In the order in which they run.
         places: By `LayerRow.index`, of those in the plan: their rows in the table of layers.
+        is_own: Whether the times are without the profiler's part.
     """
     spans = layers_end_to_end(rows)
     if not spans:
@@ -67,7 +70,7 @@ def layer_timeline(rows: Sequence[LayerRow], places: Mapping[int, int]) -> Chart
     return Chart(
         key="layer_timeline",
         title=f"One inference: {count} in {format_ms(whole_ms, 4)}",
-        subtitle=(_END_TO_END,),
+        subtitle=(f"{'Own times' if is_own else _MEAN_TIMES} laid end to end {_NO_STARTS}",),
         spec=_picked(_lanes(marks, order, "time since the first layer, ms", _LAYER_TIPS)),
         table=_layer_rows(spans) if len(spans) <= _MOST_ROWS else None,
         height=_LANE * len(order),
@@ -89,9 +92,9 @@ def _layer_rows(spans: Sequence[LayerSpan]) -> ChartTable:
     )
 
 
-_END_TO_END = (
-    "Mean times laid end to end in the plan's order: a profile has durations, not starts, "
-    "so gaps and overlap do not show"
+_MEAN_TIMES = "Mean times, with the profiler's part,"
+_NO_STARTS = (
+    "in the plan's order: a profile has durations, not starts, so gaps and overlap do not show"
 )
 _LAYER_TIPS = {
     "name": "layer",

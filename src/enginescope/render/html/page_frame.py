@@ -168,15 +168,15 @@ def script_json(value: Any) -> Markup:
 
 @cache  # a template is compiled once: a server renders it again and again
 def _environment(package: str) -> Environment:
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["aligned"] = aligned_rows
-    return found
+    environment.filters["aligned"] = aligned_rows
+    return environment
 
 
 def _chart_themes() -> dict[str, Any]:

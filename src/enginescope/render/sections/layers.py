@@ -56,11 +56,11 @@ def _fields(subject: PageSubject) -> str | None:
     if plan is None or len(plan.layers) > MOST_WITH_FIELDS:
         return None
     position = subject.position_of_layer
-    found = [
+    fields = [
         layer_json(plan.layers[position[row.index]], plan.source_schema) if row.in_plan else None
         for row in subject.layers
     ]
-    return base64.b64encode(zlib.compress(msgspec.json.encode(found))).decode("ascii")
+    return base64.b64encode(zlib.compress(msgspec.json.encode(fields))).decode("ascii")
 
 
 def _answer(rows: Sequence[LayerRow]) -> str:

@@ -10,11 +10,15 @@ from enginescope.render.sections.section import Section
 def timeline(subject: PageSubject) -> Section | None:
     """One request and the layers of one inference on a scale; ``None`` without times of either."""
     run = subject.view.run
-    found = (
+    pictures = (
         request_timeline(run.trace),
-        layer_timeline(subject.view.layers, subject.row_of_layer),
+        layer_timeline(
+            subject.view.layers,
+            subject.row_of_layer,
+            is_own=run.profile is not None and run.profile.has_own_times,
+        ),
     )
-    charts = tuple(one for one in found if one is not None)
+    charts = tuple(picture for picture in pictures if picture is not None)
     if not charts:
         return None
     return Section(
