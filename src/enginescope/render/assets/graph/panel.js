@@ -175,7 +175,7 @@
     const { plan } = scene, id = scene.ids[box], found = plan.findingsOf.get(id) ?? [];
     if (id < 0 || !plan.isLayer[id]) return [element("div", spoken(scene, box))];
     const time = [msText(plan.nodes.ms[id]), shareText(plan.nodes.ms[id], plan.totalMs)].filter(Boolean).join(" · ");
-    const facts = [["Type", plan.heading(id)], ["Time", time], ["Precision", plan.precisions[plan.nodes.precision[id]][0]], ...factsOf(id)];
+    const facts = [["Type", plan.heading(id)], ["Time", time], ["Difference", plan.changeText(scene.folding, id)], ["Precision", plan.precisions[plan.nodes.precision[id]][0]], ...factsOf(id)];
     if (plan.nodes.tactic[id]) facts.push(["Tactic", plan.strings[plan.nodes.tactic[id]]]);
     const list = element("dl");
     for (const [name, value] of [...facts, ...found.slice(0, 3).map((one) => [one[0], one[2]])]) {
