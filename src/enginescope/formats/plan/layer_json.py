@@ -34,8 +34,8 @@ def layer_json(layer: Layer, schema: str = "trt8-10") -> dict[str, Any] | str:
     fields: dict[str, Any] = {
         "Name": layer.name,
         "LayerType": layer.subtype,
-        "Inputs": [_tensor(one, schema) for one in layer.inputs],
-        "Outputs": [_tensor(one, schema) for one in layer.outputs],
+        "Inputs": [_tensor(tensor, schema) for tensor in layer.inputs],
+        "Outputs": [_tensor(tensor, schema) for tensor in layer.outputs],
     }
     own = {name: value for name, value in layer.attributes.items() if name != CONTROLS}
     # TensorRT writes the type of parameters only where there are some.
@@ -43,12 +43,12 @@ def layer_json(layer: Layer, schema: str = "trt8-10") -> dict[str, Any] | str:
         is_turned = layer.type == "Deconvolution"
         fields["ParameterType"] = "Convolution" if is_turned else layer.type
     constants = []
-    for one in layer.weights:
-        carried = {"Type": one.dtype and _spelled(one.dtype), "Count": one.count}
-        if one.role == "Constants":
+    for weights in layer.weights:
+        carried = {"Type": weights.dtype and _spelled(weights.dtype), "Count": weights.count}
+        if weights.role == "Constants":
             constants.append(carried)
         else:
-            fields[one.role] = carried
+            fields[weights.role] = carried
     if constants:
         fields["Constants"] = constants
     fields |= own

@@ -26,19 +26,19 @@ def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
     they get a number.
     """
     whole = list(dict.fromkeys(texts))
-    short = {one: shorten(one, limit) for one in whole}
+    short = {name: shorten(name, limit) for name in whole}
     alike: dict[str, list[str]] = {}
-    for one in whole:
-        if len(one) > limit:
-            alike.setdefault(short[one], []).append(one)
+    for name in whole:
+        if len(name) > limit:
+            alike.setdefault(short[name], []).append(name)
     for group in alike.values():
         if len(group) > 1:
             short.update(zip(group, _apart(group, limit), strict=True))
-    taken = {one for one in whole if len(one) <= limit}
-    for one in whole:
-        if len(one) > limit:
-            short[one] = _free(one, short[one], limit, taken)
-            taken.add(short[one])
+    taken = {name for name in whole if len(name) <= limit}
+    for name in whole:
+        if len(name) > limit:
+            short[name] = _free(name, short[name], limit, taken)
+            taken.add(short[name])
     return [short[text] for text in texts]
 
 
@@ -52,16 +52,16 @@ def column_apart(rows: Iterable[Sequence[str]], at: int, limit: int) -> tuple[tu
 
 def _apart(group: Sequence[str], limit: int) -> list[str]:
     for head in sorted(range(limit), key=lambda one: abs(one - limit // 2)):
-        found = [_cut(one, limit, head) for one in group]
-        if len(set(found)) == len(group):
-            return found
+        cuts = [_cut(one, limit, head) for one in group]
+        if len(set(cuts)) == len(group):
+            return cuts
     columns = enumerate(zip(*group, strict=False))
     differing = next((at for at, column in columns if len(set(column)) > 1), 0)
     begin = limit // 4
     start = max(begin, differing - _CONTEXT)
-    found = [f"{one[:begin]}…{one[start:][: limit - begin - 2]}…" for one in group]
-    if len(set(found)) == len(group):
-        return found
+    cuts = [f"{one[:begin]}…{one[start:][: limit - begin - 2]}…" for one in group]
+    if len(set(cuts)) == len(group):
+        return cuts
     return [_numbered(one, limit, number) for number, one in enumerate(group, 1)]
 
 

@@ -54,17 +54,17 @@ def layer_timeline(
         lane = lanes.setdefault(type_family(span.row.type), [])
         if not _joined(lane, span, whole_ms):
             lane.append(_mark(span, places))
-    order = sorted(lanes, key=lambda name: -sum(one["ms"] for one in lanes[name]))
+    order = sorted(lanes, key=lambda name: -sum(mark["ms"] for mark in lanes[name]))
     marks = [
         {
-            **one,
+            **mark,
             "lane": name,
             "fill": family_color(name),
-            "took": format_ms(one["ms"], 4),
-            "share": 100 * one["ms"] / whole_ms,
+            "took": format_ms(mark["ms"], 4),
+            "share": 100 * mark["ms"] / whole_ms,
         }
         for name in order
-        for one in lanes[name]
+        for mark in lanes[name]
     ]
     count = f"{len(spans):,} layer{'' if len(spans) == 1 else 's'}"
     return Chart(

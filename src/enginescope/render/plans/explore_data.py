@@ -89,13 +89,13 @@ def explore_json(
 
 
 def _layer(one: ExploredLayer, schema: str | None) -> dict[str, Any]:
-    made: dict[str, Any] = msgspec.to_builtins(one.row)
-    made["tactic_family"] = tactic_family(one.row.tactic) if one.row.tactic else None
-    made |= zip((*_SIZES, *_WORK), (*_sizes(one), *_work(one)), strict=True)
+    fields: dict[str, Any] = msgspec.to_builtins(one.row)
+    fields["tactic_family"] = tactic_family(one.row.tactic) if one.row.tactic else None
+    fields |= zip((*_SIZES, *_WORK), (*_sizes(one), *_work(one)), strict=True)
     if one.layer is None or schema is None:
-        return made
+        return fields
     own = {attribute.key: attribute.value(one.layer) for attribute in LAYER_ATTRIBUTES}
-    return {**made, **own, "plan_fields": layer_json(one.layer, schema)}
+    return {**fields, **own, "plan_fields": layer_json(one.layer, schema)}
 
 
 def explore_cells(one: ExploredLayer) -> list[Any]:

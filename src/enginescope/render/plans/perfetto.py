@@ -35,11 +35,11 @@ def perfetto_trace(name: str, layers: Sequence[ExploredLayer], run: Run) -> byte
 
 
 def _layers(layers: Sequence[ExploredLayer]) -> Iterator[Event]:
-    spans = layers_end_to_end(one.row for one in layers)
+    spans = layers_end_to_end(layer.row for layer in layers)
     if not spans:
         return
     yield _named("process_name", _LAYERS, 0, "layers of one inference: mean times, end to end")
-    of_row = {id(one.row): one for one in layers}
+    of_row = {id(explored.row): explored for explored in layers}
     streams: set[int] = set()
     for span in spans:
         layer = of_row[id(span.row)]
