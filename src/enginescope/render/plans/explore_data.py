@@ -30,7 +30,7 @@ from enginescope.render.base.facts import tensor_text
 EXPLORE_SCHEMA = 1
 _ROW = (
     *("index", "name", "type", "subtype", "precision"),
-    *("mean_ms", "median_ms", "total_ms", "share_pct", "tactic"),
+    *("mean_ms", "median_ms", "raw_ms", "total_ms", "share_pct", "tactic"),
 )
 _SIZES = ("weights_bytes", "bias_bytes", "activation_bytes", "footprint_bytes")
 _WORK = ("macs", "arithmetic_intensity")
