@@ -47,7 +47,7 @@ def application(store: Store, access: Access | None = None, taking: Taking | Non
             Route("/compare", looking.compare),
             Route("/suites", suites.suites),
             Route("/suites/{name}", suites.suite),
-            Route("/suites/{name}/report", suites.report),
+            Route("/suites/{name}/report", suites.suite),  # an earlier address of it
             Route("/suites/{name}/results.csv", suites.table),
             Route(LOGIN, login, methods=["GET", "POST"]),
             Route("/logout", logout, methods=["POST"]),

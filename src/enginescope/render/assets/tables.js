@@ -1,16 +1,17 @@
 "use strict";
 // Tables: sorting and filtering; the document contains only the visible rows.
 (() => {
-  const ROW = 31, MARGIN = 20, LONGEST = 52, PRINTED = 300, MANY_COLUMNS = 8;
+  const ROW = 31, MARGIN = 20, LONGEST = 52, NARROW = 24, PRINTED = 300, MANY_COLUMNS = 8;
   const collator = new Intl.Collator("en", { numeric: true });
   const made = new Map();
   const counted = (count) => count.toLocaleString("en-US");
 
   // Long names of a column lose what they share, and never look alike where they differ.
   function cellText(column, row) {
+    if (column.texts) return column.texts[row];
     const text = pageCell(column, row);
     if (column.places !== null) return text;
-    column.short ??= pageShorten(column.words ?? column.values, LONGEST);
+    column.short ??= pageShorten(column.words ?? column.values, innerWidth < 640 ? NARROW : LONGEST);
     return column.short.get(text) ?? text;
   }
 
@@ -37,7 +38,7 @@
   }
 
   function width(column, length) {
-    if (column.places !== null) return column.title === "#" ? 72 : Math.max(96, 26 + column.title.length * 7.5);
+    if (column.places !== null && !column.texts) return column.title === "#" ? 72 : Math.max(96, 26 + column.title.length * 7.5);
     let longest = column.title.length + 2;
     const few = Math.min(length, 400);
     for (let row = 0; row < few; row++) longest = Math.max(longest, cellText(column, row).length);
@@ -171,8 +172,8 @@
 
     // Create the filter on first use: most readers of a long table never filter it.
     get texts() {
-      const columns = this.columns.filter((one) => one.places === null);
-      const text = (row) => columns.map((one) => pageValue(one, row) ?? "").join("\n").toLowerCase();
+      const columns = this.columns.filter((one) => one.places === null || one.texts);
+      const text = (row) => columns.map((one) => one.texts?.[row] ?? pageValue(one, row) ?? "").join("\n").toLowerCase();
       const found = Array.from({ length: this.length }, (_, row) => text(row));
       Object.defineProperty(this, "texts", { value: found });
       return found;
@@ -235,7 +236,9 @@
     cell(column, row) {
       const cell = document.createElement("td"), value = pageValue(column, row);
       const text = cellText(column, row), there = column.rows_there?.[row] ?? null;
-      if (there === null) cell.textContent = text;
+      const address = column.links?.[row];
+      if (address) cell.append(pageElement("a", { href: address, textContent: text }));
+      else if (there === null) cell.textContent = text;
       else {
         const id = this.prefix + "table-" + column.leads_to;
         const link = pageElement("a", { href: "#" + id, textContent: text });
@@ -243,6 +246,7 @@
         cell.append(link);
       }
       if (column.places !== null) cell.className = "number"; else if (value) cell.title = value;
+      if (column.looks) cell.classList.add("heat-" + column.looks[row]);
       cell.classList.toggle("long", column.places === null && text.length > 24);
       if (column.is_share) {
         cell.classList.add("share");

@@ -40,6 +40,9 @@ class DataColumn(Record, frozen=True, kw_only=True):
         is_hidden: Whether readers have to ask for it.
         leads_to: Key of another table, as `DataTable.key`: the cells lead to its rows in
             `rows_there`.
+        texts: What is shown in place of the values, which still sort.
+        links: Addresses that cells lead to.
+        looks: Classes of the style sheet, ``heat-…``, one a cell.
     """
 
     title: str
@@ -53,14 +56,19 @@ class DataColumn(Record, frozen=True, kw_only=True):
     is_hidden: bool = False
     leads_to: str | None = None
     rows_there: tuple[int | None, ...] = ()
+    texts: tuple[str, ...] = ()
+    links: tuple[str | None, ...] = ()
+    looks: tuple[str, ...] = ()
 
     @property
     def is_known(self) -> bool:
         """Whether any row has a value."""
-        return any(value is not None for value in self.values)
+        return any(value is not None for value in self.values) or any(self.texts)
 
     def text(self, row: int) -> str:
         """Return a cell as it is shown."""
+        if self.texts:
+            return self.texts[row]
         value = self.values[row]
         if self.places is None:
             return value or ""
@@ -82,6 +90,11 @@ class DataColumn(Record, frozen=True, kw_only=True):
             **({"meaning": self.meaning} if self.meaning else {}),
             **({"leads_to": self.leads_to, "rows_there": self.rows_there} if self.leads_to else {}),
             **{name: True for name in marks if getattr(self, name)},
+            **{
+                name: found
+                for name in ("texts", "links", "looks")
+                if (found := getattr(self, name))
+            },
             **self._packed_values(),
         }
 

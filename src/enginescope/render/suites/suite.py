@@ -42,6 +42,9 @@ _WORDY_COLUMNS = 9
 _NAME_LENGTH = 34
 #: Share of the scale from which on words are white.
 _STRONG = 0.62
+#: Pixels that a cell has for its words, and a backend for its name.
+_ROOM = "max(bandwidth('x') - 4, 12)"
+_FLAT = {"labelAngle": 0, "labelLimit": {"expr": _ROOM}, "labelOverlap": False}
 #: What a cell says of requests whose tensors stay on the device.
 _COPIES = {"device_latency": "without copies, ms#", "copies": "copies, ms#"}
 _MIDDLE = "#C3C8D0"
@@ -166,10 +169,15 @@ def _matrix_spec(
     step = _step(lines)
     names = [one.name for one in _named(lines)]
     y_axis = {"labels": step >= _NAMED, "ticks": False, "labelLimit": 260, "domain": False}
-    x_axis = {"orient": "top", "labelAngle": 0 if len(backends) <= _WORDY_COLUMNS else -40}
+    x_axis: Spec = _FLAT if len(backends) <= _WORDY_COLUMNS else {"labelAngle": -40}
     place = {
         "y": _band("model", "model" if step < _NAMED else None, names, y_axis),
-        "x": _band("backend", None, list(backends), {**x_axis, "ticks": False, "domain": False}),
+        "x": _band(
+            "backend",
+            None,
+            list(backends),
+            {**x_axis, "orient": "top", "ticks": False, "domain": False},
+        ),
     }
     shown = tooltip(
         model="model",
@@ -213,7 +221,7 @@ def _ended(others: list[Spec], place: Spec, shown: list[Spec]) -> Spec:
         "field": "status",
         "type": "nominal",
         "scale": {"domain": found, "range": [_ended_color(one) for one in found]},
-        "legend": {"title": "how it ended", "orient": "top"},
+        "legend": {"title": "how it ended", "orient": "bottom"},
     }
     return {
         "data": {"values": others},
@@ -228,7 +236,7 @@ def _ended_color(status: str) -> str:
 
 
 def _words(points: list[Spec], place: Spec) -> Spec:
-    mark: Spec = {"type": "text", "fontSize": 11, "tooltip": False}
+    mark: Spec = {"type": "text", "fontSize": 11, "tooltip": False, "limit": {"expr": _ROOM}}
     color: Spec = {"value": "#111111"}
     if points and "log2" in points[0]:
         strong = _STRONG * max(1.0, *(abs(point["log2"]) for point in points), 1.0)
@@ -338,7 +346,7 @@ def _coverage(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart | None:
             "mark": {"type": "rect"},
             "encoding": {
                 "y": _band("model", None, [one.name for one in named], axis),
-                "x": _band("backend", None, backends, {"orient": "top", "labelAngle": 0}),
+                "x": _band("backend", None, backends, {**_FLAT, "orient": "top"}),
                 "color": color,
                 "tooltip": shown,
             },

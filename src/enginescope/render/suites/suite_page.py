@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from enginescope.analysis.suites.suite_perf_tables import printed_gains
+from enginescope.analysis.suites.suite_table import case_of
+from enginescope.analysis.suites.suite_wins import wins
 from enginescope.core.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.figures import Figures
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
+from enginescope.render.html.page_frame import (
+    PageData,
+    charts_data,
+    page_bytes,
+    scripts,
+    style,
+)
 from enginescope.render.suites.suite import suite_charts
+from enginescope.render.suites.suite_answer import suite_answer
+from enginescope.render.suites.suite_matrix import cell_anchors, matrix_table
+from enginescope.render.suites.suite_pareto import pareto_charts
 from enginescope.render.suites.suite_phrases import (
-    backend_names,
     baseline_sentence,
-    cell_text,
     counts_sentence,
     coverage_text,
-    matrix,
     options_sentence,
     processes_sentence,
     reason_text,
+    single_process_sentence,
     status_text,
     took_sentence,
     weakness_sentence,
@@ -46,35 +57,86 @@ _FIGURES = (
 _DIGITS = 3
 
 
-_EXPLAINED = (options_sentence, baseline_sentence, processes_sentence, weakness_sentence)
+_EXPLAINED = (
+    options_sentence,
+    baseline_sentence,
+    processes_sentence,
+    single_process_sentence,
+    weakness_sentence,
+)
 
 
-def suite_page(result: SuiteResult, table: bytes) -> bytes:
+def suite_page(
+    result: SuiteResult, table: bytes, *, runs: Mapping[str, str] | None = None
+) -> bytes:
     """Return the page over a suite, done or not yet.
 
     Args:
         table: ``results.csv``, which the page carries where it is not too long.
+        runs: Addresses of runs by their ids, where there is a server; the cells of the matrix lead
+            there. Others open what the page knows of them.
     """
-    charts = suite_charts(result)
-    cells = _cells(result)
+    charts, pareto, cells = suite_charts(result), pareto_charts(result), _cells(result)
+    matrix = matrix_table(result, _links(result, runs or {}))
     files = {"results.csv": table.decode()} if len(table) <= _CARRIED_BYTES else {}
-    tables = {f"table-{cells.key}": {**cells.packed(), "prefix": ""}} if cells else {}
+    tables = {f"table-{one.key}": {**one.packed(), "prefix": ""} for one in (matrix, cells) if one}
     return page_bytes(
         "suite.html.j2",
-        PageData(charts=charts_data(charts), tables=tables, files=files),
+        PageData(
+            charts=charts_data((*pareto, *charts)),
+            tables=tables,
+            files=files,
+            more={"cells": _opened(result)},
+        ),
+        parts=scripts("suite.js"),
+        css=style("suite.css"),
         title=result.name,
-        answer=f"{result.name} · {counts_sentence(result)}",
+        answer=suite_answer(result),
+        about=f"{result.name} · {counts_sentence(result)}",
         facts=_facts(result),
         explained=[text for say in _EXPLAINED if (text := say(result))],
         notices=result.notices,
-        heat=charts[0],
-        charts=charts[1:],
-        matrix=_matrix(result),
+        pareto=pareto,
+        charts=charts,
+        matrix=matrix,
         failures=_failures(result),
         gains=_gains(result),
         cells=cells,
         left_out=[] if files else ["The table is long: see results.csv next to this page."],
     )
+
+
+def _links(result: SuiteResult, runs: Mapping[str, str]) -> dict[str, str]:
+    """Return where cells lead, by their keys: to their run, else to their place on the page."""
+    there = {row.cell.key: runs[row.run] for row in result.rows if row.run and row.run in runs}
+    return {**cell_anchors(result), **there}
+
+
+def _opened(result: SuiteResult) -> dict[str, Any]:
+    """Return for each cell that has ended its row in the table of cells, and what to run next."""
+    best = {win.case: win.fastest for win in wins(result)}
+    at_store = _store_option(result.plan.command)
+    opened: dict[str, Any] = {}
+    for at, row in enumerate(result.rows):
+        commands = [f"enginescope report {row.run}{at_store}"] if row.run else []
+        fastest = best.get(case_of(row.cell))
+        if row.run and fastest is not None and fastest.run and fastest.run != row.run:
+            commands.append(f"enginescope compare {fastest.run} {row.run}{at_store}")
+        opened[row.cell.key] = {
+            "row": at,
+            "title": row.cell.label,
+            "why": None if row.status is CellStatus.OK else reason_text(row),
+            "detail": row.detail,
+            "commands": commands,
+        }
+    return opened
+
+
+def _store_option(command: str | None) -> str:
+    """Return ``--store`` as the suite's command has it: the next command needs it too."""
+    words = shlex.split(command or "")
+    at = words.index("--store") + 1 if "--store" in words else len(words)
+    return f" --store {shlex.quote(words[at])}" if at < len(words) else ""
 
 
 def _several(values: Iterable[str | None]) -> str:
@@ -116,14 +178,6 @@ def _facts(result: SuiteResult) -> list[tuple[str, str]]:
         ("command", result.plan.command or ""),
     ]
     return [(name, value) for name, value in facts if value]
-
-
-def _matrix(result: SuiteResult) -> Figures:
-    return Figures(
-        caption="Median latency, speed-up over the baseline, or how the cell ended",
-        headers=("model", *backend_names(result).values()),
-        rows=tuple((one.name, *map(cell_text, one.cells)) for one in matrix(result)),
-    )
 
 
 def _failures(result: SuiteResult) -> Figures | None:
@@ -179,7 +233,7 @@ def _cells(result: SuiteResult) -> DataTable | None:
         column("which provider took what", [_coverage(row) for row in rows]),
         column("input", [cell.input for cell in cells]),
         *([column("processes", [len(row.run_ids) or None for row in rows], 0)] if several else []),
-        column("run", [row.run[:8] if row.run else None for row in rows]),
+        column("run", [row.run for row in rows]),
         column("why", [row.reason for row in rows]),
         column("weakened by", [" ".join(row.warnings) or None for row in rows]),
     ]

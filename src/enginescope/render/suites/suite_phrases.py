@@ -168,6 +168,16 @@ def processes_sentence(result: SuiteResult) -> str | None:
     )
 
 
+def single_process_sentence(result: SuiteResult) -> str | None:
+    """Return what intervals leave out where each cell has one process; ``None`` elsewhere."""
+    if result.plan.suite.processes > 1 or not any(row.figure("latency") for row in result.rows):
+        return None
+    return (
+        "one process a cell: intervals leave out how processes differ; "
+        "enginescope suite --processes 5 shows it"
+    )
+
+
 def baseline_sentence(result: SuiteResult) -> str | None:
     """Return what speed-up is counted from; ``None`` where there is nothing to count."""
     others = [cell for line in matrix(result) for cell in line.cells if not cell.is_baseline]

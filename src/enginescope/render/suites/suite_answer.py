@@ -1,0 +1,160 @@
+"""What a suite found, in one sentence: the fastest backends, and what failed and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from enginescope.analysis.suites.suite_wins import Win, wins
+from enginescope.core.record import Record
+from enginescope.core.units import format_ms, format_significant
+from enginescope.records.suite.suite import CellStatus, SuiteResult
+from enginescope.render.suites.suite_phrases import (
+    PENDING,
+    backend_names,
+    matrix,
+    status_text,
+)
+
+#: Cases that the sentence names one by one.
+_MOST_CASES = 3
+#: Backends, and reasons of failures, that it names.
+_MOST_NAMED = 3
+#: Letters of a reason.
+_REASON_LENGTH = 110
+
+
+class SuiteAnswer(Record, frozen=True, kw_only=True):
+    """The answer of a suite.
+
+    Attributes:
+        fastest: Which backends are fastest, and by how much.
+        failed: What has no figure, and why; ``None``: nothing.
+    """
+
+    fastest: str
+    failed: str | None
+
+
+def suite_answer(result: SuiteResult) -> SuiteAnswer:
+    """Return what a suite found, done or not yet."""
+    return SuiteAnswer(fastest=_fastest(result), failed=_failed(result))
+
+
+def win_text(win: Win) -> str:
+    """Return ``3.27 × (3.1 … 3.4)``: how many times as fast as the next; empty without a next."""
+    if win.ratio is None:
+        return ""
+    if win.interval is None:
+        return f"{format_significant(win.ratio)} × (interval not known)"
+    low, high = (format_significant(one) for one in (win.interval.low, win.interval.high))
+    return f"{format_significant(win.ratio)} × ({low} … {high})"
+
+
+def _fastest(result: SuiteResult) -> str:
+    found = wins(result)
+    if not found:
+        return f"No latency in {_cells(len(result.rows))}" if result.rows else "No cell has ended"
+    called = backend_names(result)
+    if all(win.second is None for win in found):
+        return _alone(found, called)
+    return _by_case(found, called) if len(found) <= _MOST_CASES else _by_backend(found, called)
+
+
+def _alone(found: Sequence[Win], called: dict[str, str]) -> str:
+    """Say what was measured where no case has two backends."""
+    if len(found) > 1:
+        return f"{len(found):,} models measured, none on more than one backend"
+    row = found[0].fastest
+    return f"{_named(found[0])}: {format_ms(row.figure('latency'))} on {called[row.cell.spec]}"
+
+
+def _named(win: Win) -> str:
+    return " · ".join(one for one in win.case if one)
+
+
+def _by_case(found: Sequence[Win], called: dict[str, str]) -> str:
+    by_spec: dict[str, list[str]] = {}
+    parts = []
+    for win in found:
+        backend = called[win.fastest.cell.spec]
+        if win.second is None:
+            parts.append(f"only {backend} has a latency for {_named(win)}")
+        elif win.is_inconclusive:
+            parts.append(f"inconclusive for {_named(win)}: {backend} is {_margin(win, called)}")
+        else:
+            said = f"{_named(win)} ({_margin(win, called)})"
+            by_spec.setdefault(win.fastest.cell.spec, []).append(said)
+    clear = [f"{called[spec]} is fastest for {', '.join(said)}" for spec, said in by_spec.items()]
+    text = "; ".join((*clear, *parts))
+    return text if clear else text[:1].upper() + text[1:]
+
+
+def _margin(win: Win, called: dict[str, str]) -> str:
+    """Return ``3.27 × ort-cuda, 95 % CI 3.02 … 3.53``."""
+    if win.second is None or win.ratio is None:
+        return "no other"
+    text = f"{format_significant(win.ratio)} × as fast as {called[win.second.cell.spec]}"
+    if win.interval is None:
+        return f"{text}, interval not known"
+    low, high = (format_significant(one) for one in (win.interval.low, win.interval.high))
+    return f"{text}, 95 % CI {low} … {high}"
+
+
+def _by_backend(found: Sequence[Win], called: dict[str, str]) -> str:
+    noun = "models" if len({win.case[0] for win in found}) == len(found) else "cases"
+    by_spec: dict[str, list[float]] = {}
+    for win in found:
+        if win.ratio and not win.is_inconclusive:
+            by_spec.setdefault(win.fastest.cell.spec, []).append(win.ratio)
+    ordered = sorted(by_spec.items(), key=lambda one: -len(one[1]))
+    unsure = sum(win.is_inconclusive for win in found)
+    unknown = sum(win.ratio is not None and win.interval is None for win in found)
+    if not ordered:
+        return f"Inconclusive: no backend is certainly the fastest for any of {len(found):,} {noun}"
+    (spec, ratios), *others = ordered
+    first = f"{called[spec]} is fastest for {len(ratios):,} of {len(found):,} {noun}"
+    parts = [f"{first} ({_range(ratios)} × as fast as the next backend)"]
+    parts += [
+        f"{called[spec]} for {len(ratios):,} ({_range(ratios)} ×)"
+        for spec, ratios in others[: _MOST_NAMED - 1]
+    ]
+    more = sum(len(ratios) for _, ratios in others[_MOST_NAMED - 1 :])
+    parts += [f"other backends for {more:,}"] if more else []
+    parts += [f"inconclusive for {unsure:,}"] if unsure else []
+    parts += [f"intervals not known for {unknown:,}"] if unknown else []
+    return ", ".join(parts)
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = (format_significant(one) for one in (min(values), max(values)))
+    return low if low == high else f"{low} … {high}"
+
+
+def _cells(count: int) -> str:
+    return f"{count:,} cell" if count == 1 else f"{count:,} cells"
+
+
+def _failed(result: SuiteResult) -> str | None:
+    bad = [row for row in result.rows if row.status is not CellStatus.OK]
+    parts = []
+    for status in CellStatus:
+        rows = [row for row in bad if row.status is status]
+        if rows:
+            reasons = Counter(_short(row.reason or "no reason is known") for row in rows)
+            said = [
+                f"{text} ({count:,})" if len(reasons) > 1 else text
+                for text, count in reasons.most_common(_MOST_NAMED)
+            ]
+            more = len(reasons) - len(said)
+            said += [f"{more:,} more reasons"] if more else []
+            parts.append(f"{len(rows):,} {status_text(status)}: {'; '.join(said)}")
+    if result.pending:
+        parts.append(f"{result.pending:,} {PENDING}")
+    total = sum(cell.is_asked for line in matrix(result) for cell in line.cells)
+    return f"Of {_cells(total)}, {'. '.join(parts)}." if parts else None
+
+
+def _short(reason: str) -> str:
+    text = " ".join(reason.split())
+    return text if len(text) <= _REASON_LENGTH else f"{text[: _REASON_LENGTH - 1]}…"

@@ -1,0 +1,179 @@
+"""The matrix of a suite: who is fastest, what a click opens, what sorts, filters and scrolls."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginescope.analysis.suites.suite_wins import wins
+from enginescope.records.suite.suite import CellStatus, SuiteResult
+from enginescope.render.suites.suite_answer import suite_answer
+from enginescope.render.suites.suite_matrix import matrix_table
+from enginescope.render.suites.suite_page import suite_page
+from enginescope.render.suites.suite_pareto import pareto_charts
+from tests.render.browser import Tab, chromium_tab
+from tests.suites.made import cell, result, row, timed
+
+
+def around(ms: float, pct: float = 1.0, error: float | None = None) -> dict[str, float]:
+    reach = ms * pct / 100
+    found = {"latency_low": ms - reach, "latency_high": ms + reach}
+    return found if error is None else {**found, "max_abs_error": error}
+
+
+def of(model: str, spec: str, ms: float, pct: float = 1.0, error: float | None = None):
+    return timed(cell(model, spec), ms, figures=around(ms, pct, error))
+
+
+def test_the_fastest_is_named_with_its_margin_and_interval() -> None:
+    made = result([of("a", "ort-cpu", 4.0), of("a", "trt", 1.0), of("a", "ort-cuda", 2.0)])
+    (win,) = wins(made)
+    assert (win.fastest.cell.spec, win.second and win.second.cell.spec) == ("trt", "ort-cuda")
+    assert win.interval is not None
+    # both reach 1 % from their medians: √2 of that, on the logarithmic scale
+    assert (round(win.interval.low, 4), round(win.interval.high, 4)) == (1.9719, 2.0285)
+    said = suite_answer(made)
+    assert said.fastest == "trt is fastest for a (2.00 × as fast as ort-cuda, 95 % CI 1.97 … 2.03)"
+    assert said.failed is None
+
+
+def test_what_intervals_leave_open_is_inconclusive() -> None:
+    made = result([of("a", "ort-cpu", 1.02, 3), of("a", "trt", 1.0, 3)])
+    assert wins(made)[0].is_inconclusive
+    assert suite_answer(made).fastest.startswith("Inconclusive for a: trt is 1.02 × as fast")
+    table = matrix_table(made, {})
+    assert table is not None
+    shown = {column.title: column.text(0) for column in table.columns}
+    assert shown["fastest"] == "inconclusive"
+
+
+def test_an_interval_that_is_not_known_is_said() -> None:
+    made = result([timed(cell("a"), 2.0), timed(cell("a", "trt"), 1.0)])
+    assert "interval not known" in suite_answer(made).fastest
+
+
+def test_wrong_outputs_do_not_win() -> None:
+    wrong = row(cell("a", "trt"), CellStatus.WRONG, figures={"latency": 0.1}, reason="12 % differ")
+    made = result([of("a", "ort-cpu", 2.0), of("a", "ort-cuda", 1.0), wrong])
+    assert wins(made)[0].fastest.cell.spec == "ort-cuda"
+    assert suite_answer(made).failed == "Of 3 cells, 1 wrong: 12 % differ."
+
+
+def test_many_models_are_counted_by_their_winner() -> None:
+    rows = []
+    for at in range(5):
+        rows += [of(f"m{at}", "ort-cpu", 10.0), of(f"m{at}", "trt", 5.0 - at)]
+    rows += [of("slow", "ort-cpu", 1.0), of("slow", "trt", 2.0)]
+    said = suite_answer(result(rows)).fastest
+    assert said == (
+        "trt is fastest for 5 of 6 models (2.00 … 10.0 × as fast as the next backend), "
+        "ort-cpu for 1 (2.00 ×)"
+    )
+
+
+def test_nothing_measured_is_said() -> None:
+    assert suite_answer(result([], cells=[cell("a")])).fastest == "No cell has ended"
+    crashed = result([row(cell("a"), CellStatus.CRASHED, reason="signal 11")])
+    assert suite_answer(crashed).fastest == "No latency in 1 cell"
+    assert suite_answer(crashed).failed == "Of 1 cell, 1 crashed: signal 11."
+
+
+def test_the_line_joins_what_no_backend_beats_in_both() -> None:
+    made = result(
+        [
+            of("a", "ort-cpu", 8.0, error=0.0),
+            of("a", "trt:fp16", 1.0, error=1e-2),
+            of("a", "ort-cuda:fp16", 2.0, error=2e-2),
+            of("a", "ort-cuda", 4.0, error=1e-6),
+            of("b", "ort-cpu", 8.0),
+        ]
+    )
+    (chart,) = pareto_charts(made)
+    assert chart.table is not None
+    beaten = {line[0]: line[4] == "beaten in both" for line in chart.table.rows}
+    assert [name for name, is_beaten in beaten.items() if is_beaten] == ["ort-cuda:fp16"]
+    assert len(beaten) == 4
+    drawn = chart.spec["layer"][-1]["data"]["values"]
+    assert {one["drawn"] for one in drawn if one["error"] == 0} == {1e-7}  # a tenth of the least
+
+
+def zoo() -> SuiteResult:
+    rows = []
+    for at in range(20):
+        rows += [of(f"net{at:02}", "ort-cpu", 40.0 - at, error=0.0)]
+        rows += [of(f"net{at:02}", "trt:fp16", 1.0 + at, error=1e-3)]
+        if at == 3:
+            rows += [row(cell("net03", "trt:int8"), CellStatus.OUT_OF_MEMORY, reason="4 GiB")]
+        else:
+            rows += [of(f"net{at:02}", "trt:int8", 2.0 + at, error=5e-2)]
+    return result(rows)
+
+
+@pytest.fixture
+def tab(tmp_path):
+    page = tmp_path / "suite.html"
+    page.write_bytes(suite_page(zoo(), b"a\n1\n"))
+    with chromium_tab(tmp_path / "profile") as made:
+        made.open(page)
+        yield made
+        assert made.complaints() == []
+
+
+LINES = "[...document.querySelectorAll('#table-matrix tbody tr:not(.spacer)')]"
+MODELS = f"{LINES}.map((line) => line.cells[0].textContent)"
+
+
+def click(tab: Tab, place: str) -> None:
+    tab.evaluate(f"{place}.click()")
+
+
+@pytest.mark.browser
+def test_a_cell_opens_what_is_known_of_its_run(tab) -> None:
+    panel = "document.getElementById('cell')"
+    assert tab.evaluate(f"{panel}.hidden")
+    click(tab, f"{LINES}[3].querySelectorAll('a')[2]")  # the one that failed
+    tab.until(f"!{panel}.hidden")
+    assert tab.evaluate(f"{panel}.querySelector('h2').textContent") == "net03 · trt:int8"
+    assert "4 GiB" in tab.evaluate(f"{panel}.textContent")
+    assert tab.evaluate("location.hash").startswith("#cell-net03")
+    tab.evaluate("location.hash = '#cell-net04-trt:fp16-None'")
+    tab.until(f"{panel}.querySelector('h2').textContent === 'net04 · trt:fp16'")
+    said = tab.evaluate(f"[...{panel}.querySelectorAll('code')].map((one) => one.textContent)")
+    assert said == ["enginescope report rnet04-trt:f"]
+    tab.evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))")
+    assert tab.evaluate(f"{panel}.hidden && location.hash === ''")
+
+
+@pytest.mark.browser
+def test_a_cell_is_found_again_by_its_address(tab) -> None:
+    tab.evaluate("location.hash = '#cell-net07-ort-cpu-None'; location.reload()")
+    tab.until("document.getElementById('cell')?.hidden === false")
+    assert tab.evaluate("document.querySelector('#cell h2').textContent") == "net07 · ort-cpu"
+
+
+@pytest.mark.browser
+def test_the_matrix_sorts_and_filters(tab) -> None:
+    assert tab.evaluate(MODELS)[:2] == ["net00", "net01"]
+    head = "[...document.querySelectorAll('#table-matrix thead button')]"
+    click(tab, f"{head}.find((one) => one.textContent === 'ort-cpu')")
+    assert tab.evaluate(MODELS)[0] == "net00"  # falling
+    click(tab, f"{head}.find((one) => one.textContent === 'ort-cpu')")
+    assert tab.evaluate(MODELS)[0] == "net19"
+    click(tab, "document.querySelector('#table-matrix input[type=checkbox]')")
+    assert tab.evaluate(MODELS) == ["net03"]
+    click(tab, "document.querySelector('#table-matrix input[type=checkbox]')")
+    field = "document.querySelector('#table-matrix input[type=search]')"
+    tab.evaluate(f"{field}.value = 'net1'; {field}.dispatchEvent(new Event('input'))")
+    assert len(tab.evaluate(MODELS)) == 10
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1920, 1280, 800, 420])
+def test_columns_that_do_not_fit_scroll_under_the_first(tab, width: int) -> None:
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    tab.send("Emulation.setDeviceMetricsOverride", **size)
+    tab.evaluate("document.querySelector('#table-matrix .rows').scrollLeft = 1e6")
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    first = f"{LINES}[0].cells[0].getBoundingClientRect()"
+    box = "document.querySelector('#table-matrix .rows').getBoundingClientRect()"
+    assert abs(tab.evaluate(f"{first}.left - {box}.left")) <= 2
+    assert tab.evaluate(f"{first}.width") < 0.6 * width
