@@ -16,14 +16,19 @@ _ROW = 46
 _LOW, _HIGH = 5.0, 95.0
 
 
-def latency_boxes(labelled: Sequence[tuple[str, RunView]]) -> Chart | None:
+def latency_boxes(
+    labelled: Sequence[tuple[str, RunView]],
+    *,
+    key: str = "latency_boxes",
+    title: str = "Latency of single images",
+) -> Chart | None:
     """Quartiles, median with its interval, p5 and p95 of each run; ``None`` without samples."""
     rows = [row for label, view in labelled if (row := _row(label, view)) is not None]
     if not rows:
         return None
     return Chart(
-        key="latency_boxes",
-        title="Latency of single images",
+        key=key,
+        title=title,
         subtitle=(
             "Box: quartiles; line: median, dark band: its 95 % interval; whiskers: p5 … p95",
             "Samples beyond the whiskers are counted at their right",

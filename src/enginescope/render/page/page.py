@@ -34,6 +34,7 @@ from enginescope.render.page.export import (
     summary_csv,
     summary_json,
 )
+from enginescope.render.page.overview import overview_chart, overview_sentence
 from enginescope.render.page.section_registry import sections_of
 from enginescope.render.plans.findings import Linted, findings_json
 from enginescope.render.plans.plan_headline import (
@@ -93,16 +94,19 @@ def report_page(
     has_graph = any(section.key == graph.KEY for run in runs for section in run.sections)
     parts = (*scripts(), *((graph_script(),) if has_graph else ()))
     together = _together(views)
+    laid_over = overview_chart(views) if len(runs) > 1 else None
     anchors = tuple(f"{run.prefix}summary" for run in runs)
     return page_bytes(
         "page.html.j2",
-        _data(runs, files, (*together, *_charts(compared))),
+        _data(runs, files, (*([laid_over] if laid_over else []), *together, *_charts(compared))),
         parts=parts,
         css=_style(has_graph=has_graph, has_answers=bool(compared)),
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,
         what=_what(subjects),
         overview=overview_rows(views, anchors) if len(runs) > 1 else None,
+        fastest=overview_sentence(views) if len(runs) > 1 else None,
+        laid_over=laid_over,
         together=together,
         answers=compared,
         left_out=_left_out(subjects, files),

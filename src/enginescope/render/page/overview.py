@@ -1,0 +1,78 @@
+"""What a report over several runs begins with: all of them over each other, and the fastest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.units import format_ms
+from enginescope.render.base.phrases import in_text
+from enginescope.render.base.shared_options import BETWEEN
+from enginescope.render.charts.latency_boxes import latency_boxes
+from enginescope.render.charts.overlay import MOST_OVERLAID, overlaid
+from enginescope.render.html.images import Chart
+from enginescope.render.verdicts.verdict_phrases import side_names
+
+
+def overview_chart(views: Sequence[RunView]) -> Chart | None:
+    """Return the runs on one scale: their distributions, boxes where there are many.
+
+    Of the metric that most runs have; ``None`` where no two have one in common.
+    """
+    labelled = _alike(views)
+    if len(labelled) < 2:
+        return None
+    samples = [(label, view.run.headline) for label, view in labelled]
+    series = [(label, found.values_ms) for label, found in samples if found is not None]
+    title = f"{_title(labelled)} of all runs, on one scale"
+    if len(series) > MOST_OVERLAID:
+        return latency_boxes(labelled, key="all_runs", title=title)
+    medians = [view.latency.median_ms if view.latency else None for _, view in labelled]
+    return overlaid(
+        series,
+        medians,
+        key="all_runs",
+        title=title,
+        what="run",
+        lines=("Vertical lines are medians; a name in the legend shows its run alone",),
+    )
+
+
+def overview_sentence(views: Sequence[RunView]) -> str | None:
+    """Return which run has the lowest median; ``None`` where no two can be compared."""
+    medians = [
+        (view.latency.median_ms, label, view)
+        for label, view in _alike(views)
+        if view.latency is not None
+    ]
+    if len(medians) < 2:
+        return None
+    (least, label, first), *others = sorted(medians, key=lambda one: one[0])
+    most, _, last = others[-1]
+    between = f"; the highest is {format_ms(most)}" if len(others) > 1 else f"; {format_ms(most)}"
+    return (
+        f"{label} has the lowest median, {format_ms(least)}{between}. "
+        f"For a verdict with an interval: enginescope compare {last.id[:8]} {first.id[:8]}"
+    )
+
+
+def _title(labelled: Sequence[tuple[str, RunView]]) -> str:
+    latency = labelled[0][1].latency
+    text = in_text(latency.metric) if latency else "latency"
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _alike(views: Sequence[RunView]) -> list[tuple[str, RunView]]:
+    """Return the runs of the commonest metric under names that differ."""
+    metrics = Counter(view.latency.metric for view in views if view.latency is not None)
+    if not metrics:
+        return []
+    (metric, _), *_ = metrics.most_common(1)
+    alike = [view for view in views if view.latency is not None and view.latency.metric == metric]
+    names = side_names([view.run.job for view in alike])
+    if len({name.rpartition(BETWEEN)[0] for name in names}) == 1:
+        names = [name.rpartition(BETWEEN)[2] for name in names]
+    if len(set(names)) < len(names):
+        names = [f"{name} ({view.id[:6]})" for name, view in zip(names, alike, strict=True)]
+    return list(zip(names, alike, strict=True))
