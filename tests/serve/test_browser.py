@@ -9,6 +9,7 @@ import pytest
 from enginescope.serve.access import Access
 from tests.render.browser import Tab, chromium_tab
 from tests.serve.conftest import TOKEN, served
+from tests.store.stored_runs import a_run
 
 pytestmark = pytest.mark.browser
 
@@ -39,7 +40,7 @@ def press(tab: Tab, key: str, code: int, text: str = "") -> None:
 
 def shown(tab: Tab) -> list[str]:
     return tab.evaluate(
-        "[...document.querySelectorAll('#found td:nth-child(2) a')].map((a) => a.textContent)"
+        "[...document.querySelectorAll('#found td:nth-child(1) a')].map((a) => a.textContent)"
     )
 
 
@@ -88,6 +89,49 @@ def test_two_runs_are_chosen_by_keyboard(tab, store) -> None:
         tab.until("location.pathname === '/compare'")
         tab.until("document.querySelector('h1') !== null")
         assert "aaa2" in tab.evaluate("document.querySelector('.store-bar').textContent")
+
+
+def test_what_is_ticked_and_asked_for_stays_in_the_address(tab, store) -> None:
+    ticked = "[...document.querySelectorAll('input[name=run]:checked')].map((box) => box.value)"
+    with served(store) as address:
+        visit(tab, f"{address}/runs")
+        tab.until("typeof htmx === 'object'")
+        tab.evaluate("document.querySelectorAll('input[name=run]')[3].click()")
+        assert tab.evaluate("location.search") == "?pick=aaa111"
+        field = "document.querySelector('input[name=model]')"
+        tab.evaluate(f"{field}.value = 'bert'")
+        tab.evaluate(f"{field}.dispatchEvent(new Event('input', {{ bubbles: true }}))")
+        tab.until("document.querySelectorAll('#found tbody tr').length === 2")
+        tab.until("location.search.includes('model=bert')")
+        assert "pick=aaa111" in tab.evaluate("location.search")
+        assert tab.evaluate(ticked) == ["aaa111"]  # though it is not in this list
+        tab.evaluate("document.querySelectorAll('#found tbody input[name=run]')[1].click()")
+        tab.evaluate("window.stale = true; location.reload()")
+        tab.until("!window.stale && document.readyState === 'complete' && window.htmx")
+        assert tab.evaluate(ticked) == ["bbb111", "aaa111"]
+        assert tab.evaluate(f"{field}.value") == "bert"
+        tab.until("!document.querySelector('[data-compare]').disabled")
+        tab.evaluate("document.querySelector('th a.sort').click()")  # the oldest first
+        tab.until("location.search.includes('sort=oldest') && document.readyState === 'complete'")
+        assert shown(tab) == ["bbb111", "bbb222"]
+        assert tab.evaluate(ticked) == ["bbb111", "aaa111"]
+        tab.evaluate("document.querySelector('[data-compare]').click()")
+        tab.until("location.pathname === '/compare'")
+        assert tab.evaluate("location.search") == "?run=bbb111&run=aaa111"
+        assert tab.complaints() == []
+
+
+@pytest.mark.parametrize("width", [1920, 1280, 800, 420])
+def test_the_way_to_compare_is_in_sight(tab, store, width: int) -> None:
+    for number in range(60):
+        store.save(a_run("many.onnx", id=f"run{number:03}", at=number))
+    with served(store) as address:
+        size = {"width": width, "height": 700, "deviceScaleFactor": 1, "mobile": False}
+        tab.send("Emulation.setDeviceMetricsOverride", **size)
+        visit(tab, f"{address}/runs")
+        box = "document.querySelector('[data-compare]').getBoundingClientRect()"
+        assert tab.evaluate(f"{box}.top > 0 && {box}.bottom <= innerHeight")
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_signing_in(tab, store) -> None:

@@ -90,6 +90,17 @@ def test_runs_that_are_asked_for(client) -> None:
         assert found == expected
 
 
+def test_runs_in_the_order_that_was_asked_for(client) -> None:
+    for sort, expected in (
+        ("oldest", ["aaa111", "aaa222", "bbb111", "bbb222"]),
+        ("model", ["bbb222", "bbb111", "aaa222", "aaa111"]),
+    ):
+        text = client.get(f"/runs?sort={sort}").text
+        assert re.findall(r'href="/runs/(\w+)"', text) == expected
+    assert text.count('aria-sort="ascending"') == 1
+    assert "No such runs" in client.get("/runs?until=2001-01-01").text
+
+
 def test_what_cannot_be_asked(client) -> None:
     for query in (
         "page=0",
@@ -99,6 +110,8 @@ def test_what_cannot_be_asked(client) -> None:
         "page=" + "9" * 400,
         "page=000000001" + "0" * 5000,
         "outcome=odd",
+        "sort=odd",
+        "since=yesterday",
     ):
         answer = client.get(f"/runs?{query}")
         assert answer.status_code == 400

@@ -57,6 +57,8 @@ FILTERS = (
     *(Filter(model=one) for one in ("RESNET", "%", "_", "", "äö", "\\", "18.")),
     *(Filter(backend=one) for one in ("ort", "ORT-CUDA:", "trt:fp16", "%", "")),
     *(Filter(outcome=one) for one in ("ok", "timed_out", "")),
+    *(Filter(order=one) for one in ("oldest", "fastest", "slowest", "model")),
+    Filter(since="2026-01-02", until="2026-01-02"),
     Filter(tag="b", model="res", backend="ort", outcome="ok", limit=3),
 )
 

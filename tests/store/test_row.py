@@ -3,15 +3,17 @@ from __future__ import annotations
 import math
 import tempfile
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.samples import Samples, frozen
-from enginescope.store.row import Filter, RunRow, row_of, select
+from enginescope.store.row import Filter, RunOrder, RunRow, row_of, select
 from enginescope.store.sql.index import Index
 from tests.store.stored_runs import a_run
 
@@ -45,11 +47,12 @@ NAME = st.sampled_from(["resnet18.onnx", "ResNet50.onnx", "100%_a.onnx", "b_c.on
 ROW = st.builds(
     RunRow,
     id=st.from_regex(r"[0-9a-f]{1,3}", fullmatch=True),
-    created=st.sampled_from(["2026-01-01", "2026-01-02", "2026-01-03"]),
+    created=st.sampled_from([f"2026-01-0{day}T23:59:59.9Z" for day in (1, 2, 3)]),
     origin=st.just("measured"),
     model=NAME,
     backend=st.sampled_from(["ort-cpu", "ort-cuda:fp16", "trt:fp16"]),
     outcome=st.sampled_from(["ok", "crashed"]),
+    median_ms=st.none() | st.sampled_from([0.5, 2.0, 10.0]),
     tags=st.lists(st.sampled_from("abc"), unique=True).map(sorted).map(tuple),
 )
 FILTER = st.builds(
@@ -58,6 +61,9 @@ FILTER = st.builds(
     model=st.none() | st.sampled_from(["resnet", "%", "_", "RESNET18", "onnx"]),
     backend=st.none() | st.sampled_from(["ort", "ORT-CUDA", "trt:fp16", "%"]),
     outcome=st.none() | st.sampled_from(["ok", "crashed", "o"]),
+    since=st.none() | st.sampled_from(["2026-01-02", "2026-01-03"]),
+    until=st.none() | st.sampled_from(["2026-01-01", "2026-01-02"]),
+    order=st.sampled_from(get_args(RunOrder)),
     limit=st.none() | st.integers(1, 4),
 )
 
@@ -71,3 +77,25 @@ def test_the_index_and_the_folders_answer_alike(rows, filters) -> None:
         index.put(rows)
         for wanted in (Filter(), *filters):
             assert index.rows(wanted) == select(rows, wanted), msgspec.to_builtins(wanted)
+
+
+def test_a_day_holds_all_its_moments_and_unknown_medians_come_last() -> None:
+    rows = [
+        replace(row_of(a_run(id=f"r{at}", samples=())), created=created, median_ms=median)
+        for at, (created, median) in enumerate(
+            [
+                ("2026-01-01T23:59:59Z", 3.0),
+                ("2026-01-02T00:00:00Z", None),
+                ("2026-01-03T00:00:00Z", 1.0),
+            ]
+        )
+    ]
+
+    def ids(**wanted) -> list[str]:
+        return [row.id for row in select(rows, Filter(**wanted))]
+
+    assert ids(since="2026-01-02", until="2026-01-02") == ["r1"]
+    assert ids(until="2026-01-01") == ["r0"]
+    assert ids(order="fastest") == ["r2", "r0", "r1"]
+    assert ids(order="slowest") == ["r0", "r2", "r1"]
+    assert ids(order="oldest") == ["r0", "r1", "r2"]

@@ -8,9 +8,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Sequence
+from datetime import date
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast, get_args
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -25,7 +26,7 @@ from enginescope.records.run.run import OutcomeKind
 from enginescope.render.html.page_frame import page_template, style
 from enginescope.serve.kept_runs import NotHereError
 from enginescope.store.archive import Store
-from enginescope.store.row import Filter, RunRow
+from enginescope.store.row import Filter, RunOrder, RunRow
 from enginescope.store.suite_folder import suite_folders
 
 _HERE = "enginescope.serve"
@@ -119,6 +120,8 @@ def static_file(request: Request) -> Response:
 #: Rows of a page.
 PAGE_ROWS = 50
 LATEST_ROWS = 10
+#: Runs that can be ticked: those of a comparison.
+MOST_PICKED = 2
 #: Backends beside each other; more are in the list of runs.
 MOST_BACKENDS = 12
 _MOST_PAGES = 100_000
@@ -174,17 +177,20 @@ def home(request: Request) -> Response:
 
 
 def runs(request: Request) -> Response:
-    """Answer with a page of the runs that were asked for, the newest first."""
+    """Answer with a page of the runs that were asked for."""
     store: Store = request.app.state.kept.store
     asked = {
         name: value.strip()
-        for name in ("model", "on", "outcome", "tag", "with")
+        for name in ("model", "on", "outcome", "tag", "since", "until", "sort", "with")
         if (value := request.query_params.get(name, "").strip())
     }
     outcomes = [one.value for one in OutcomeKind]
-    if asked.get("outcome", outcomes[0]) not in outcomes:
-        outcome = asked["outcome"]
-        raise UsageError(f"there is no outcome {outcome!r}", hint=did_you_mean(outcome, outcomes))
+    _check_choice("outcome", asked.get("outcome"), outcomes)
+    _check_choice("order", asked.get("sort"), get_args(RunOrder))
+    for name in ("since", "until"):
+        _check_day(asked.get(name))
+    picked = tuple(dict.fromkeys(request.query_params.getlist("pick")))[:MOST_PICKED]
+    kept: tuple[tuple[str, str], ...] = (*asked.items(), *(("pick", run) for run in picked))
     number = page_number(request)
     found = store.select(
         Filter(
@@ -192,6 +198,9 @@ def runs(request: Request) -> Response:
             backend=asked.get("on"),
             outcome=asked.get("outcome"),
             tag=asked.get("tag"),
+            since=asked.get("since"),
+            until=asked.get("until"),
+            order=cast("RunOrder", asked.get("sort", "newest")),
             limit=PAGE_ROWS + 1,
             offset=(number - 1) * PAGE_ROWS,
         )
@@ -204,11 +213,56 @@ def runs(request: Request) -> Response:
         asked=asked,
         outcomes=outcomes,
         lines=lines,
+        picked=picked,
+        away=[run for run in picked if run not in {line.id for line in lines}],
+        sorts={name: _sort_link(kept, orders) for name, orders in _SORTS.items()},
         first=(number - 1) * PAGE_ROWS + 1,
-        before=_address("/runs", asked, number - 1) if number > 1 else None,
-        after=_address("/runs", asked, number + 1) if len(found) > PAGE_ROWS else None,
+        before=_address("/runs", kept, number - 1) if number > 1 else None,
+        after=_address("/runs", kept, number + 1) if len(found) > PAGE_ROWS else None,
         notices=store.notices,
     )
+
+
+class SortLink(Record, frozen=True, kw_only=True):
+    """A heading that sorts.
+
+    Attributes:
+        way: ``ascending`` or ``descending`` where the list is sorted by it; else ``None``.
+    """
+
+    address: str
+    way: str | None
+
+
+#: Headings that sort: the order of the first click, and of the second.
+_SORTS: dict[str, tuple[RunOrder, RunOrder]] = {
+    "made": ("newest", "oldest"),
+    "median": ("fastest", "slowest"),
+    "model": ("model", "model"),
+}
+_FALLING = ("newest", "slowest")
+
+
+def _sort_link(kept: Sequence[tuple[str, str]], orders: tuple[RunOrder, RunOrder]) -> SortLink:
+    now = dict(kept).get("sort", "newest")
+    order = orders[1] if now == orders[0] else orders[0]
+    others = [(name, value) for name, value in kept if name != "sort"]
+    way = "descending" if now in _FALLING else "ascending"
+    return SortLink(
+        address=f"/runs?{urlencode([*others, ('sort', order)])}", way=way if now in orders else None
+    )
+
+
+def _check_choice(what: str, value: str | None, choices: Sequence[str]) -> None:
+    if value is not None and value not in choices:
+        raise UsageError(f"there is no {what} {value!r}", hint=did_you_mean(value, choices))
+
+
+def _check_day(text: str | None) -> None:
+    try:
+        date.fromisoformat(text or "2000-01-01")
+    except ValueError as error:
+        raise UsageError(f"{text!r} is not a day", hint="2026-11-21") from error
 
 
 def models(request: Request) -> Response:
@@ -223,7 +277,7 @@ def models(request: Request) -> Response:
     number = page_number(request)
     shown = names[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
     backends = sorted({row.backend for one in shown for row in by_model[one]})
-    asked = {"model": name} if name else {}
+    asked = (("model", name),) if name else ()
     return page(
         request,
         "models",
@@ -268,8 +322,8 @@ def page_number(request: Request) -> int:
     return int(text)
 
 
-def _address(path: str, asked: dict[str, str], number: int) -> str:
-    return f"{path}?{urlencode(asked | {'page': str(number)})}"
+def _address(path: str, asked: Sequence[tuple[str, str]], number: int) -> str:
+    return f"{path}?{urlencode([*asked, ('page', str(number))])}"
 
 
 def _model_line(model: str, rows: Sequence[RunRow], backends: Sequence[str]) -> ModelLine:

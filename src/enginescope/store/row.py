@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 from enginescope.core.record import Record
 
@@ -41,6 +41,9 @@ class RunRow(Record, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
 
 
+RunOrder: TypeAlias = Literal["newest", "oldest", "fastest", "slowest", "model"]
+
+
 class Filter(Record, frozen=True, kw_only=True):
     """What a listing asks for; ``None``: anything.
 
@@ -48,14 +51,19 @@ class Filter(Record, frozen=True, kw_only=True):
         tag, outcome: Exactly this.
         model: A part of the model's name, in any case.
         backend: How the backend's specification begins.
-        limit: At most so many, the newest.
-        offset: Without the newest so many.
+        since, until: Days, ``2026-11-21``, both included; UTC.
+        order: Runs without a median come last.
+        limit: At most so many of the first.
+        offset: Without so many of the first.
     """
 
     tag: str | None = None
     model: str | None = None
     backend: str | None = None
     outcome: str | None = None
+    since: str | None = None
+    until: str | None = None
+    order: RunOrder = "newest"
     limit: int | None = None
     offset: int = 0
 
@@ -89,9 +97,15 @@ def row_of(run: Run, *, size_bytes: int | None = None) -> RunRow:
 
 
 def select(rows: list[RunRow], wanted: Filter) -> tuple[RunRow, ...]:
-    """Return the rows that fit, the newest first, as the index would."""
+    """Return the rows that fit in the order that is wanted, as the index would."""
     fitting = sorted((row for row in rows if _fits(row, wanted)), key=lambda row: row.id)
-    fitting.sort(key=lambda row: row.created, reverse=True)
+    if wanted.order in ("fastest", "slowest"):
+        sign = 1 if wanted.order == "fastest" else -1
+        fitting.sort(key=lambda row: math.inf if row.median_ms is None else sign * row.median_ms)
+    else:
+        fitting.sort(key=lambda row: row.created, reverse=wanted.order != "oldest")
+    if wanted.order == "model":
+        fitting.sort(key=lambda row: search_key(row.model))
     end = None if wanted.limit is None else wanted.offset + wanted.limit
     return tuple(fitting[wanted.offset : end])
 
@@ -105,6 +119,11 @@ def search_key(text: str | None) -> str | None:
     return None if text is None else text.lower()
 
 
+def end_of(day: str) -> str:
+    """Return what sorts after every moment of a day."""
+    return f"{day}U"
+
+
 def _fits(row: RunRow, wanted: Filter) -> bool:
     return (
         (wanted.tag is None or wanted.tag in row.tags)
@@ -113,4 +132,6 @@ def _fits(row: RunRow, wanted: Filter) -> bool:
             wanted.backend is None or search_key(row.backend).startswith(search_key(wanted.backend))
         )
         and (wanted.outcome is None or wanted.outcome == row.outcome)
+        and (wanted.since is None or wanted.since <= row.created)
+        and (wanted.until is None or row.created <= end_of(wanted.until))
     )

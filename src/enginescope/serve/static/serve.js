@@ -22,9 +22,27 @@
       for (const box of submit.form.querySelectorAll("input[name=run]:not(:checked)")) {
         box.disabled = chosen.length >= 2;
       }
+      const said = submit.form.querySelector("[data-chosen]");
+      if (said) said.textContent = ["Tick two runs to compare them.", "Tick one more.", ""][chosen.length];
     }
   }
+  // What is ticked goes along: into the address, the filter, and links to other parts of the list.
+  function keep(event) {
+    const picks = document.getElementById("picks");
+    if (!picks || event.target.name !== "run") return;
+    const ids = [...event.target.form.querySelectorAll("input[name=run]:checked")].map((box) => box.value);
+    picks.replaceChildren(...ids.map((value) => Object.assign(document.createElement("input"), { type: "hidden", name: "pick", value })));
+    const picked = (address) => {
+      const made = new URL(address, location.href);
+      made.searchParams.delete("pick");
+      for (const id of ids) made.searchParams.append("pick", id);
+      return made.pathname + made.search;
+    };
+    history.replaceState(history.state, "", picked(location.href));
+    for (const link of document.querySelectorAll("a[data-keeps]")) link.href = picked(link.href);
+  }
   document.addEventListener("change", count);
+  document.addEventListener("change", keep);
   document.addEventListener("htmx:afterSettle", count);
   count();
 })();

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from enginescope.core.errors import StoreError
 from enginescope.store.location import DatabaseUrl, without_password
-from enginescope.store.row import Filter, RunRow, search_key
+from enginescope.store.row import Filter, RunRow, end_of, search_key
 from enginescope.store.sql.migrations import HEAD
 
 COLUMNS = tuple(name for name in RunRow.__struct_fields__ if name != "tags")
@@ -46,7 +46,7 @@ POSTGRES = Speech(mark="%s", place_of="strpos", no_limit=None)
 
 
 def find_rows(execute: Execute, wanted: Filter, speech: Speech) -> tuple[RunRow, ...]:
-    """Return the rows that fit, the newest first."""
+    """Return the rows that fit, in the order that is wanted."""
     query, parameters = _listing(wanted, speech)
     found = list(execute(query, parameters))
     ids = [values[0] for values in found]
@@ -62,6 +62,15 @@ def find_rows(execute: Execute, wanted: Filter, speech: Speech) -> tuple[RunRow,
     )
 
 
+_ORDERS = {
+    "newest": "created DESC",
+    "oldest": "created",
+    "fastest": "median_ms IS NULL, median_ms",
+    "slowest": "median_ms IS NULL, median_ms DESC",
+    "model": "model_key, created DESC",
+}
+
+
 def _listing(wanted: Filter, speech: Speech) -> tuple[str, list[Any]]:
     terms: list[str] = []
     parameters: list[Any] = []
@@ -70,12 +79,14 @@ def _listing(wanted: Filter, speech: Speech) -> tuple[str, list[Any]]:
         ("{place_of}(model_key, {mark}) > 0", search_key(wanted.model)),
         ("{place_of}(backend_key, {mark}) = 1", search_key(wanted.backend)),
         ("outcome = {mark}", wanted.outcome),
+        ("created >= {mark}", wanted.since),
+        ("created <= {mark}", end_of(wanted.until) if wanted.until else None),
     ):
         if value is not None:
             terms.append(term)
             parameters.append(value)
     where = f" WHERE {' AND '.join(terms)}" if terms else ""
-    query = f"SELECT {', '.join(COLUMNS)} FROM runs{where} ORDER BY created DESC, id"  # noqa: S608 - no value in it
+    query = f"SELECT {', '.join(COLUMNS)} FROM runs{where} ORDER BY {_ORDERS[wanted.order]}, id"  # noqa: S608 - no value in it
     query += " LIMIT {mark} OFFSET {mark}"
     parameters += [speech.no_limit if wanted.limit is None else wanted.limit, wanted.offset]
     return query.format(mark=speech.mark, place_of=speech.place_of), parameters
