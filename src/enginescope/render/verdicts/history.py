@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
 from enginescope.core.units import format_significant
 from enginescope.records.verdict.history import JobHistory
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, zoomable
 from enginescope.render.verdicts.history_text import letter, span_text, title_text
 
 #: Above so many sessions the picture draws no bars of spread.
 _MOST_BARS = 400
+_HOUR_MS = 3.6e6
+#: Of more than this, ticks are days.
+_DAYS_MS = 4 * 24 * _HOUR_MS
 
 
 def history_chart(found: JobHistory, *, key: str = "history", title: str | None = None) -> Chart:
@@ -23,7 +29,7 @@ def history_chart(found: JobHistory, *, key: str = "history", title: str | None 
             span_text(found),
             "Bars: lowest to highest run of a session; for a single run the interval of its median",
         ),
-        spec={"layer": _layers(found)},
+        spec=zoomable(_layers(found)),
         table=_table(found),
         height=300,
         is_wide=True,
@@ -31,9 +37,10 @@ def history_chart(found: JobHistory, *, key: str = "history", title: str | None 
 
 
 def _layers(found: JobHistory) -> list[Spec]:
+    times = _times_ms(found)
     rows = [
         {
-            "at": at + 1,
+            "at": time,
             "value": one.value,
             "low": one.lowest,
             "high": one.highest,
@@ -42,7 +49,7 @@ def _layers(found: JobHistory) -> list[Spec]:
             "runs": len(one.runs),
             "commit": one.commit or "not known",
         }
-        for at, one in enumerate(found.points)
+        for time, one in zip(times, found.points, strict=True)
     ]
     title = f"{found.metric}, {found.unit}"
     y = quantity("value", title, scale={"zero": False})
@@ -55,8 +62,8 @@ def _layers(found: JobHistory) -> list[Spec]:
         low="lowest#",
         high="highest#",
     )
-    x = _x(len(rows))
-    layers: list[Spec] = [*_changes(found), *_levels(found, y)]
+    x = _x(times)
+    layers: list[Spec] = [*_changes(found, times), *_levels(found, times, y)]
     if len(rows) <= _MOST_BARS:
         layers.append(
             {
@@ -73,24 +80,50 @@ def _layers(found: JobHistory) -> list[Spec]:
     layers.append(
         {
             "data": {"values": rows},
-            "mark": {"type": "point", "filled": True, "size": 42, "opacity": 0.9},
+            "mark": {"type": "point", "filled": True, "size": 42, "opacity": 0.9, "clip": True},
             "encoding": {"x": x, "y": y, "tooltip": tips},
         }
     )
     return layers
 
 
-def _x(count: int) -> Spec:
-    scale = {"domain": [0.5, count + 0.5], "nice": False}
-    return quantity("at", "session", scale=scale, axis={"tickMinStep": 1, "grid": False})
+def _times_ms(found: JobHistory) -> list[float]:
+    """Return when sessions began, in ms of Unix time."""
+    made = (datetime.fromisoformat(one.created.replace("Z", "+00:00")) for one in found.points)
+    return [
+        1e3 * (one if one.tzinfo else one.replace(tzinfo=timezone.utc)).timestamp() for one in made
+    ]
 
 
-def _levels(found: JobHistory, y: Spec) -> list[Spec]:
+def _ends(times: Sequence[float]) -> tuple[float, float]:
+    """Return where the axis begins and ends: a little before the first and after the last."""
+    margin = 0.02 * (times[-1] - times[0]) or _HOUR_MS
+    return times[0] - margin, times[-1] + margin
+
+
+def _x(times: Sequence[float]) -> Spec:
+    low, high = _ends(times)
+    form = "%Y-%m-%d" if high - low > _DAYS_MS else "%m-%d %H:%M"
+    return {
+        "field": "at",
+        "type": "temporal",
+        "title": "session, UTC",
+        "scale": {"type": "utc", "nice": False},
+        "axis": {"format": form, "grid": False, "tickCount": 8, "labelOverlap": True},
+    }
+
+
+def _levels(found: JobHistory, times: Sequence[float], y: Spec) -> list[Spec]:
+    low, high = _ends(times)
     rows = [
-        {"from": level.first + 0.6, "to": level.last + 1.4, "value": level.value}
+        {
+            "from": _between(times, level.first) if level.first else low,
+            "to": _between(times, level.last + 1) if level.last + 1 < len(times) else high,
+            "value": level.value,
+        }
         for level in found.levels
     ]
-    x = _x(len(found.points))
+    x = _x(times)
     return [
         {
             "data": {"values": rows},
@@ -105,10 +138,15 @@ def _levels(found: JobHistory, y: Spec) -> list[Spec]:
     ]
 
 
-def _changes(found: JobHistory) -> list[Spec]:
+def _between(times: Sequence[float], at: int) -> float:
+    """Return the middle between a session and the one before it."""
+    return (times[at - 1] + times[at]) / 2
+
+
+def _changes(found: JobHistory, times: Sequence[float]) -> list[Spec]:
     rows = [
         {
-            "at": one.at + 0.5,
+            "at": _between(times, one.at),
             "letter": letter(number),
             "change": f"{100 * (one.estimate.ratio - 1):+.1f} %",
         }
@@ -116,7 +154,7 @@ def _changes(found: JobHistory) -> list[Spec]:
     ]
     if not rows:
         return []
-    x, tips = _x(len(found.points)), tooltip(letter="change", change="by")
+    x, tips = _x(times), tooltip(letter="change", change="by")
     return [
         {
             "data": {"values": rows},
@@ -145,7 +183,7 @@ def _table(found: JobHistory) -> ChartTable:
         for at, one in enumerate(found.points, start=1)
     )
     headers = (
-        "Sitting",
+        "Session",
         "Made, UTC",
         "First run",
         "Runs",
