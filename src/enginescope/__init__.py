@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from enginescope.services.plans.archive import CreatedArchive
     from enginescope.services.plans.explore_request import Explored
     from enginescope.services.plans.process import ProcessResult
+    from enginescope.services.plans.samples import samples
     from enginescope.services.suites.observer import SuiteObserver
     from enginescope.services.suites.request import (
         DockerImage,
@@ -171,6 +172,7 @@ _HOMES = {
     "open_suite": "notebook.verdicts",
     "process": "notebook.plan",
     "run_suite": "notebook.verdicts",
+    "samples": "services.plans.samples",
     "validate": "notebook.measure",
     "write_report": "notebook.plan",
 }
@@ -253,6 +255,7 @@ __all__ = [
     "open_suite",
     "process",
     "run_suite",
+    "samples",
     "validate",
     "write_report",
 ]

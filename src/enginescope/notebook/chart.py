@@ -5,8 +5,9 @@ A plan's graph as a notebook shows it, and as a file.
 
 from __future__ import annotations
 
-import base64
 import json
+from collections.abc import Sequence
+from functools import cached_property
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.core.jsonio import write_atomic
+from enginescope.render.base.data_table import UNKNOWN
+from enginescope.render.charts.card.wording import LEFT_OUT, NumberText
 
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Picture
@@ -26,8 +29,9 @@ _WIDTH = 760
 class ChartDisplay:
     """A chart.
 
-    In a notebook it is a picture with its table below, plain HTML that needs no script and no
-    network. The picture needs ``pip install 'enginescope[plots]'``; without it the table is shown.
+    In a notebook it is drawn with hover and zoom; where scripts do not run, such as on a code host,
+    a picture stands in its place. Its table is below. Nothing is loaded from a network. Pictures
+    need ``pip install 'enginescope[plots]'``; without it the table is shown.
     """
 
     def __init__(self, chart: Chart) -> None:
@@ -42,10 +46,18 @@ class ChartDisplay:
         """The chart in Vega-Lite, for any tool that draws it."""
         return self.chart.complete(width=_WIDTH)
 
-    def rows(self) -> list[dict[str, str]]:
-        """Return the table behind the picture, one dictionary a row."""
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the table behind the picture, one dictionary a row.
+
+        Columns of numbers hold numbers, unrounded where the chart has them so, and ``None`` for
+        what is not known. A long table has its first rows alone.
+        """
         table = self.chart.table
-        return [dict(zip(table.headers, row, strict=True)) for row in table.rows] if table else []
+        if table is None:
+            return []
+        rows = [row for row in table.rows if not row[0].startswith(LEFT_OUT)]
+        columns = [_numbers(column) for column in zip(*rows, strict=True)]
+        return [dict(zip(table.headers, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the chart to `path`: ``.png``, ``.svg``, or ``.json`` in Vega-Lite.
@@ -69,24 +81,32 @@ class ChartDisplay:
         write_atomic(target, data)
         return target
 
+    def _repr_png_(self) -> bytes | None:
+        try:
+            return self._png
+        except MissingDependencyError:
+            return None
+
     def _repr_html_(self) -> str:
-        from enginescope.render.html.images import svg_text
+        from enginescope.notebook.live import live_chart, picture
+        from enginescope.render.html.images import vega_spec
 
         try:
-            picture = self._picture(svg_text(self.chart))
+            still = picture(self._png, self.chart.title, width=_WIDTH)
+            shown = live_chart(still, vega_spec(self.chart))
         except MissingDependencyError as error:
             title = f"<figcaption><b>{escape(self.chart.title)}</b></figcaption>"
             return (
                 f"<figure>{title}<p>{escape(f'{error}; {error.hint}')}</p>{self._table()}</figure>"
             )
         table = f"<details><summary>Table</summary>{self._table()}</details>"
-        return f"<figure style='margin:0'>{picture}{table if self.chart.table else ''}</figure>"
+        return f"<figure style='margin:0'>{shown}{table if self.chart.table else ''}</figure>"
 
-    def _picture(self, svg: str) -> str:
-        # As an image, so that ids and styles of several charts in a page cannot meet.
-        data = base64.b64encode(svg.encode()).decode()
-        title = escape(self.chart.title, quote=True)
-        return f"<img alt='{title}' style='max-width:100%' src='data:image/svg+xml;base64,{data}'>"
+    @cached_property
+    def _png(self) -> bytes:
+        from enginescope.render.html.images import png_bytes
+
+        return png_bytes(self.chart)
 
     def _table(self) -> str:
         table = self.chart.table
@@ -99,21 +119,39 @@ class ChartDisplay:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-class GraphDisplay:
-    """A picture of a plan's layers and what flows between them.
+def _numbers(column: Sequence[str]) -> list[Any]:
+    """Return a column's numbers where all that is known of it are numbers, else its texts."""
+    found: list[Any] = []
+    for cell in column:
+        if cell in ("", UNKNOWN):
+            found.append(None)
+            continue
+        try:
+            text = cell.replace(",", "").replace("−", "-")
+            found.append(cell.value if isinstance(cell, NumberText) else float(text))
+        except ValueError:
+            return list(column)
+    return found
 
-    In a notebook it is an image that needs no script and no network.
+
+class GraphDisplay:
+    """A plan's layers and what flows between them.
+
+    In a notebook it is a graph to walk in; where scripts do not run, and for a part of a plan, a
+    picture. Nothing is loaded from a network.
 
     Args:
         name: Of the plan.
+        page: The graph to walk in, as a page; ``None``: a picture alone.
 
     Raises:
         UsageError: What is asked for cannot be drawn.
     """
 
-    def __init__(self, name: str, picture: Picture) -> None:
+    def __init__(self, name: str, picture: Picture, page: bytes | None = None) -> None:
         self._name = name
         self._picture = picture
+        self._page = page
         self._shown = picture.svg(theme="light")
 
     def __repr__(self) -> str:
@@ -140,11 +178,16 @@ class GraphDisplay:
         write_atomic(target, data)
         return target
 
-    def _repr_html_(self) -> str:
-        from enginescope.render.base.data_table import xml_text
+    def _repr_png_(self) -> bytes | None:
+        try:
+            return self._picture.png(1.0)
+        except (MissingDependencyError, UsageError):  # not installed, or too large for one
+            return None
 
-        # As an image, so that ids and styles of several pictures in a page cannot meet.
-        data = base64.b64encode(self._shown.encode()).decode()
-        words = xml_text(f"Layers of {self._name} and what flows between them")
-        style = "max-width:100%;max-height:60em"
-        return f"<img alt='{words}' style='{style}' src='data:image/svg+xml;base64,{data}'>"
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.live import live_graph, picture, svg_picture
+
+        words = f"Layers of {self._name} and what flows between them"
+        png = self._repr_png_()
+        still = picture(png, words) if png is not None else svg_picture(self._shown, words)
+        return live_graph(still, self._page) if self._page is not None else still

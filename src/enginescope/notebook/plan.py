@@ -99,13 +99,20 @@ class OpenedPlan(PlanView):
         Raises:
             UsageError: There is no such layer or coloring, or nothing is left to draw.
         """
+        from enginescope.analysis.runs.run_view import RunView
+        from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
         from enginescope.notebook.chart import GraphDisplay
         from enginescope.render.graph.write.picture import Picture, Wish
+        from enginescope.render.page.graph_page import graph_page
 
         wish = Wish(coloring=color, beam=beam, filters=tuple(only), highlights=tuple(highlight))
         device = Device(name=self.gpu.name) if self.gpu is not None else None
         picture = Picture(self.plan, self.profile, wish, device=device)
-        return GraphDisplay(self.plan.name, picture)
+        if beam or only or highlight:
+            return GraphDisplay(self.plan.name, picture)
+        facts = EngineFacts(name=self.plan.name, plan=self.plan, profile=self.profile)
+        page = graph_page(RunView(run_of_engine(facts)), color, gpu=self.gpu)
+        return GraphDisplay(self.plan.name, picture, page)
 
     def _repr_html_(self) -> str:
         from enginescope.notebook.html.plan import plan_html

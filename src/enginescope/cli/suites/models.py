@@ -101,6 +101,35 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> in
 
 
 @command.command(
+    "samples",
+    examples=(
+        ("Write the samples to the store", "enginescope models samples"),
+        ("Write them to a folder", "enginescope models samples --to samples/"),
+    ),
+)
+@option("--to", "folder", type=FOLDER, help="Folder to write to.  [default: the store's samples]")
+@store_option
+@json_option
+def samples_command(folder: Path | None, store_folder: Any, as_json: bool) -> int:
+    """Write the bundled models and recorded plans, for the notebooks and to try things.
+
+    Skips files that exist.
+    """
+    from enginescope.services.plans.samples import samples
+
+    target = samples(folder, store=store_folder)
+    found = sorted(path for path in target.rglob("*") if path.is_file())
+    if as_json:
+        from enginescope.core.jsonio import encode
+
+        sys.stdout.buffer.write(encode([str(path) for path in found]))
+        return 0
+    for path in found:
+        print(path)
+    return 0
+
+
+@command.command(
     "fetch",
     examples=(
         ("Download the models of a list", "enginescope models fetch list.txt"),

@@ -256,6 +256,15 @@ def svg_text(chart: Chart) -> str:
     return svg
 
 
+def vega_spec(chart: Chart) -> dict[str, Any]:
+    """Return a chart compiled from Vega-Lite to Vega, on white; raises what `png_bytes` raises."""
+    try:
+        made: dict[str, Any] = _converter().vegalite_to_vega(**_request(chart))
+    except ValueError as error:
+        raise EnginescopeError(f"cannot draw {chart.key}", why=str(error)) from error
+    return made
+
+
 def _converter() -> Any:
     return require("vl_convert", purpose="drawing plots", install="enginescope[plots]")
 

@@ -51,6 +51,16 @@ def style(*more: str) -> str:
     return "".join(map(_read, ("page.css", *more)))
 
 
+def live_script() -> Script:
+    """Return what outputs of notebooks share: pictures are replaced by charts and graphs."""
+    return Script(text=_read("live.js"))
+
+
+def vega_script() -> Script:
+    """Return Vega alone, for charts that are compiled already."""
+    return Script(text=_SOURCE_MAP.sub("\n", _read("vendor/vega.min.js")))
+
+
 def licences() -> str:
     """Return the license texts of the libraries."""
     return _read("vendor/LICENSES.txt")

@@ -9,6 +9,8 @@ from enginescope.core.units import format_significant
 from enginescope.render.html.images import ChartTable
 
 NOT_KNOWN = "not known"
+#: How the row begins that stands for those left out.
+LEFT_OUT = "… "
 #: Most rows of the table behind a picture.
 _TABLE_ROWS = 250
 
@@ -18,9 +20,22 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+class NumberText(str):
+    """A number as it is shown, with the number itself."""
+
+    __slots__ = ("value",)
+    value: float
+
+    def __new__(cls, value: float, digits: int) -> NumberText:
+        """Return the number with so many significant digits."""
+        text = super().__new__(cls, format_significant(value, digits))
+        text.value = value
+        return text
+
+
 def figure(value: float | None, digits: int = 4) -> str:
     """Return a number, or a dash where it is not known."""
-    return "—" if value is None else format_significant(value, digits)
+    return "—" if value is None else NumberText(value, digits)
 
 
 def shape(extents: Sequence[int] | None) -> str:
@@ -42,5 +57,5 @@ def table_of(
         total = len(rows)
     shown = tuple(islice(rows, _TABLE_ROWS))
     if total > len(shown):
-        shown = (*shown, (f"… {total - len(shown):,} more", *("" for _ in headers[1:])))
+        shown = (*shown, (f"{LEFT_OUT}{total - len(shown):,} more", *("" for _ in headers[1:])))
     return ChartTable(headers=headers, rows=shown)
