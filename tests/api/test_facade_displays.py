@@ -9,7 +9,7 @@ import pytest
 import enginescope as es
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import StopRule, WarmUp, Workload
-from tests.notebook.html.pages import checked
+from tests.notebook.html.pages import checked, checked_live
 
 NAME = "small_convnet.onnx.engine"
 
@@ -26,14 +26,14 @@ def test_a_plan(plan: Path) -> None:
 
 
 def test_a_chart(plan: Path) -> None:
-    checked(es.open_plan(plan).chart("latency-per-type")._repr_html_())
+    checked_live(es.open_plan(plan).chart("latency-per-type")._repr_html_())
 
 
 def test_a_graph(plan: Path, tmp_path: Path) -> None:
     view = es.open_plan(plan)
     whole = view.graph(color="precision")
-    found = checked(whole._repr_html_())
-    assert found.elements == ["img"]
+    found = checked_live(whole._repr_html_())
+    assert found.elements == ["div", "img"]
     assert dict(found.attributes)["alt"].startswith("Layers of small_convnet")
     assert whole.save(tmp_path / "g.svg").read_text().startswith("<svg")
     assert whole.save(tmp_path / "g.dot").read_text().startswith("digraph")
@@ -45,7 +45,7 @@ def test_a_graph(plan: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("color", ["type", "precision", "time", "lint"])
 def test_a_graph_in_every_colouring(plan: Path, color: str) -> None:
-    checked(es.open_plan(plan).graph(color=color)._repr_html_())
+    checked_live(es.open_plan(plan).graph(color=color)._repr_html_())
 
 
 @pytest.mark.parametrize("wish", [{"color": "taste"}, {"beam": "nowhere,1"}, {"only": ["type:X"]}])

@@ -126,9 +126,12 @@ def _numbers(column: Sequence[str]) -> list[Any]:
         if cell in ("", UNKNOWN):
             found.append(None)
             continue
+        if isinstance(cell, NumberText):
+            found.append(cell.value)
+            continue
+        text = cell.replace(",", "").replace("−", "-")
         try:
-            text = cell.replace(",", "").replace("−", "-")
-            found.append(cell.value if isinstance(cell, NumberText) else float(text))
+            found.append(int(text) if text.lstrip("-").isdecimal() else float(text))
         except ValueError:
             return list(column)
     return found

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
+
+from enginescope.render.html.page_frame import live_script
 
 #: Elements that bring something from elsewhere, or run.
 ACTIVE = {"script", "iframe", "object", "embed", "link", "style", "form", "input", "button"}
@@ -45,3 +48,13 @@ def checked(html: str) -> Fragment:
         if name in ("src", "href"):
             assert (value or "").startswith("data:"), value
     return found
+
+
+def checked_live(html: str) -> Fragment:
+    """Return the parts of a fragment beside its scripts, which are ours and load nothing."""
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert scripts
+    for script in scripts:
+        assert script.startswith(live_script().text)
+        assert not re.search(r"fetch\(|XMLHttpRequest|import\(|\bsrc=", script)
+    return checked(re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL))

@@ -18,7 +18,6 @@ from enginescope.render.html.page_frame import (
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.graph import graph
 
-
 _FRAME = "main { padding: 4px 8px; } section { margin: 0; }"
 
 
