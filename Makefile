@@ -95,6 +95,9 @@ lint: $(VENV)/.dev ## Check style, formatting and types
 reference: $(VENV)/.dev ## Write the pages of docs/reference that are made from the code
 	$(BIN)/python -m tests.docs.reference
 
+notebooks: $(VENV)/.dev ## Run the notebooks and keep their outputs
+	$(BIN)/python -m tests.notebook.execute
+
 format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -49,6 +50,15 @@ def missing(reason: str) -> None:
     if STRICT:
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this working tree, built as `make dist` builds it."""
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder)]
+    subprocess.run(build, cwd=Path(__file__).parents[1], check=True, capture_output=True)
+    return next(folder.glob("*.whl"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

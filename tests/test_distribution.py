@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from types import ModuleType
@@ -38,15 +36,6 @@ def test_every_vendored_script_is_in_it() -> None:
     listed = {part["properties"][0]["value"] for part in parts}
     found = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*.min.js")}
     assert listed == found
-
-
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this working tree, built as `make dist` builds it."""
-    folder = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    return next(folder.glob("*.whl"))
 
 
 @pytest.mark.slow

@@ -1,11 +1,10 @@
-"""The notebooks run on the sample plans, without network, and show plain HTML."""
+"""The notebooks run from the installed package, without network, and their outputs are kept."""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
-import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +13,15 @@ import pytest
 
 from enginescope.cli.main import cli
 from tests.conftest import missing
-from tests.notebook.html.pages import ACTIVE, Fragment
+from tests.notebook.execute import FOLDER, executed
+from tests.notebook.html.pages import ACTIVE, Fragment, checked_live
 
 ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 TYPES = {"text/plain", "text/html", "image/png"}
-#: Where the kernel's own code may not get a connection from; run before the first cell.
-NO_NETWORK = """
-import socket as _socket
-
-def _refused(*_):
-    raise OSError("no network here")
-
-_socket.create_connection = _socket.getaddrinfo = _socket.socket.connect = _refused
-"""
 DEAD_PROXY = "http://127.0.0.1:9"
+#: Of one file; a code host shows none that is much larger.
+MOST_BYTES = 5 << 20
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -41,18 +33,23 @@ def source(cell: dict[str, Any]) -> str:
 
 
 def test_all_are_there() -> None:
-    assert [one.stem for one in NOTEBOOKS] == ["api", "comparison", "report_card", "tutorial"]
+    names = ["api", "comparison", "precisions", "report_card", "tutorial"]
+    assert [one.stem for one in NOTEBOOKS] == names
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda one: one.stem)
-def test_outputs_are_not_kept(path: Path) -> None:
+def test_outputs_are_kept_as_a_code_host_shows_them(path: Path) -> None:
     document = read(path)
     assert (document["nbformat"], document["nbformat_minor"]) == (4, 5)
     assert set(document["metadata"]) == {"kernelspec", "language_info"}
-    for cell in document["cells"]:
-        assert cell["metadata"] == {}
-        if cell["cell_type"] == "code":
-            assert (cell["outputs"], cell["execution_count"]) == ([], None)
+    cells = document["cells"]
+    assert all(cell["metadata"] == {} for cell in cells)
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    check_outputs([output for cell in code for output in cell["outputs"]])
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"/(?:tmp|root|home|work)/\w", text)
+    assert len(text) <= MOST_BYTES
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda one: one.stem)
@@ -62,7 +59,7 @@ def test_links_and_data_are_there(path: Path) -> None:
     for link in re.findall(r"\]\(([^)#]+)\)", words):
         assert (FOLDER / link).is_file(), link
     code = "\n".join(source(one) for one in cells if one["cell_type"] == "code")
-    assert "shared" not in code
+    assert not re.search(r"shared|tests/|\.\./", code)
     assert not re.search(r"https?://", code)
 
 
@@ -83,26 +80,59 @@ def test_commands_are_there() -> None:
         assert set(re.findall(r"--[a-z-]+", rest)) <= known, (verb, rest)
 
 
+@pytest.fixture(scope="session")
+def package(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What installing the wheel makes, where nothing of the source tree is."""
+    folder = tmp_path_factory.mktemp("installed")
+    with zipfile.ZipFile(wheel) as whole:
+        whole.extractall(folder)
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda one: one.stem)
-def test_it_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_runs_from_the_wheel(path: Path, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        import ipykernel  # noqa: F401 - started by name
+        import nbclient  # noqa: F401
+    except ImportError:
+        missing("nbclient is not installed")
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, DEAD_PROXY)
         monkeypatch.setenv(name.lower(), DEAD_PROXY)
-    with tempfile.TemporaryDirectory() as sockets:  # a name that is short enough for a socket
-        cells = executed(path, sockets)
-    code = [one for one in cells if one["cell_type"] == "code"]
-    assert [one["execution_count"] for one in code] == list(range(2, len(code) + 2))
-    outputs = [one for cell in code for one in cell["outputs"]]
+    document = executed(path, package)
+    code = [one for one in document.cells if one.cell_type == "code"]
+    check_outputs([output for cell in code for output in cell.outputs])
+    now, kept = ([shape(cell) for cell in cells] for cells in (code, code_of(path)))
+    assert now == kept, "run python -m tests.notebook.execute"
+
+
+def code_of(path: Path) -> list[Any]:
+    return [cell for cell in read(path)["cells"] if cell["cell_type"] == "code"]
+
+
+def shape(cell: Any) -> list[tuple[str, ...]]:
+    """Return what kinds of outputs a cell has; figures of this machine differ."""
+    return [tuple(sorted(one.get("data", {"stream": 0}))) for one in cell["outputs"]]
+
+
+def check_outputs(outputs: list[Any]) -> None:
+    """No failure, something to see, and charts that have a picture."""
     assert {one["output_type"] for one in outputs} <= {"stream", "display_data", "execute_result"}
-    assert not [one for one in outputs if one.get("name") == "stderr"]
     shown = [one["data"] for one in outputs if "data" in one]
     assert {kind for one in shown for kind in one} <= TYPES
-    pages = [one["text/html"] for one in shown if "text/html" in one]
+    pages = ["".join(one["text/html"]) for one in shown if "text/html" in one]
     assert len(pages) >= 5
-    assert sum("data:image/svg+xml" in one for one in pages) >= 1
+    brought = 0
     for page in pages:
-        check_plain(page)
+        if "data-enginescope" in page:
+            assert checked_live(page).elements.count("img") == 1
+            brought += "enginescopeVega ??=" in page
+        else:
+            check_plain(page)
+    with_chart = sum("data-enginescope" in page for page in pages)
+    assert with_chart == sum("image/png" in one for one in shown)
+    assert brought <= 1  # the library, once a notebook
 
 
 def check_plain(html: str) -> None:
@@ -113,30 +143,3 @@ def check_plain(html: str) -> None:
         assert not name.startswith("on")
         if name in ("src", "href"):
             assert (value or "").startswith("data:")
-
-
-def executed(path: Path, sockets: str) -> list[dict[str, Any]]:
-    """Run a notebook in a kernel that talks through files, and return its cells."""
-    try:
-        import ipykernel  # noqa: F401 - started by name
-        import nbclient
-        import nbformat
-        from traitlets.config import Config
-    except ImportError:
-        missing("nbclient is not installed")
-    document = nbformat.read(path, as_version=4)
-    document.cells.insert(0, nbformat.v4.new_code_cell(NO_NETWORK))
-    client = nbclient.NotebookClient(
-        document,
-        timeout=120,
-        startup_timeout=60,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(FOLDER)}},
-        config=Config(KernelManager={"transport": "ipc", "ip": f"{sockets}/kernel"}),
-    )
-    client.create_kernel_manager()
-    # the Python of these tests, whatever kernels are registered beside it
-    spec = client.km.kernel_spec
-    spec.argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    client.execute()
-    return document.cells[1:]

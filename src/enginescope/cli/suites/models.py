@@ -115,9 +115,9 @@ def samples_command(folder: Path | None, store_folder: Any, as_json: bool) -> in
 
     Skips files that exist.
     """
-    from enginescope.services.plans.samples import samples
+    from enginescope.services.plans.samples import write_samples
 
-    target = samples(folder, store=store_folder)
+    target = write_samples(folder, store_folder)
     found = sorted(path for path in target.rglob("*") if path.is_file())
     if as_json:
         from enginescope.core.jsonio import encode

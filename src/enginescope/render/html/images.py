@@ -231,8 +231,11 @@ _WIDTH = 760
 _SCALE = 2.0
 
 
-def png_bytes(chart: Chart) -> bytes:
-    """Return a chart as PNG on white, 2 pixels a unit.
+def png_bytes(chart: Chart, scale: float = _SCALE) -> bytes:
+    """Return a chart as PNG on white.
+
+    Args:
+        scale: Pixels a unit.
 
     Raises:
         MissingDependencyError: vl-convert is not installed.
@@ -240,7 +243,7 @@ def png_bytes(chart: Chart) -> bytes:
     """
     converter = _converter()
     try:
-        png: bytes = converter.vegalite_to_png(**_request(chart), scale=_SCALE)
+        png: bytes = converter.vegalite_to_png(**_request(chart), scale=scale)
     except ValueError as error:
         raise EnginescopeError(f"cannot draw {chart.key}", why=str(error)) from error
     return recompressed(png)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import gzip
 import importlib.util
 from importlib.resources import files
+from os import PathLike
 from pathlib import Path
 
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import write_atomic
 from enginescope.runner.inputs.sample_models import sample_models
+from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
 
 
-def samples(folder: str | Path | None = None, *, store: StorePlace | None = None) -> Path:
+def samples(
+    folder: str | PathLike[str] | None = None, *, store: str | PathLike[str] | None = None
+) -> Path:
     """Write the bundled samples that are not there yet, and return their folder.
 
     ``small_convnet.onnx`` and ``small_transformer.onnx`` where the onnx package is installed;
@@ -23,11 +27,20 @@ def samples(folder: str | Path | None = None, *, store: StorePlace | None = None
 
     Args:
         folder: By default ``samples`` in the store.
+        store: By default the command line's.
 
     Raises:
         UsageError: The folder cannot be written.
+
+    Examples:
+        >>> es.open_plan(es.samples() / "resnet18" / "resnet18.graph.json")   # doctest: +SKIP
     """
-    target = Path(folder) if folder is not None else Store(store).path / "samples"
+    return write_samples(Path(folder) if folder is not None else None, place_of(store))
+
+
+def write_samples(folder: Path | None, store: StorePlace | None) -> Path:
+    """Write the samples as `samples` does, and return their folder."""
+    target = folder if folder is not None else Store(store).path / "samples"
     try:
         for group in (files("enginescope.services.plans") / "recorded").iterdir():
             (target / group.name).mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,85 @@
+"""Runs the notebooks and keeps their outputs: ``python -m tests.notebook.execute [NAME…]``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+#: Where the kernel's own code may not get a connection from; run before the first cell.
+NO_NETWORK = """
+import socket as _socket
+
+def _refused(*_):
+    raise OSError("no network here")
+
+_socket.create_connection = _socket.getaddrinfo = _socket.socket.connect = _refused
+"""
+LIMIT_S = 300
+
+
+def executed(path: Path, package: Path | None = None) -> Any:
+    """Run a notebook in a folder of its own, in a kernel that talks through files.
+
+    Args:
+        package: Folder that ``enginescope`` is imported from; by default what is installed.
+    """
+    import nbclient
+    import nbformat
+    from traitlets.config import Config
+
+    document = nbformat.read(path, as_version=4)
+    document.cells.insert(0, nbformat.v4.new_code_cell(NO_NETWORK))
+    # a short name, for it holds sockets
+    with tempfile.TemporaryDirectory() as place:
+        client = nbclient.NotebookClient(
+            document,
+            timeout=LIMIT_S,
+            startup_timeout=60,
+            kernel_name="python3",
+            resources={"metadata": {"path": place}},
+            config=Config(KernelManager={"transport": "ipc", "ip": f"{place}/kernel"}),
+        )
+        client.create_kernel_manager()
+        # the Python of these tests, whatever kernels are registered beside it
+        spec = client.km.kernel_spec
+        spec.argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        spec.env = {"ENGINESCOPE_HOME": f"{place}/store"}
+        if package is not None:
+            spec.env["PYTHONPATH"] = str(package)
+        client.execute()
+    document.cells.pop(0)
+    return document
+
+
+def keep(path: Path) -> None:
+    """Run a notebook and write it with its outputs, and with nothing of how it was run."""
+    import nbformat
+
+    document = executed(path)
+    for number, cell in enumerate(
+        (cell for cell in document.cells if cell.cell_type == "code"), start=1
+    ):
+        cell.metadata.clear()
+        cell.execution_count = number
+        for output in cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = number
+    document.metadata.language_info = {"name": "python"}
+    nbformat.write(document, path)
+
+
+def main() -> None:
+    """Run those that are named, else all."""
+    os.chdir(FOLDER)
+    for path in sorted(FOLDER.glob("*.ipynb")):
+        if not sys.argv[1:] or path.stem in sys.argv[1:]:
+            print(path.name)
+            keep(path)
+
+
+if __name__ == "__main__":
+    main()
