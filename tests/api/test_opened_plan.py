@@ -119,7 +119,7 @@ def test_names_are_escaped() -> None:
 
 
 def test_without_the_converter_the_table_stays(monkeypatch) -> None:
-    def missing(_: object) -> str:
+    def missing(*_: object) -> str:
         raise MissingDependencyError("vl_convert is not there", hint="pip install 'x[plots]'")
 
     monkeypatch.setattr("enginescope.render.html.images.png_bytes", missing)

@@ -6,7 +6,7 @@ A plan's graph as a notebook shows it, and as a file.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from html import escape
 from os import PathLike
@@ -119,6 +119,11 @@ class ChartDisplay:
             f"<tr>{''.join(f'<td>{escape(one)}</td>' for one in row)}</tr>" for row in table.rows
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def displays(charts: Iterable[Chart | None]) -> dict[str, ChartDisplay]:
+    """Return the charts that there are by their keys."""
+    return {chart.key: ChartDisplay(chart) for chart in charts if chart is not None}
 
 
 def _numbers(column: Sequence[str]) -> list[Any]:

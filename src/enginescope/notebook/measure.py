@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
 from enginescope.analysis.validation.validation import Validation
@@ -19,6 +21,9 @@ from enginescope.services.measurement import interleaved
 from enginescope.services.measurement import noise as noise_service
 from enginescope.services.plans import import_artifacts as import_artifacts_service
 from enginescope.services.validation import validate as validate_service
+
+if TYPE_CHECKING:
+    from enginescope.notebook.chart import ChartDisplay
 
 
 class ShownBuild(BuildReport, frozen=True, kw_only=True):
@@ -74,6 +79,15 @@ noise_floor = displayed(noise_service.noise_floor, shown_as(ShownNoise))
 
 class ShownRun(RunView):
     """A run with its figures, and a table of them in notebooks: plain HTML."""
+
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The charts of its samples by their keys: ``"latency_hist"``, ``"latency_series"``."""
+        from enginescope.notebook.chart import displays
+        from enginescope.render.charts.distribution import latency_distribution
+        from enginescope.render.charts.series import latency_series
+
+        return displays((latency_distribution(self), latency_series(self)))
 
     def _repr_html_(self) -> str:
         from enginescope.notebook.html.measure import run_html

@@ -16,7 +16,7 @@ from enginescope.analysis import frames
 from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT, Comparison
 from enginescope.analysis.suites.suite_view import SuiteView
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-from enginescope.notebook.chart import ChartDisplay
+from enginescope.notebook.chart import ChartDisplay, displays
 from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.gate import GateReport
@@ -47,6 +47,13 @@ class ShownVerdicts(MeasuredComparison, frozen=True, kw_only=True, eq=False):
         from enginescope.analysis.verdicts.measured_notices import measured_notices
 
         return measured_notices(self)
+
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The charts of the page by their keys, as far as there are samples: ``"sides_hist"``."""
+        from enginescope.render.charts.sides import process_medians, side_distributions
+
+        return displays((side_distributions(self), process_medians(self)))
 
     def _summary(self) -> str:
         from enginescope.render.verdicts.verdict_phrases import headline_sentence
@@ -129,7 +136,9 @@ class ShownSuite(SuiteView):
     @cached_property
     def charts(self) -> dict[str, ChartDisplay]:
         """The charts of the suite's page by their keys: ``"suite_heat"``, …"""
-        return {chart.key: ChartDisplay(chart) for chart in suite_charts(self.result)}
+        from enginescope.render.suites.suite_pareto import pareto_charts
+
+        return displays((*suite_charts(self.result), *pareto_charts(self.result)))
 
 
 def _shown_suites(view: SuiteView) -> ShownSuite:
