@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
+
+#: Items of a collection that are printed, and characters of a value.
+_MOST_ITEMS, _MOST_CHARACTERS = 4, 120
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -10,5 +15,19 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     Tuples, never lists; ``None`` for not known, never 0, −1, "" or NaN; units in field names.
     Subclasses repeat ``frozen=True, kw_only=True``: msgspec does not inherit the second, and type
-    checkers do not inherit the first.
+    checkers do not inherit the first. Printed, long collections are counted and long values cut:
+    a plan has thousands of layers.
     """
+
+    def __repr__(self) -> str:
+        """Return ``Plan(name='net', layers=<58>, …)``."""
+        fields = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        parts = ", ".join(f"{name}={_short(value)}" for name, value in fields)
+        return f"{type(self).__name__}({parts})"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple | list | dict | frozenset) and len(value) > _MOST_ITEMS:
+        return f"<{len(value):,}>"
+    text = repr(value)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

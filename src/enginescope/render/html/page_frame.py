@@ -170,10 +170,16 @@ def _content_policy(script_sources: Sequence[str]) -> str:
 
 def script_json(value: Any) -> Markup:
     """Return `value` as JSON that cannot end the script element it stands in."""
-    text = msgspec.json.encode(value).decode()
+    text = msgspec.json.encode(value, enc_hook=_plain_text).decode()
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)  # noqa: S704 - no character of it is markup any more
+
+
+def _plain_text(value: Any) -> str:
+    if isinstance(value, str):  # a text that carries its number, too
+        return str(value)
+    raise NotImplementedError(f"{type(value).__name__} in a page's data")
 
 
 @cache  # a template is compiled once: a server renders it again and again

@@ -1,0 +1,28 @@
+"""How records print."""
+
+from __future__ import annotations
+
+from enginescope.core.record import Record
+
+
+class Many(Record, frozen=True, kw_only=True):
+    name: str
+    layers: tuple[int, ...] = ()
+    inner: Many | None = None
+
+
+def test_long_collections_are_counted() -> None:
+    assert repr(Many(name="net", layers=tuple(range(50_000)))) == (
+        "Many(name='net', layers=<50,000>, inner=None)"
+    )
+    assert repr(Many(name="net", layers=(1, 2))) == "Many(name='net', layers=(1, 2), inner=None)"
+
+
+def test_long_values_are_cut() -> None:
+    deep = Many(name="a" * 500)
+    for _ in range(20):
+        deep = Many(name="b" * 500, inner=deep)
+    text = repr(deep)
+    assert text.startswith("Many(name='bbb")
+    assert "…" in text
+    assert len(text) < 400
