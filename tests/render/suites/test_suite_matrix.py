@@ -36,6 +36,15 @@ def test_the_fastest_is_named_with_its_margin_and_interval() -> None:
     assert said.failed is None
 
 
+def test_accuracy_stands_beside_speed() -> None:
+    rows = [of("a", "ort-cpu", 4.0, error=0.0), of("a", "trt", 1.0, error=1.23e-6)]
+    table = matrix_table(result(rows), {})
+    assert table is not None
+    shown = {column.title: column.text(0) for column in table.columns}
+    assert shown["ort-cpu"] == "4.00 ms · error 0"
+    assert shown["trt"] == "1.00 ms · 4.00 × · error 1.2e-06"
+
+
 def test_what_intervals_leave_open_is_inconclusive() -> None:
     made = result([of("a", "ort-cpu", 1.02, 3), of("a", "trt", 1.0, 3)])
     assert wins(made)[0].is_inconclusive

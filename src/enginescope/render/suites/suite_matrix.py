@@ -18,6 +18,8 @@ from enginescope.render.suites.suite_phrases import (
     status_text,
 )
 
+#: A smaller error is written with an exponent.
+_SMALL_ERROR = 1e-3
 #: Speed-up below which a cell has a class of the style sheet; a higher one has the last.
 _HEAT = ((0.9, "slower"), (1.1, "alike"), (1.5, "faster-1"), (3.0, "faster-2"))
 
@@ -106,4 +108,6 @@ def _text(cell: MatrixCell) -> str:
     error = cell.row.figure("max_abs_error") if cell.row is not None else None
     if error is None or cell.row is None or cell.row.figure("latency") is None:
         return cell_text(cell)
-    return f"{cell_text(cell)} · error {format_significant(error, 2)}"
+    is_small = 0 < error < _SMALL_ERROR
+    shown = f"{error:.1e}" if is_small else format_significant(error, 2)
+    return f"{cell_text(cell)} · error {shown}"
