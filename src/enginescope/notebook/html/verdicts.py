@@ -31,6 +31,7 @@ from enginescope.render.plan_comparison.compare_tables import (
     pair_tables,
     share_tables,
 )
+from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
 from enginescope.render.suites.suite_text import suite_tables
 from enginescope.render.verdicts.gate_phrases import (
@@ -141,8 +142,11 @@ _WIDTH = 10_000
 
 def suite_html(result: SuiteResult) -> str:
     """Return the count of cells by status, and the tables that `suite` prints."""
+    answer = suite_answer(result)
     return fragment(
         f"{result.name}: {counts_sentence(result)}",
+        paragraph(answer.fastest),
+        paragraph(answer.failed),
         paragraph(options_sentence(result)),
         *(
             data_table(
