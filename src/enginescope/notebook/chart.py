@@ -128,20 +128,20 @@ def displays(charts: Iterable[Chart | None]) -> dict[str, ChartDisplay]:
 
 def _numbers(column: Sequence[str]) -> list[Any]:
     """Return a column's numbers where all that is known of it are numbers, else its texts."""
-    found: list[Any] = []
+    numbers: list[Any] = []
     for cell in column:
         if cell in ("", UNKNOWN):
-            found.append(None)
+            numbers.append(None)
             continue
         if isinstance(cell, NumberText):
-            found.append(cell.value)
+            numbers.append(cell.value)
             continue
         text = cell.replace(",", "").replace("−", "-")
         try:
-            found.append(int(text) if text.lstrip("-").isdecimal() else float(text))
+            numbers.append(int(text) if text.lstrip("-").isdecimal() else float(text))
         except ValueError:
             return list(column)
-    return found
+    return numbers
 
 
 class GraphDisplay:

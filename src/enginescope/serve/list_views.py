@@ -190,7 +190,7 @@ def runs(request: Request) -> Response:
     for name in ("since", "until"):
         _check_day(asked.get(name))
     picked = tuple(dict.fromkeys(request.query_params.getlist("pick")))[:MOST_PICKED]
-    kept: tuple[tuple[str, str], ...] = (*asked.items(), *(("pick", run) for run in picked))
+    query: tuple[tuple[str, str], ...] = (*asked.items(), *(("pick", run) for run in picked))
     number = page_number(request)
     found = store.select(
         Filter(
@@ -215,10 +215,10 @@ def runs(request: Request) -> Response:
         lines=lines,
         picked=picked,
         away=[run for run in picked if run not in {line.id for line in lines}],
-        sorts={name: _sort_link(kept, orders) for name, orders in _SORTS.items()},
+        sorts={name: _sort_link(query, orders) for name, orders in _SORTS.items()},
         first=(number - 1) * PAGE_ROWS + 1,
-        before=_address("/runs", kept, number - 1) if number > 1 else None,
-        after=_address("/runs", kept, number + 1) if len(found) > PAGE_ROWS else None,
+        before=_address("/runs", query, number - 1) if number > 1 else None,
+        after=_address("/runs", query, number + 1) if len(found) > PAGE_ROWS else None,
         notices=store.notices,
     )
 
@@ -243,10 +243,10 @@ _SORTS: dict[str, tuple[RunOrder, RunOrder]] = {
 _FALLING = ("newest", "slowest")
 
 
-def _sort_link(kept: Sequence[tuple[str, str]], orders: tuple[RunOrder, RunOrder]) -> SortLink:
-    now = dict(kept).get("sort", "newest")
+def _sort_link(query: Sequence[tuple[str, str]], orders: tuple[RunOrder, RunOrder]) -> SortLink:
+    now = dict(query).get("sort", "newest")
     order = orders[1] if now == orders[0] else orders[0]
-    others = [(name, value) for name, value in kept if name != "sort"]
+    others = [(name, value) for name, value in query if name != "sort"]
     way = "descending" if now in _FALLING else "ascending"
     return SortLink(
         address=f"/runs?{urlencode([*others, ('sort', order)])}", way=way if now in orders else None

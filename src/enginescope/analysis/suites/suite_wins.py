@@ -42,8 +42,8 @@ def wins(result: SuiteResult) -> tuple[Win, ...]:
     return tuple(_win(case, found) for case, found in timed.items())
 
 
-def _win(case: Case, found: list[tuple[float, CellRow]]) -> Win:
-    (least, fastest), *others = sorted(found, key=lambda one: one[0])
+def _win(case: Case, timed: list[tuple[float, CellRow]]) -> Win:
+    (least, fastest), *others = sorted(timed, key=lambda one: one[0])
     if not others:
         return Win(case=case, fastest=fastest)
     more, second = others[0]

@@ -118,13 +118,13 @@ def samples_command(folder: Path | None, store_folder: Any, as_json: bool) -> in
     from enginescope.services.plans.samples import write_samples
 
     target = write_samples(folder, store_folder)
-    found = sorted(path for path in target.rglob("*") if path.is_file())
+    paths = sorted(path for path in target.rglob("*") if path.is_file())
     if as_json:
         from enginescope.core.jsonio import encode
 
-        sys.stdout.buffer.write(encode([str(path) for path in found]))
+        sys.stdout.buffer.write(encode([str(path) for path in paths]))
         return 0
-    for path in found:
+    for path in paths:
         print(path)
     return 0
 

@@ -262,10 +262,10 @@ def svg_text(chart: Chart) -> str:
 def vega_spec(chart: Chart) -> dict[str, Any]:
     """Return a chart compiled from Vega-Lite to Vega, on white; raises what `png_bytes` raises."""
     try:
-        made: dict[str, Any] = _converter().vegalite_to_vega(**_request(chart))
+        compiled: dict[str, Any] = _converter().vegalite_to_vega(**_request(chart))
     except ValueError as error:
         raise EnginescopeError(f"cannot draw {chart.key}", why=str(error)) from error
-    return made
+    return compiled
 
 
 def _converter() -> Any:

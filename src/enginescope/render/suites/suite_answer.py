@@ -52,40 +52,45 @@ def win_text(win: Win) -> str:
 
 
 def _fastest(result: SuiteResult) -> str:
-    found = wins(result)
-    if not found:
+    winners = wins(result)
+    if not winners:
         return f"No latency in {_cells(len(result.rows))}" if result.rows else "No cell has ended"
     called = backend_names(result)
-    if all(win.second is None for win in found):
-        return _alone(found, called)
-    return _by_case(found, called) if len(found) <= _MOST_CASES else _by_backend(found, called)
+    if all(win.second is None for win in winners):
+        return _alone(winners, called)
+    return (
+        _by_case(winners, called) if len(winners) <= _MOST_CASES else _by_backend(winners, called)
+    )
 
 
-def _alone(found: Sequence[Win], called: dict[str, str]) -> str:
+def _alone(winners: Sequence[Win], called: dict[str, str]) -> str:
     """Say what was measured where no case has two backends."""
-    if len(found) > 1:
-        return f"{len(found):,} models measured, none on more than one backend"
-    row = found[0].fastest
-    return f"{_named(found[0])}: {format_ms(row.figure('latency'))} on {called[row.cell.spec]}"
+    if len(winners) > 1:
+        return f"{len(winners):,} models measured, none on more than one backend"
+    row = winners[0].fastest
+    return f"{_named(winners[0])}: {format_ms(row.figure('latency'))} on {called[row.cell.spec]}"
 
 
 def _named(win: Win) -> str:
     return " · ".join(one for one in win.case if one)
 
 
-def _by_case(found: Sequence[Win], called: dict[str, str]) -> str:
+def _by_case(winners: Sequence[Win], called: dict[str, str]) -> str:
     by_spec: dict[str, list[str]] = {}
     parts = []
-    for win in found:
+    for win in winners:
         backend = called[win.fastest.cell.spec]
         if win.second is None:
             parts.append(f"only {backend} has a latency for {_named(win)}")
         elif win.is_inconclusive:
             parts.append(f"inconclusive for {_named(win)}: {backend} is {_margin(win, called)}")
         else:
-            said = f"{_named(win)} ({_margin(win, called)})"
-            by_spec.setdefault(win.fastest.cell.spec, []).append(said)
-    clear = [f"{called[spec]} is fastest for {', '.join(said)}" for spec, said in by_spec.items()]
+            text_of_case = f"{_named(win)} ({_margin(win, called)})"
+            by_spec.setdefault(win.fastest.cell.spec, []).append(text_of_case)
+    clear = [
+        f"{called[spec]} is fastest for {', '.join(text_of_case)}"
+        for spec, text_of_case in by_spec.items()
+    ]
     text = "; ".join((*clear, *parts))
     return text if clear else text[:1].upper() + text[1:]
 
@@ -101,19 +106,21 @@ def _margin(win: Win, called: dict[str, str]) -> str:
     return f"{text}, 95 % CI {low} … {high}"
 
 
-def _by_backend(found: Sequence[Win], called: dict[str, str]) -> str:
-    noun = "models" if len({win.case[0] for win in found}) == len(found) else "cases"
+def _by_backend(winners: Sequence[Win], called: dict[str, str]) -> str:
+    noun = "models" if len({win.case[0] for win in winners}) == len(winners) else "cases"
     by_spec: dict[str, list[float]] = {}
-    for win in found:
+    for win in winners:
         if win.ratio and not win.is_inconclusive:
             by_spec.setdefault(win.fastest.cell.spec, []).append(win.ratio)
     ordered = sorted(by_spec.items(), key=lambda one: -len(one[1]))
-    unsure = sum(win.is_inconclusive for win in found)
-    unknown = sum(win.ratio is not None and win.interval is None for win in found)
+    unsure = sum(win.is_inconclusive for win in winners)
+    unknown = sum(win.ratio is not None and win.interval is None for win in winners)
     if not ordered:
-        return f"Inconclusive: no backend is certainly the fastest for any of {len(found):,} {noun}"
+        return (
+            f"Inconclusive: no backend is certainly the fastest for any of {len(winners):,} {noun}"
+        )
     (spec, ratios), *others = ordered
-    first = f"{called[spec]} is fastest for {len(ratios):,} of {len(found):,} {noun}"
+    first = f"{called[spec]} is fastest for {len(ratios):,} of {len(winners):,} {noun}"
     parts = [f"{first} ({_range(ratios)} × as fast as the next backend)"]
     parts += [
         f"{called[spec]} for {len(ratios):,} ({_range(ratios)} ×)"
@@ -142,13 +149,13 @@ def _failed(result: SuiteResult) -> str | None:
         rows = [row for row in bad if row.status is status]
         if rows:
             reasons = Counter(_short(row.reason or "no reason is known") for row in rows)
-            said = [
+            reasons_said = [
                 f"{text} ({count:,})" if len(reasons) > 1 else text
                 for text, count in reasons.most_common(_MOST_NAMED)
             ]
-            more = len(reasons) - len(said)
-            said += [f"{more:,} more reasons"] if more else []
-            parts.append(f"{len(rows):,} {status_text(status)}: {'; '.join(said)}")
+            more = len(reasons) - len(reasons_said)
+            reasons_said += [f"{more:,} more reasons"] if more else []
+            parts.append(f"{len(rows):,} {status_text(status)}: {'; '.join(reasons_said)}")
     if result.pending:
         parts.append(f"{result.pending:,} {PENDING}")
     total = sum(cell.is_asked for line in matrix(result) for cell in line.cells)
