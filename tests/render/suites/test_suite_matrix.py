@@ -154,7 +154,9 @@ def test_a_cell_opens_what_is_known_of_its_run(tab) -> None:
 
 @pytest.mark.browser
 def test_a_cell_is_found_again_by_its_address(tab) -> None:
-    tab.evaluate("location.hash = '#cell-net07-ort-cpu-None'; location.reload()")
+    address = tab.evaluate("location.href")
+    tab.send("Page.navigate", url="about:blank")
+    tab.send("Page.navigate", url=f"{address}#cell-net07-ort-cpu-None")
     tab.until("document.getElementById('cell')?.hidden === false")
     assert tab.evaluate("document.querySelector('#cell h2').textContent") == "net07 · ort-cpu"
 
