@@ -20,12 +20,12 @@ from enginescope.core.errors import UsageError
 from enginescope.core.suggest import closest
 from enginescope.formats.onnx.onnx_inputs import check_model_file
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
-from enginescope.records.plan.plan import ProfileMode
 from enginescope.records.run.job import (
     BackendSpec,
     Job,
     Limits,
     Mode,
+    ProfileMode,
     Subject,
     TelemetryRule,
     Workload,

@@ -41,8 +41,7 @@ from enginescope.cli.options import (
 from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
-from enginescope.records.plan.plan import ProfileMode
-from enginescope.records.run.job import StopRule, WarmUp, Workload
+from enginescope.records.run.job import ProfileMode, StopRule, WarmUp, Workload
 from enginescope.store.location import without_password
 
 #: Where the arguments after ``--`` wait between parsing and the verb.

@@ -178,8 +178,6 @@ class Alignment(Record, frozen=True, kw_only=True):
     only_b: tuple[int, ...] = ()
 
 
-#: How a profiling pass is taken, see `Profile.mode`.
-ProfileMode = Literal["gated", "trtexec"]
 #: Sources that hold the time of each layer in each iteration, not averages alone.
 _PER_ITERATION = frozenset({"fake", "onnxruntime", "tensorrt"})
 #: Batches of consecutive iterations, and the fewest iterations in one.
@@ -240,7 +238,7 @@ class Profile(Record, frozen=True, kw_only=True):
     layers: tuple[LayerTiming, ...]
     iterations: int | None = None
     whole_ms: float | None = None
-    mode: ProfileMode | None = None
+    mode: Literal["gated", "trtexec"] | None = None
     gated_ms: float | None = None
     gated_interval: Interval | None = None
     batch_sums_ms: tuple[float, ...] = ()

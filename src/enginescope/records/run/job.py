@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Literal
 
 from enginescope.core.record import Record
-from enginescope.records.plan.plan import ProfileMode
 from enginescope.records.progress import Progress
 from enginescope.records.run.sample_set import AnswerRequest
 
 Depth = Literal["off", "clock", "full"]
+#: How layers are timed, as `enginescope.records.plan.plan.Profile.mode` says.
+ProfileMode = Literal["gated", "trtexec"]
 
 
 class TelemetryRule(Record, frozen=True, kw_only=True):

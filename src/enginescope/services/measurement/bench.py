@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
 from enginescope.core.signals import deferred_signals
-from enginescope.records.plan.plan import ProfileMode
-from enginescope.records.run.job import Conditions, Workload
+from enginescope.records.run.job import Conditions, ProfileMode, Workload
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.measurement.jobs import (
     JobRequest,

@@ -15,8 +15,7 @@ from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareCo
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.signals import deferred_signals
-from enginescope.records.plan.plan import ProfileMode
-from enginescope.records.run.job import Conditions, StopRule, Workload
+from enginescope.records.run.job import Conditions, ProfileMode, StopRule, Workload
 from enginescope.services.measurement.jobs import (
     JobRequest,
     held_clocks,

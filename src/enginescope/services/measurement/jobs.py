@@ -11,8 +11,14 @@ from msgspec.structs import replace
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.plan.plan import ProfileMode
-from enginescope.records.run.job import Conditions, Depth, Limits, TelemetryRule, Workload
+from enginescope.records.run.job import (
+    Conditions,
+    Depth,
+    Limits,
+    ProfileMode,
+    TelemetryRule,
+    Workload,
+)
 
 if TYPE_CHECKING:
     from enginescope.probe.gpu_clocks import SmClock
