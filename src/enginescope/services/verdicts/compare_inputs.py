@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from enginescope.analysis.verdicts.printed_verdicts import has_printed
 from enginescope.core.errors import UsageError
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels, side_names
@@ -48,8 +49,8 @@ class ComparedSide:
 
     @property
     def is_measured(self) -> bool:
-        """Whether a process has samples."""
-        return any(run.headline is not None for run in self.runs)
+        """Whether a process has samples, or figures that its tool printed."""
+        return any(run.headline is not None or has_printed(run) for run in self.runs)
 
 
 def resolve_sides(
