@@ -175,7 +175,7 @@ def test_two_logs_are_compared_by_what_they_printed(store, tmp_path, capsys) -> 
     assert main(["runs"]) == 0
     assert "0.8050 printed" in capsys.readouterr().out
     assert main(["report", "latest", "-o", "out"]) == 0
-    assert "0.805 ms" in (tmp_path / "out" / "report.html").read_text()
+    assert "0.8050 ms" in (tmp_path / "out" / "report.html").read_text()
     assert "- throughput: 1,234" in (tmp_path / "out" / "report.md").read_text()
 
 
