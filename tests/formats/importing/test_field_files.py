@@ -20,7 +20,7 @@ FILES: dict[str, tuple[tuple[str, str | None, str | None, dict[str, float]], ...
         ("trtexec", "trtexec", "10.16.1", {"per_s": 15374.3, "median": 0.0440674}),
     ),
     "trt10.16_h100_trtexec_build_verbose.log": (
-        ("trtexec", "trtexec", "10.16.1", {"build_s": 24.4936}),
+        ("trtexec", "trtexec", "10.16.1", {"build_s": 24.4854}),
     ),
     "trt10.16_h100_trtexec_run_verbose_graph.log": (
         ("trtexec", "trtexec", "10.16.1", {"per_s": 24896.9, "median": 0.0388184}),
@@ -38,7 +38,7 @@ FILES: dict[str, tuple[tuple[str, str | None, str | None, dict[str, float]], ...
     "trt10_vit_int8_profile.json": (("trtexec", None, None, {"timed": 139}),),
     "trt10_onnx_mobilenet_v2_engine_info.json": (("tensorrt", None, None, {"layers": 59}),),
     "trt10_onnx_mobilenet_v2_layer_latency.json": (
-        ("tensorrt", None, None, {"timed": 59, "iterations": 100, "sum_ms": 0.4817}),
+        ("tensorrt", None, None, {"timed": 59, "iterations": 100, "sum_ms": 0.708519}),
     ),
     "trt10.14_rtx6000ada_trtexec_default.log": (
         ("trtexec", "trtexec", "10.14.1", {"per_s": 23188.6, "median": 0.0383301}),

@@ -315,8 +315,8 @@ def _printed_tail(found: MeasuredComparison) -> Found:
         if abs(mean - typical) > found.threshold_pct:
             yield Notice(
                 code="W-PRINTED-MEAN",
-                message=f"GPU compute time of {pair.b}: median {typical:+.1f} %, mean {mean:+.1f} %; "
-                "a part of the queries changed more than the typical one",
+                message=f"GPU compute time of {pair.b}: median {typical:+.1f} %, mean "
+                f"{mean:+.1f} %; a part of the queries changed more than the typical one",
                 evidence={"b": pair.b, "median_pct": typical, "mean_pct": mean},
             )
 
@@ -334,8 +334,8 @@ def _enqueue_bound(found: MeasuredComparison) -> Found:
     if bound:
         yield Notice(
             code="I-ENQUEUE-BOUND",
-            message=f"trtexec warned in {_listed(bound)} that the enqueue may limit the throughput, "
-            "not the GPU",
+            message=f"trtexec warned in {_listed(bound)} that the enqueue may limit the "
+            "throughput, not the GPU",
             evidence={"sides": bound},
             level="info",
         )

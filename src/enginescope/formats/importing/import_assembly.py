@@ -48,12 +48,13 @@ class EngineFacts(Record, frozen=True, kw_only=True, eq=False):
         report: Of logs and metadata together.
         artifacts: The files where they lie.
         answers: Values of the outputs.
-        backend: What ran the engine, as `BackendSpec` names it.
+        backend: What ran the engine, as `BackendSpec` names it; by default the tool whose files
+            these are.
         versions: Of libraries; by default TensorRT's of the report.
     """
 
     name: str
-    backend: str = "trtexec"
+    backend: str | None = None
     versions: Mapping[str, str] = {}
     plan: Plan | None = None
     profile: Profile | None = None
@@ -78,7 +79,9 @@ def run_of_engine(facts: EngineFacts) -> Run:
         **new_identity(),
         job=Job(
             subject=Subject(name=facts.name, kind="engine", path=engine_path(report)),
-            backend=BackendSpec(name=facts.backend, precision=precision_of(report)),
+            backend=BackendSpec(
+                name=facts.backend or _tool_of(facts), precision=precision_of(report)
+            ),
             workload=workload_of(report, plan),
             layer_profile=facts.profile is not None,
         ),
@@ -97,6 +100,14 @@ def run_of_engine(facts: EngineFacts) -> Run:
         artifacts=facts.artifacts,
         answers=facts.answers,
     )
+
+
+def _tool_of(facts: EngineFacts) -> str:
+    """Return whose files they are: a plan alone does not say which tool asked TensorRT for it."""
+    if facts.report is not None or facts.times is not None:
+        return "trtexec"
+    source = facts.profile.source if facts.profile else None
+    return source if source in ("trtexec", "torch-tensorrt") else "tensorrt"
 
 
 def new_identity() -> dict[str, Any]:
@@ -183,7 +194,7 @@ def assemble(group: Group) -> tuple[Run | None, tuple[Damaged, ...]]:
     log = next((item.log for item in group.items if item.log is not None), None)
     facts = EngineFacts(
         name=group.name,
-        backend=log.backend if log else "trtexec",
+        backend=log.backend if log else None,
         versions=log.versions if log else {},
         plan=parts.plan,
         profile=parts.profile,

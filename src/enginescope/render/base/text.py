@@ -15,7 +15,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.records.notice import Hint, Notice, is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.samples import Percentile, Summary
+from enginescope.records.samples import Percentile, ReportedSummary, Summary
 from enginescope.render.base.facts import backend_text, place_line, subject_line
 from enginescope.render.base.gpu_phrases import clock_parts, energy_parts
 from enginescope.render.base.phrases import (
@@ -251,11 +251,10 @@ def _run_figures(view: RunView) -> tuple[str, ...]:
     latency = view.latency
     if latency is None:
         kind, printed = view.run.outcome.kind, view.run.printed
-        if kind is OutcomeKind.OK and printed is not None and printed.median_ms is not None:
-            p99 = dict(printed.percentiles).get(99)
-            tail = format_significant(p99) if p99 is not None else "—"
-            return format_significant(printed.median_ms, 4), "printed", tail, "—"
-        why = "no samples" if kind is OutcomeKind.OK else kind.value.replace("_", " ")
+        if kind is OutcomeKind.OK and printed is not None:
+            return _printed_cells(printed)
+        nothing = "layer times" if view.run.profile is not None else "no samples"
+        why = nothing if kind is OutcomeKind.OK else kind.value.replace("_", " ")
         return "—", why, "—", "—"
     interval = latency.median_interval
     p99_found = latency.percentile(99)
@@ -265,6 +264,13 @@ def _run_figures(view: RunView) -> tuple[str, ...]:
         _marked(p99_found) if p99_found else "—",
         f"{latency.n:,}",
     )
+
+
+def _printed_cells(printed: ReportedSummary) -> tuple[str, str, str, str]:
+    median, mean, p99 = printed.median_ms, printed.mean_ms, dict(printed.percentiles).get(99)
+    told = "printed" if median is not None or mean is None else f"mean {mean:.4g}, printed"
+    cells = [format_significant(one, 4) if one is not None else "—" for one in (median, p99)]
+    return cells[0], told, cells[1], "—"
 
 
 def _marked(percentile: Percentile) -> str:

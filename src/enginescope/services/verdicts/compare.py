@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.core.errors import UsageError
+from enginescope.core.plain_file import plain_bytes
 from enginescope.core.record import Record
 from enginescope.services.observer import PlanObserver
 from enginescope.services.store_access import floors_at, place_of
@@ -247,7 +248,7 @@ def _choices(build_logs: Sequence[Path], observer: PlanObserver) -> tuple[Choice
 
     stories = []
     for label, path in zip("AB", build_logs, strict=True):
-        story, notices = build_story_of(path.read_bytes(), path.name)
+        story, notices = build_story_of(plain_bytes(path), path.name)
         stories.append(story)
         for notice in notices:
             observer.warn(f"{label}: {notice.message} ({notice.code})")
