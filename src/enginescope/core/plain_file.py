@@ -58,25 +58,25 @@ def _read(path: Path, size: int | None) -> bytes:
 def _unpacked(path: Path, blocks: Iterator[bytes], size: int | None) -> bytes:
     """Unpack one or several members, as far as `size`."""
     most = MOST_BYTES if size is None else size - 1
-    made, unpacker, is_whole = bytearray(), zlib.decompressobj(_GZIP), True
+    content, unpacker, is_whole = bytearray(), zlib.decompressobj(_GZIP), True
     try:
         for block in blocks:
             pending = block
-            while pending and len(made) <= most:
-                made += unpacker.decompress(pending, most + 1 - len(made))
+            while pending and len(content) <= most:
+                content += unpacker.decompress(pending, most + 1 - len(content))
                 pending, is_whole = unpacker.unconsumed_tail, unpacker.eof
                 if unpacker.eof:
                     pending = unpacker.unused_data.lstrip(b"\0")
                     unpacker = zlib.decompressobj(_GZIP)
-            if len(made) > most:
+            if len(content) > most:
                 break
     except zlib.error as error:
         raise FormatError(str(path), why=f"the gzip data is damaged: {error}") from None
     if size is not None:
-        return bytes(made)
-    if len(made) > most:
+        return bytes(content)
+    if len(content) > most:
         why = f"it holds more than {most >> 20} MiB when unpacked"
         raise FormatError(str(path), why=why, expected="a log or JSON of an engine")
     if not is_whole:
         raise FormatError(str(path), why="the gzip data is cut off", expected="the whole file")
-    return bytes(made)
+    return bytes(content)

@@ -55,14 +55,14 @@ def printed_verdicts(
         [RunView(run) for run in runs if run.outcome.kind is OutcomeKind.OK] for runs in (a, b)
     ]
     rates = _middles([[_queries_per_s(view) for view in side] for side in sides])
-    found: list[tuple[str, tuple[float, float], str]] = []
+    rows: list[tuple[str, tuple[float, float], str]] = []
     if rates is not None:
-        found.append((THROUGHPUT, rates, "as printed"))
+        rows.append((THROUGHPUT, rates, "as printed"))
     for metric in _METRICS:
         for statistic in _STATISTICS:
             values = [[printed_value(view, metric, statistic) for view in side] for side in sides]
             if pair := _middles(values):
-                found.append((metric, pair, f"{statistic.removesuffix('_ms')} as printed"))
+                rows.append((metric, pair, f"{statistic.removesuffix('_ms')} as printed"))
                 break
     runs = [[view.run for view in side] for side in sides]
     differing = "; ".join(map(str, differences(*runs, across=terms.across)))
@@ -80,7 +80,7 @@ def printed_verdicts(
             detail=differing or statistic,
             higher_is_better=metric == THROUGHPUT,
         )
-        for metric, pair, statistic in found
+        for metric, pair, statistic in rows
     )
 
 

@@ -110,17 +110,17 @@ def _items(path: Path) -> tuple[Item, ...] | str:
 
 
 def _recognised(path: Path, data: bytes) -> tuple[Item, ...] | str:
-    found = recognise(data, plain_path(path).name)
-    if found.kind is ArtifactKind.UNKNOWN:
-        return found.reason or "not recognized"
+    known = recognise(data, plain_path(path).name)
+    if known.kind is ArtifactKind.UNKNOWN:
+        return known.reason or "not recognized"
     identity = Item(
         path=path,
-        kind=found.kind,
+        kind=known.kind,
         sha256=sha256_of(path) if plain_path(path) != path else hashlib.sha256(data).hexdigest(),
         size_bytes=path.stat().st_size,
-        document=found.document,
+        document=known.document,
     )
-    read = LOG_READERS.get(found.kind)
+    read = LOG_READERS.get(known.kind)
     if read is None:
         return (identity,)
     logs = read(data, path.name)
@@ -144,12 +144,12 @@ def _engines(logs: Sequence[TrtexecLog]) -> list[int | None]:
 
     A process that loads the engine which the one before only built is of the same run.
     """
-    found: list[int | None] = []
+    processes: list[int | None] = []
     for at, log in enumerate(logs):
         before = logs[at - 1] if at else None
         joins = before is not None and _saved(before) is not None and _saved(before) == _loaded(log)
-        found.append(found[-1] if joins else log.process)
-    return found if len(set(found)) > 1 else [None] * len(found)
+        processes.append(processes[-1] if joins else log.process)
+    return processes if len(set(processes)) > 1 else [None] * len(processes)
 
 
 def _saved(log: TrtexecLog) -> str | None:

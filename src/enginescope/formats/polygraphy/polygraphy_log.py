@@ -60,7 +60,7 @@ def parse_polygraphy_logs(
         )
     versions = dict(_MODULE.findall(text))
     shared = _shared(text, versions.get("polygraphy"))
-    found = []
+    logs = []
     for number, match in enumerate(runners, start=1):
         name, count, mean = match[1], int(match[2]), log_facts.number(match[4])
         backend, library = _backend(name, text)
@@ -75,8 +75,8 @@ def parse_polygraphy_logs(
             versions={library: versions[library]} if library in versions else {},
             process=number if len(runners) > 1 else None,
         )
-        found.append((log, (*notices, *_few(source, name, count))))
-    return tuple(found)
+        logs.append((log, (*notices, *_few(source, name, count))))
+    return tuple(logs)
 
 
 def _shared(text: str, version: str | None) -> dict[str, Any]:

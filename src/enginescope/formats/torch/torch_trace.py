@@ -51,9 +51,11 @@ def torch_trace_of(document: Document) -> tuple[TorchTrace, tuple[Notice, ...]]:
         FormatError: No operator in it took time.
     """
     root, source = document.value, document.source
-    events = [one for one in root["traceEvents"] if isinstance(one, dict) and one.get("ph") == "X"]
-    steps = {one["name"] for one in events if _is_step(one)}
-    on_gpu = [one for one in events if _category(one) in _ON_GPU]
+    events = [
+        event for event in root["traceEvents"] if isinstance(event, dict) and event.get("ph") == "X"
+    ]
+    steps = {event["name"] for event in events if _is_step(event)}
+    on_gpu = [event for event in events if _category(event) in _ON_GPU]
     spent = _by_operator(events, on_gpu) if on_gpu else _own_times(events)
     if not spent:
         raise FormatError(source, why="no operator in it took time", expected="torch.profiler")
@@ -75,7 +77,7 @@ def torch_trace_of(document: Document) -> tuple[TorchTrace, tuple[Notice, ...]]:
         evidence={"file": source, "steps": count, "kernels": len(on_gpu)},
         level="info",
     )
-    used = {_argument(one, "device") for one in on_gpu}
+    used = {_argument(event, "device") for event in on_gpu}
     trace = TorchTrace(
         profile=Profile(source="torch", layers=layers, iterations=count),
         devices=tuple(_devices(root.get("deviceProperties"), used)),
@@ -99,27 +101,31 @@ def _is_step(event: dict[str, Any]) -> bool:
 
 
 def _by_operator(events: list[dict[str, Any]], on_gpu: list[dict[str, Any]]) -> dict[str, float]:
-    """Return GPU ms by operator in the order of their first kernel; kernels without one by name."""
+    """Return GPU ms by operator in the order of their first kernel; kernels without event by name."""
     names = {
-        _argument(one, "External id"): str(one.get("name"))
-        for one in events
-        if one.get("cat") == _OPERATOR
+        _argument(event, "External id"): str(event.get("name"))
+        for event in events
+        if event.get("cat") == _OPERATOR
     }
     spent: dict[str, float] = defaultdict(float)
-    for one in sorted(on_gpu, key=lambda event: finite_number(event.get("ts")) or 0.0):
-        name = names.get(_argument(one, "External id"), str(one.get("name")))
-        spent[name] += _duration_ms(one)
+    for event in sorted(on_gpu, key=_start):
+        name = names.get(_argument(event, "External id"), str(event.get("name")))
+        spent[name] += _duration_ms(event)
     return dict(spent)
+
+
+def _start(event: dict[str, Any]) -> float:
+    return finite_number(event.get("ts")) or 0.0
 
 
 def _own_times(events: list[dict[str, Any]]) -> dict[str, float]:
     """Return CPU ms by operator, without the operators inside it, by thread."""
     threads: dict[Any, list[tuple[float, float, str]]] = defaultdict(list)
-    for one in events:
-        start = finite_number(one.get("ts"))
-        if one.get("cat") == _OPERATOR and start is not None:
-            threads[one.get("pid"), one.get("tid")].append(
-                (start * _MS_PER_US, -_duration_ms(one), str(one.get("name")))
+    for event in events:
+        start = finite_number(event.get("ts"))
+        if event.get("cat") == _OPERATOR and start is not None:
+            threads[event.get("pid"), event.get("tid")].append(
+                (start * _MS_PER_US, -_duration_ms(event), str(event.get("name")))
             )
     spent: dict[str, float] = defaultdict(float)
     for rows in threads.values():
@@ -140,16 +146,16 @@ def _duration_ms(event: dict[str, Any]) -> float:
 
 
 def _devices(raw: Any, used: set[Any]) -> Iterator[Device]:
-    for one in raw if isinstance(raw, list) else []:
-        if not isinstance(one, dict) or one.get("id") not in used:
+    for device in raw if isinstance(raw, list) else []:
+        if not isinstance(device, dict) or device.get("id") not in used:
             continue
-        major, minor = one.get("computeMajor"), one.get("computeMinor")
+        major, minor = device.get("computeMajor"), device.get("computeMinor")
         is_cuda = major is not None and minor is not None
         yield Device(
-            name=str(one.get("name") or "GPU"),
+            name=str(device.get("name") or "GPU"),
             compute_capability=f"{major}.{minor}" if is_cuda else None,
-            memory_bytes=whole_number(one.get("totalGlobalMem")),
-            sm_count=whole_number(one.get("numSms")),
+            memory_bytes=whole_number(device.get("totalGlobalMem")),
+            sm_count=whole_number(device.get("numSms")),
         )
 
 

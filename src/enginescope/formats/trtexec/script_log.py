@@ -38,19 +38,19 @@ def parse_script_logs(
     library = _LIBRARY.search(text)
     version: dict[str, Any] = {"tool_version": library[1]} if library else {}
     parts = _engines(text)
-    found = []
+    logs = []
     for number, (first, part) in enumerate(parts, start=1):
         process = number if len(parts) > 1 else None
         log, own = read_part(part, "tensorrt", source, first=first, process=process)
         report = replace(log.report, **version)
-        found.append((replace(log, report=report, backend="trt"), (*notices, *own)))
-    if not any(_says_something(log) for log, _ in found):
+        logs.append((replace(log, report=report, backend="trt"), (*notices, *own)))
+    if not any(_says_something(log) for log, _ in logs):
         raise FormatError(
             source,
             why="TensorRT's logger wrote it, and it holds neither a built engine nor layers",
             hint="print the inspector's layers, or log a build: trt.Logger(trt.Logger.VERBOSE)",
         )
-    return tuple(found)
+    return tuple(logs)
 
 
 def _says_something(log: TrtexecLog) -> bool:

@@ -185,12 +185,12 @@ def parse_trtexec_logs(
             source, why="no line of trtexec's in it", expected="trtexec's own log, 8.x or later"
         )
     parts = _processes(text, source)
-    found = []
+    logs = []
     for count, (first, part) in enumerate(parts, start=1):
         process = count if len(parts) > 1 else None
         read = read_part(part, "trtexec", source, first=first, process=process)
-        found.append((read[0], (*notices, *read[1])))
-    return tuple(found)
+        logs.append((read[0], (*notices, *read[1])))
+    return tuple(logs)
 
 
 def read_part(

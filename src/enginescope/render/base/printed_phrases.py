@@ -48,14 +48,16 @@ def printed_rows(view: RunView) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def first_figures(view: RunView) -> Headline:
     """Return `headline`; of a run without samples the printed figures, if there are some."""
-    run, tool, found = view.run, view.run.tool, headline(view)
+    run, tool, figures = view.run, view.run.tool, headline(view)
     if run.printed is None or tool is None:
-        return found
+        return figures
     beside = [_figure(one, None) for one in _others(view)]
     rate = throughput_text(view)
     if rate is not None:
         beside.append(Figure(label="throughput", value=rate, note=f"as {tool.tool} printed it"))
-    return Headline(main=_figure(run.printed, printed_note(view)), beside=(*beside, *found.beside))
+    return Headline(
+        main=_figure(run.printed, printed_note(view)), beside=(*beside, *figures.beside)
+    )
 
 
 def throughput_text(view: RunView) -> str | None:
