@@ -101,7 +101,10 @@ def _is_step(event: dict[str, Any]) -> bool:
 
 
 def _by_operator(events: list[dict[str, Any]], on_gpu: list[dict[str, Any]]) -> dict[str, float]:
-    """Return GPU ms by operator in the order of their first kernel; kernels without event by name."""
+    """Return GPU ms by operator, in the order of their first kernels.
+
+    A kernel without an operator counts under its own name.
+    """
     names = {
         _argument(event, "External id"): str(event.get("name"))
         for event in events
