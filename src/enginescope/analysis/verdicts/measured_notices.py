@@ -298,13 +298,13 @@ def _versions(found: MeasuredComparison) -> Found:
             )
 
 
-def _printed_tail(found: MeasuredComparison) -> Found:
+def _printed_tail(compared: MeasuredComparison) -> Found:
     """Yield that the printed mean of the GPU's time changed by more than its median."""
-    for pair in found.pairs:
+    for pair in compared.pairs:
         median = next((one for one in pair.verdicts if one.metric == GPU_COMPUTE), None)
         if median is None or median.reason is not Reason.PRINTED_ONLY:
             continue
-        sides = [side.measured for side in found.sides if side.label in (pair.a, pair.b)]
+        sides = [side.measured for side in compared.sides if side.label in (pair.a, pair.b)]
         if any(len(side) > 1 for side in sides):
             continue
         means = [printed_value(RunView(side[0]), GPU_COMPUTE, "mean_ms") for side in sides]
@@ -312,7 +312,7 @@ def _printed_tail(found: MeasuredComparison) -> Found:
         if typical is None or means[0] is None or means[1] is None:
             continue
         mean = 100 * (means[1] / means[0] - 1)
-        if abs(mean - typical) > found.threshold_pct:
+        if abs(mean - typical) > compared.threshold_pct:
             yield Notice(
                 code="W-PRINTED-MEAN",
                 message=f"GPU compute time of {pair.b}: median {typical:+.1f} %, mean "
@@ -321,11 +321,11 @@ def _printed_tail(found: MeasuredComparison) -> Found:
             )
 
 
-def _enqueue_bound(found: MeasuredComparison) -> Found:
+def _enqueue_bound(compared: MeasuredComparison) -> Found:
     """Yield which side's log says that the host limits its throughput."""
     bound = [
         side.label
-        for side in found.sides
+        for side in compared.sides
         for run in side.measured[:1]
         if any(
             "bound by Enqueue Time" in one.text for one in (run.tool.messages if run.tool else ())

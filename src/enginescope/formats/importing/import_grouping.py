@@ -225,16 +225,16 @@ def group_items(items: Sequence[Item]) -> tuple[Group, ...]:
         if item.kind not in _APART:
             groups[(item.path.parent, stem_of(item.path), item.process)].append(item)
     _join_exports(groups)
-    found = []
+    engines = []
     for (_, stem, _), members in groups.items():
-        kept, extra = _one_of_each(members)
-        if kept:
-            suffix = next((one.suffix for one in kept if one.suffix), "")
-            found.append(Group(name=f"{stem}{suffix}", items=tuple(kept)))
-        found += [Group(name=plain_path(one.path).name, items=(one,)) for one in extra]
-    found += [Group(name=stem_of(one.path), items=(one,)) for one in alone]
+        single, extra = _one_of_each(members)
+        if single:
+            suffix = next((item.suffix for item in single if item.suffix), "")
+            engines.append(Group(name=f"{stem}{suffix}", items=tuple(single)))
+        engines += [Group(name=plain_path(item.path).name, items=(item,)) for item in extra]
+    engines += [Group(name=stem_of(item.path), items=(item,)) for item in alone]
     return _with_differences(
-        found, [item for item in items if item.kind is ArtifactKind.OUTPUT_DIFF]
+        engines, [item for item in items if item.kind is ArtifactKind.OUTPUT_DIFF]
     )
 
 

@@ -259,10 +259,10 @@ class _Reader:
         logs = LOG_READERS.get(kind, parse_script_logs)(data, self._plan.name)
         printed = [log.inspected for log, _ in logs if log.inspected is not None]
         document = Document(source=self._plan.name, value=printed[-1])
-        found, notices = plan_of(document, name=self._name())
+        plan, notices = plan_of(document, name=self._name())
         self.notices += notices
         self._keep(self._plan, ArtifactKind.SCRIPT_LOG)
-        return found
+        return plan
 
     def times(self, warmup: float | None) -> ExportedTimes | None:
         """Return the times of whole requests that lie beside the plan."""

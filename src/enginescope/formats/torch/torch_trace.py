@@ -163,9 +163,9 @@ def _devices(raw: Any, used: set[Any]) -> Iterator[Device]:
 
 
 def _versions(root: dict[str, Any]) -> dict[str, str]:
-    found = {name: whole_number(root.get(key)) for key, name in _RUNTIMES.items()}
+    numbers = {name: whole_number(root.get(key)) for key, name in _RUNTIMES.items()}
     return {
         name: f"{number // 1000}.{number % 1000 // 10}"
-        for name, number in found.items()
+        for name, number in numbers.items()
         if number is not None and number > 0
     }

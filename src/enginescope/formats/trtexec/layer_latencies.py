@@ -22,10 +22,10 @@ def is_layer_latencies(value: Any) -> bool:
     """Whether JSON values are times by layer: numbers, or lists of as many numbers each."""
     if not isinstance(value, dict) or not any(map(_LAYER_NAME.search, value)):
         return False
-    lists = [one for one in value.values() if isinstance(one, list)]
+    lists = [times for times in value.values() if isinstance(times, list)]
     if lists:
-        return len(lists) == len(value) and all(one and _times(one) for one in lists)
-    return all(_is_time(one) for one in value.values())
+        return len(lists) == len(value) and all(times and _times(times) for times in lists)
+    return all(_is_time(times) for times in value.values())
 
 
 def layer_latencies_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:

@@ -131,13 +131,17 @@ def headline_sentence(pair: MeasuredPair) -> str:
     return f"Inconclusive whether {b} is faster than {a}: {amount}, {how}"
 
 
+def _signed(change_pct: float) -> str:
+    return f"{change_pct:+.1f}".replace("-", "−")
+
+
 def _printed_sentence(pair: MeasuredPair) -> str:
     """Return ``Printed figures of B against A: throughput −12.7 %, …: the host is slower, …``."""
-    rows = [one for one in pair.verdicts if one.metric in _PRINTED] or pair.verdicts
+    rows = [verdict for verdict in pair.verdicts if verdict.metric in _PRINTED] or pair.verdicts
     changes = ", ".join(
-        f"{_PRINTED.get(one.metric, title_of(one.metric))} {change:+.1f} %".replace("-", "−")
-        for one in rows
-        if (change := change_pct(one)) is not None
+        f"{_PRINTED.get(verdict.metric, title_of(verdict.metric))} {_signed(change)} %"
+        for verdict in rows
+        if (change := change_pct(verdict)) is not None
     )
     cause = printed_cause(pair.verdicts)
     text = f"Printed figures of {pair.b} against {pair.a}: {changes}"
