@@ -148,13 +148,15 @@ class ReadPlan(ReadBeside, frozen=True, kw_only=True):
 def neighbour(plan: Path, role: str) -> Path | None:
     """Return the file beside `plan` that holds its `role`: ``"profile"``, ``"build.metadata"`` …
 
-    ``X.graph.json`` has ``X.profile.json``; ``None`` if no such file.
+    ``X.graph.json`` has ``X.profile.json``; ``None`` if no such file. A packed plan may have packed
+    neighbors.
     """
     name = plain_path(plan).name
     match = _ROLE.match(name)
     stem = f"{match['stem']}{match['joint']}" if match else f"{name.removesuffix('.json')}."
     plain = plan.with_name(f"{stem}{role}.json")
-    found = next((one for one in (plain, Path(f"{plain}.gz")) if one.is_file()), None)
+    places = (plain,) if plan.name == name else (Path(f"{plain}.gz"), plain)
+    found = next((one for one in places if one.is_file()), None)
     return found if found != plan else None
 
 
