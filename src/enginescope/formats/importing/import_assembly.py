@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
+from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.importing.import_grouping import (
     OPERATOR_KINDS,
     ArtifactKind,
@@ -127,6 +128,7 @@ def _outcome(report: ToolReport | None) -> Outcome:
     return Outcome(
         kind=OutcomeKind.FAILED,
         message=errors[0] if errors else f"{report.tool} says FAILED",
+        hint=build_failure_hint(message.text for message in report.messages),
         detail="\n".join(errors) or None,
     )
 
