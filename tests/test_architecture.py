@@ -53,6 +53,8 @@ ORDER = (
         "formats/tensors",
         "formats/onnxruntime",
         "formats/trtexec",
+        "formats/polygraphy",
+        "formats/torch",
         "formats/build_log",
         "formats/trex",
         "formats/importing",

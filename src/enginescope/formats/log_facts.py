@@ -33,6 +33,7 @@ _SIZE = rf"{_NUMBER} ?({'|'.join(_SIZES)}|bytes)?\b"
 # Text -> the `ToolReport` field it fills, in seconds.
 _SECONDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("parse_s", re.compile(rf"Finished parsing network model\. Parse time: {_NUMBER}")),
+    ("build_s", re.compile(rf"Engine generation completed in {_NUMBER} seconds")),
     ("build_s", re.compile(rf"Engine built in {_NUMBER} sec")),
     ("load_s", re.compile(rf"Engine loaded in {_NUMBER} sec")),
     ("deserialize_s", re.compile(rf"Engine deserialized in {_NUMBER} sec")),

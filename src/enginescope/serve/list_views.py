@@ -302,11 +302,18 @@ def line_of(row: RunRow) -> Line:
         backend=row.backend,
         outcome=row.outcome,
         is_ok=row.outcome == OutcomeKind.OK.value,
-        median=f"{format_significant(row.median_ms, 4)} ms" if row.median_ms is not None else "",
+        median=_median(row),
         samples=f"{row.samples:,}" if row.samples is not None else "",
         machine=row.gpu or row.cpu or row.host or "",
         tags=row.tags,
     )
+
+
+def _median(row: RunRow) -> str:
+    if row.median_ms is None:
+        return ""
+    text = f"{format_significant(row.median_ms, 4)} ms"
+    return f"{text} (printed)" if row.is_printed else text
 
 
 def page_number(request: Request) -> int:

@@ -16,9 +16,9 @@ class RunRow(Record, frozen=True, kw_only=True):
 
     Attributes:
         backend: The whole specification, with precision and options.
-        metric: The headline metric; `samples` counts its samples.
+        metric: The headline metric; `samples` counts its samples, ``None`` of a printed figure.
         median_ms: Of the headline metric, by `numpy.median`, cached when the run was stored. The
-            samples are the truth.
+            samples are the truth. Without samples: the median that a tool printed.
         size_bytes: Of the run's folder when it was indexed.
     """
 
@@ -39,6 +39,11 @@ class RunRow(Record, frozen=True, kw_only=True):
     gpu: str | None = None
     size_bytes: int | None = None
     tags: tuple[str, ...] = ()
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the median is a tool's printed figure, and there are no samples."""
+        return self.median_ms is not None and self.samples is None
 
 
 RunOrder: TypeAlias = Literal["newest", "oldest", "fastest", "slowest", "model"]
@@ -72,9 +77,12 @@ def row_of(run: Run, *, size_bytes: int | None = None) -> RunRow:
     """Return the line of a run."""
     import numpy as np  # listings read rows and never make one
 
-    headline = run.headline
+    headline, printed = run.headline, run.printed
     host = run.environment.host
     median_ms = float(np.median(headline.values_ms)) if headline else math.nan
+    if printed is not None and printed.median_ms is not None:
+        median_ms = printed.median_ms
+    stated = headline or printed
     return RunRow(
         id=run.id,
         created=run.created,
@@ -85,7 +93,7 @@ def row_of(run: Run, *, size_bytes: int | None = None) -> RunRow:
         precision=run.job.backend.precision,
         outcome=run.outcome.kind.value,
         batch=run.job.workload.batch,
-        metric=headline.metric if headline else None,
+        metric=stated.metric if stated else None,
         samples=len(headline) if headline else None,
         median_ms=median_ms if math.isfinite(median_ms) else None,
         host=host.name,

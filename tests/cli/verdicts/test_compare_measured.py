@@ -14,6 +14,7 @@ from enginescope.records.run.job import Mode, Subject, Workload
 from enginescope.store.archive import Store
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, job, process
+from tests.formats import logs
 
 replace = msgspec.structs.replace
 TAG = f"cmp-{COMPARISON}"
@@ -162,6 +163,22 @@ def test_files_of_trtexec_are_sides(store, data, tmp_path, capsys) -> None:
     assert "incomparable" not in text
 
 
+def test_two_logs_are_compared_by_what_they_printed(store, tmp_path, capsys) -> None:
+    slower = logs.SUMMARY.replace("1234.5 qps", "1077.7 qps")
+    for name, summary in (("a.log", logs.SUMMARY), ("b.log", slower)):
+        (tmp_path / name).write_text(logs.prefixed(logs.OPTIONS_10 + summary))
+    text = " ".join(shown(["a.log", "b.log"], capsys).split())
+    assert "Printed figures of B against A: throughput −12.7 %, enqueue time +0.0 %" in text
+    assert "printed-only" in text
+    assert main(["import", "a.log"]) == 0
+    assert "printed by trtexec; no samples" in capsys.readouterr().out
+    assert main(["runs"]) == 0
+    assert "0.8050 printed" in capsys.readouterr().out
+    assert main(["report", "latest", "-o", "out"]) == 0
+    assert "0.8050 ms" in (tmp_path / "out" / "report.html").read_text()
+    assert "- throughput: 1,234" in (tmp_path / "out" / "report.md").read_text()
+
+
 def test_a_comparison_that_lost_a_process(store, capsys) -> None:
     a, b = in_turn(1.05)
     for run in (*a, *b[:-1], crashed(b[-1])):
@@ -178,7 +195,7 @@ def test_runs_that_failed_have_nothing_to_compare(store, capsys) -> None:
         store.save(run)
     assert main(["compare", good.id, bad.id]) == 2
     err = capsys.readouterr().err
-    assert f"{bad.id} has neither samples nor a plan" in err
+    assert f"{bad.id} has neither samples nor printed figures nor a plan" in err
     assert "died of SIGSEGV" in err
 
 

@@ -84,15 +84,17 @@ def test_artefacts_are_identified(tmp_path: Path) -> None:
 def test_other_files_are_listed(tmp_path: Path) -> None:
     write(tmp_path, "net.graph.json", plans.tensorrt_8_4())
     write(tmp_path, "notes.md", b"hello")
-    write(tmp_path, "times.json.gz", gzip.compress(b"[]"))
+    write(tmp_path, "empty.log", b"")
+    write(tmp_path, "net.onnx", b"\x08\x08")
     write(tmp_path, "package.json", {"name": "x"})
     write(tmp_path, "broken.json", b"{oops")
     write(tmp_path / ".git", "times.json", times.records())
     write(tmp_path, ".hidden.json", times.records())
     reasons = {Path(path).name: reason for path, reason in import_artifacts([tmp_path]).skipped}
-    assert reasons.keys() == {"notes.md", "package.json", "broken.json", "times.json.gz"}
-    assert reasons["times.json.gz"] == "compressed with gzip: unpack it first"
-    assert reasons["notes.md"] == "neither JSON nor a log of trtexec"
+    assert reasons.keys() == {"notes.md", "package.json", "broken.json", "empty.log", "net.onnx"}
+    assert reasons["empty.log"].endswith(": it is empty")
+    assert reasons["net.onnx"].endswith(": it is a model; enginescope bench measures it")
+    assert reasons["notes.md"] == "neither JSON nor a log of trtexec, TensorRT or Polygraphy"
     assert reasons["package.json"] == "JSON of no known kind"
     assert reasons["broken.json"].startswith("not readable as JSON")
 
@@ -158,18 +160,37 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.Monkey
     assert import_artifacts([tmp_path]).skipped == ((str(closed), "Permission denied"),)
 
 
-def test_a_file_that_cannot_be_read_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, "net.graph.json", plans.tensorrt_8_4())
-    big = write(tmp_path, "big.json", b"[" + b" " * (1 << 20) + b"]")
-    real = Path.read_bytes
+def test_packed_files_are_read_as_if_they_were_not(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "plain", tmp_path / "packed"
+    for name, value in (
+        ("net.graph.json", plans.tensorrt_8_4()),
+        ("net.times.json", times.records()),
+    ):
+        data = write(plain, name, value).read_bytes()
+        write(packed, f"{name}.gz", gzip.compress(data[:9]) + gzip.compress(data[9:]))
+    expected, found = one(plain), one(packed)
+    assert found.job.subject.name == expected.job.subject.name == "net"
+    assert found.plan == expected.plan
+    assert found.series("trtexec_latency").values_ms.tolist() == (
+        expected.series("trtexec_latency").values_ms.tolist()
+    )
+    stored = Path(found.artifacts[0].path)
+    assert stored.suffix == ".gz"
+    assert found.artifacts[0].sha256 == hashlib.sha256(stored.read_bytes()).hexdigest()
 
-    def refuse(self: Path) -> bytes:
-        if self == big:
-            raise OSError(5, "Input/output error")
-        return real(self)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
-    assert import_artifacts([tmp_path]).skipped == ((str(big), f"{big}: Input/output error"),)
+def test_a_process_that_loads_the_engine_built_before_is_of_the_same_run(tmp_path: Path) -> None:
+    built = logs.OPTIONS_10 + logs.PASSED
+    loads = logs.OPTIONS_10.replace("Save engine: net.plan\nLoad engine:", "Load engine: net.plan")
+    timed = loads + logs.SUMMARY + logs.PASSED
+    write(tmp_path, "same.log", (built + timed).encode())
+    run = one(tmp_path / "same.log")
+    assert run.job.subject.name == "same"
+    assert run.tool is not None
+    assert run.tool.throughput_per_s == 1234.5
+    write(tmp_path, "other.log", (timed + timed).encode())
+    runs = import_artifacts([tmp_path / "other.log"]).runs
+    assert [run.job.subject.name for run in runs] == ["other #1", "other #2"]
 
 
 def test_a_path_that_does_not_exist(tmp_path: Path) -> None:

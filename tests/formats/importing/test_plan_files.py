@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.formats.importing.plan_files import PlanFiles, neighbour, read_plan_files
 from tests.formats import plans
+from tests.formats.trtexec.test_script_log import LAYERS, PREFIX
 
 TIMES = [{"count": 5}, {"name": "conv + relu", "timeMs": 5.0, "averageMs": 1.0, "medianMs": 1.0}]
 TIMING = {"performance_summary": {"GPU Compute Time": [1.0, 2.0, 1.5, 1.5, 1.9]}}
@@ -143,3 +145,27 @@ def test_times_that_do_not_read_well_are_left_out(folder: Path, text: str) -> No
     assert read.times is None
     (one,) = read.notices
     assert (one.code, one.evidence["file"]) == ("W-DAMAGED-FILE", "net.engine.timing.json")
+
+
+def test_a_packed_plan_has_its_packed_neighbours(folder: Path) -> None:
+    expected = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
+    for path in list(folder.iterdir()):
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    found = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json.gz"))
+    assert (found.plan, found.profile, found.report) == (
+        expected.plan,
+        expected.profile,
+        expected.report,
+    )
+
+
+def test_layers_that_a_script_printed_are_a_plan(tmp_path: Path) -> None:
+    path = tmp_path / "net.log"
+    path.write_text(f"hello\n{LAYERS}")
+    plan = read_plan_files(PlanFiles(plan=path)).plan
+    assert (plan.name, [layer.name for layer in plan.layers]) == ("net", ["conv + relu", "shape"])
+    path.write_text(f"{PREFIX}[W] careful\n")
+    with pytest.raises(UsageError, match="is not a plan") as error:
+        read_plan_files(PlanFiles(plan=path))
+    assert "a log of a script that uses TensorRT" in str(error.value.why)

@@ -52,7 +52,7 @@ def test_other_files(data: bytes) -> None:
     found = recognise(data, "x")
     assert (found.kind, found.reason) == (
         ArtifactKind.UNKNOWN,
-        "neither JSON nor a log of trtexec",
+        "neither JSON nor a log of trtexec, TensorRT or Polygraphy",
     )
     assert not may_be_known(data, "x")
 

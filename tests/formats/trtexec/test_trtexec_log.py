@@ -3,7 +3,11 @@ from __future__ import annotations
 import pytest
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
+from enginescope.formats.trtexec.trtexec_log import (
+    TrtexecLog,
+    parse_trtexec_log,
+    parse_trtexec_logs,
+)
 from tests.formats import logs
 
 WHOLE = logs.OPTIONS_10 + logs.SUMMARY + logs.PROFILE + logs.PASSED
@@ -147,11 +151,36 @@ def test_a_log_that_breaks_off() -> None:
     assert [one.code for one in notices] == ["W-LOG-UNFINISHED"]
 
 
-def test_several_runs_in_one_file() -> None:
+def test_each_process_in_a_file_has_its_own_facts() -> None:
     second = logs.OPTIONS_10.replace("12.34 sec", "9 sec") + logs.PASSED
-    log, notices = parse_trtexec_log((WHOLE + second).encode(), "t.log")
-    assert log.report.build_s == 9.0
-    assert [(one.code, one.evidence["runs"]) for one in notices] == [("W-SEVERAL-RUNS", 2)]
+    data = (WHOLE + second).encode()
+    (first, _), (last, notices) = parse_trtexec_logs(data, "t.log")
+    assert (first.report.build_s, last.report.build_s) == (12.34, 9.0)
+    assert first.report.summaries
+    assert not last.report.summaries
+    assert (first.process, last.process, notices) == (1, 2, ())
+    assert parse_trtexec_log(data, "t.log")[0].report == last.report
+
+
+def test_a_process_that_was_killed_has_its_part() -> None:
+    data = (logs.OPTIONS_10 + WHOLE).encode()
+    (first, notices), (second, none) = parse_trtexec_logs(data, "t.log")
+    assert [one.code for one in notices] == ["W-LOG-UNFINISHED"]
+    assert (first.report.passed, second.report.passed, none) == (None, True, ())
+
+
+def test_messages_keep_the_lines_of_the_file() -> None:
+    part = logs.OPTIONS_10 + "[03/14/2025-09:26:53] [W] careful\n" + logs.PASSED
+    (first, _), (second, _) = parse_trtexec_logs((part + part).encode(), "t.log")
+    lines = part.count("\n")
+    assert first.report.messages[0].line == second.report.messages[0].line - lines
+
+
+def test_processes_that_wrote_at_the_same_time_are_refused() -> None:
+    data = (logs.OPTIONS_10 + WHOLE + logs.PASSED).encode()
+    with pytest.raises(FormatError, match="at the same time") as error:
+        parse_trtexec_logs(data, "t.log")
+    assert "a log of its own" in error.value.hint
 
 
 def test_utf16_from_a_redirection() -> None:

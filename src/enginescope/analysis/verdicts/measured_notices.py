@@ -16,8 +16,14 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredSide,
     floor_pct,
 )
+from enginescope.analysis.verdicts.printed_verdicts import (
+    GPU_COMPUTE,
+    change_pct,
+    printed_value,
+)
 from enginescope.core.units import format_significant
 from enginescope.records.notice import Notice, is_unstable, most_severe
+from enginescope.records.verdict.verdict import Reason
 from enginescope.stats.comparison.ratio import FEWEST_TOGETHER
 
 Found = Iterator[Notice]
@@ -292,6 +298,49 @@ def _versions(found: MeasuredComparison) -> Found:
             )
 
 
+def _printed_tail(compared: MeasuredComparison) -> Found:
+    """Yield that the printed mean of the GPU's time changed by more than its median."""
+    for pair in compared.pairs:
+        median = next((one for one in pair.verdicts if one.metric == GPU_COMPUTE), None)
+        if median is None or median.reason is not Reason.PRINTED_ONLY:
+            continue
+        sides = [side.measured for side in compared.sides if side.label in (pair.a, pair.b)]
+        if any(len(side) > 1 for side in sides):
+            continue
+        means = [printed_value(RunView(side[0]), GPU_COMPUTE, "mean_ms") for side in sides]
+        typical = change_pct(median)
+        if typical is None or means[0] is None or means[1] is None:
+            continue
+        mean = 100 * (means[1] / means[0] - 1)
+        if abs(mean - typical) > compared.threshold_pct:
+            yield Notice(
+                code="W-PRINTED-MEAN",
+                message=f"GPU compute time of {pair.b}: median {typical:+.1f} %, mean "
+                f"{mean:+.1f} %; a part of the queries changed more than the typical one",
+                evidence={"b": pair.b, "median_pct": typical, "mean_pct": mean},
+            )
+
+
+def _enqueue_bound(compared: MeasuredComparison) -> Found:
+    """Yield which side's log says that the host limits its throughput."""
+    bound = [
+        side.label
+        for side in compared.sides
+        for run in side.measured[:1]
+        if any(
+            "bound by Enqueue Time" in one.text for one in (run.tool.messages if run.tool else ())
+        )
+    ]
+    if bound:
+        yield Notice(
+            code="I-ENQUEUE-BOUND",
+            message=f"trtexec warned in {_listed(bound)} that the enqueue may limit the "
+            "throughput, not the GPU",
+            evidence={"sides": bound},
+            level="info",
+        )
+
+
 RULES: tuple[Callable[[MeasuredComparison], Found], ...] = (
     _lost,
     _disturbed,
@@ -304,4 +353,6 @@ RULES: tuple[Callable[[MeasuredComparison], Found], ...] = (
     _not_in_turn,
     _meant,
     _versions,
+    _printed_tail,
+    _enqueue_bound,
 )

@@ -18,6 +18,7 @@ from enginescope.analysis.verdicts.comparability import (
     check_pct,
     differences,
 )
+from enginescope.analysis.verdicts.printed_verdicts import is_printed_only, printed_verdicts
 from enginescope.analysis.verdicts.verdicts import verdicts
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
@@ -198,7 +199,7 @@ def _known_pair(a: MeasuredSide, b: MeasuredSide, terms: CompareConfig) -> Measu
     if found is None:
         raise UsageError(
             f"{a.label} and {b.label} have no figure in common",
-            why="their runs have no samples of the same kind",
+            why="their runs have no samples and no printed figures of the same kind",
             hint="enginescope bench measures them",
         )
     return found
@@ -210,7 +211,8 @@ def _pair(a: MeasuredSide, b: MeasuredSide, terms: CompareConfig) -> MeasuredPai
     Who compares two precisions means their difference.
     """
     across = tuple(dict.fromkeys((*terms.across, *meant_conditions(a, b), "precision")))
-    found = verdicts(a.runs, b.runs, replace(terms, across=across))
+    compare = printed_verdicts if any(is_printed_only(side.runs) for side in (a, b)) else verdicts
+    found = compare(a.runs, b.runs, replace(terms, across=across))
     if not found:
         return None
     others = [one for one in CONDITIONS if one not in across]

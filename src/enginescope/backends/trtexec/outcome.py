@@ -21,6 +21,7 @@ from enginescope.backends.trtexec.process import (
     warm_up_report,
 )
 from enginescope.core.errors import BackendError, FormatError
+from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.formats.trtexec.exported_times import (
@@ -75,9 +76,7 @@ def _hint(report: ToolReport) -> str | None:
     text = " ".join(one.text for one in report.messages).lower()
     if "unknown option" in text:
         return "what stands in --trtexec-args or after -- goes to trtexec as it is"
-    if "out of memory" in text or "outofmemory" in text:
-        return "a smaller batch or shape, or another GPU: ?device=N"
-    return None
+    return build_failure_hint(one.text for one in report.messages)
 
 
 def _last_line(text: str) -> str:

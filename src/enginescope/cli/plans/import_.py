@@ -32,9 +32,10 @@ def command(
 ) -> None:
     """Import files of other tools as stored runs, one run per engine.
 
-    Reads trtexec's --exportTimes, --exportProfile and --exportLayerInfo, its build and profile
-    logs, trex's *.metadata.json, ONNX Runtime profiles, and archives. enginescope recognizes files
-    by their content, and stores the originals with the run.
+    Reads trtexec's --exportTimes, --exportProfile and --exportLayerInfo, logs of trtexec, of
+    TensorRT scripts and of Polygraphy, trex's *.metadata.json, profiles of ONNX Runtime and
+    PyTorch, and archives. Files may be packed with gzip. enginescope recognizes files by their
+    content, and stores the originals with the run.
     """
     from enginescope.cli.run_output import present
     from enginescope.cli.terminal_observer import NotingObserver

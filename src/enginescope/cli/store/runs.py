@@ -355,7 +355,9 @@ def _fit_names(shown: dict[str, list[str]], columns: int) -> None:
 def _median(row: RunRow) -> str:
     from enginescope.core.units import format_significant
 
-    return format_significant(row.median_ms, 4) if row.median_ms is not None else ""
+    if row.median_ms is None:
+        return ""
+    return format_significant(row.median_ms, 4) + (" printed" if row.is_printed else "")
 
 
 def _print_facts(run: Run, folder: Path) -> None:

@@ -134,12 +134,16 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
 def _next(
     what: tuple[str, ...], result: CompareResult, page: Path | None, store: StorePlace | None
 ) -> None:
+    from enginescope.records.verdict.verdict import Reason
+
     at = ("--store", store) if store else ()
     write = words("enginescope", "compare", *at, *what, "--html", "compare.html")
     steps = [("open", str(page)) if page else ("one page", write)]
     if result.measured is not None:
-        kind = result.measured.pairs[0].headline.kind.value
-        steps.append(("explain the verdict", words("enginescope", "explain", kind)))
+        headline = result.measured.pairs[0].headline
+        is_printed = headline.reason is Reason.PRINTED_ONLY
+        code = headline.reason.value if is_printed else headline.kind.value
+        steps.append(("explain the verdict", words("enginescope", "explain", code)))
     elif result.unmeasured:
         steps.append(("measure both", "enginescope bench A B --compare"))
     next_steps(*steps)

@@ -1,12 +1,9 @@
-"""The files of one engine as one run.
-
-What files say of one engine, as a run.
-"""
+"""The files of one engine as one run."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -14,7 +11,13 @@ from typing import Any, TypeVar
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
-from enginescope.formats.importing.import_grouping import ArtifactKind, Group, Item
+from enginescope.formats.build_failure import build_failure_hint
+from enginescope.formats.importing.import_grouping import (
+    OPERATOR_KINDS,
+    ArtifactKind,
+    Group,
+    Item,
+)
 from enginescope.formats.importing.import_options import (
     engine_path,
     merge_reports,
@@ -22,12 +25,15 @@ from enginescope.formats.importing.import_options import (
     warmup_ms,
     workload_of,
 )
+from enginescope.formats.lenient_json import Document
 from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
 from enginescope.formats.plan.plan_json import plan_of
 from enginescope.formats.tensors.answer_files import outputs_of
+from enginescope.formats.torch.torch_trace import torch_trace_of
 from enginescope.formats.trex.trex_metadata import metadata_of
 from enginescope.formats.trtexec.exported_profile import profile_of
 from enginescope.formats.trtexec.exported_times import ExportedTimes, summary_mismatches, times_of
+from enginescope.formats.trtexec.layer_latencies import layer_latencies_of
 from enginescope.records.environment import Environment
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Plan, Profile
@@ -43,9 +49,14 @@ class EngineFacts(Record, frozen=True, kw_only=True, eq=False):
         report: Of logs and metadata together.
         artifacts: The files where they lie.
         answers: Values of the outputs.
+        backend: What ran the engine, as `BackendSpec` names it; by default the tool whose files
+            these are.
+        versions: Of libraries; by default TensorRT's of the report.
     """
 
     name: str
+    backend: str | None = None
+    versions: Mapping[str, str] = {}
     plan: Plan | None = None
     profile: Profile | None = None
     times: ExportedTimes | None = None
@@ -55,21 +66,28 @@ class EngineFacts(Record, frozen=True, kw_only=True, eq=False):
     answers: tuple[TensorValues, ...] = ()
 
 
+#: Tools whose version is that of TensorRT.
+_TENSORRT_TOOLS = frozenset({"trtexec", "tensorrt"})
+
+
 def run_of_engine(facts: EngineFacts) -> Run:
-    """Return an imported run of trtexec."""
+    """Return an imported run."""
     report, plan, times = facts.report, facts.plan, facts.times
     devices = (report.device,) if report and report.device else ()
-    versions = {"tensorrt": report.tool_version} if report and report.tool_version else {}
+    version = report.tool_version if report and report.tool in _TENSORRT_TOOLS else None
+    stated = {"tensorrt": version} if version else {}
     return Run(
         **new_identity(),
         job=Job(
             subject=Subject(name=facts.name, kind="engine", path=engine_path(report)),
-            backend=BackendSpec(name="trtexec", precision=precision_of(report)),
+            backend=BackendSpec(
+                name=facts.backend or _tool_of(facts), precision=precision_of(report)
+            ),
             workload=workload_of(report, plan),
             layer_profile=facts.profile is not None,
         ),
         outcome=_outcome(report),
-        environment=Environment(devices=devices, versions=versions),
+        environment=Environment(devices=devices, versions=dict(facts.versions) or stated),
         command=report.command if report else None,
         inputs=tuple(one.tensor for one in plan.inputs) if plan else (),
         outputs=tuple(output.tensor for output in plan.outputs) if plan else (),
@@ -83,6 +101,14 @@ def run_of_engine(facts: EngineFacts) -> Run:
         artifacts=facts.artifacts,
         answers=facts.answers,
     )
+
+
+def _tool_of(facts: EngineFacts) -> str:
+    """Return whose files they are: a plan alone does not say which tool asked TensorRT for it."""
+    if facts.report is not None or facts.times is not None:
+        return "trtexec"
+    source = facts.profile.source if facts.profile else None
+    return source if source in ("trtexec", "torch-tensorrt") else "tensorrt"
 
 
 def new_identity() -> dict[str, Any]:
@@ -102,6 +128,7 @@ def _outcome(report: ToolReport | None) -> Outcome:
     return Outcome(
         kind=OutcomeKind.FAILED,
         message=errors[0] if errors else f"{report.tool} says FAILED",
+        hint=build_failure_hint(message.text for message in report.messages),
         detail="\n".join(errors) or None,
     )
 
@@ -155,8 +182,8 @@ def assemble(group: Group) -> tuple[Run | None, tuple[Damaged, ...]]:
     The run is ``None`` if nothing of the group could be used.
     """
     parts = _Parts()
-    if group.items[0].kind is ArtifactKind.ORT_PROFILE:
-        return _ort_run(group, parts), tuple(parts.damaged)
+    if group.items[0].kind in OPERATOR_KINDS:
+        return _operator_run(group, parts), tuple(parts.damaged)
     _read_reports(group.items, parts)
     report = merge_reports(parts.reports)
     _read_rest(group, parts, report)
@@ -166,8 +193,11 @@ def assemble(group: Group) -> tuple[Run | None, tuple[Damaged, ...]]:
         return None, (*parts.damaged, *lonely)
     parts.used += differences
     _check_summary(parts, report)
+    log = next((item.log for item in group.items if item.log is not None), None)
     facts = EngineFacts(
         name=group.name,
+        backend=log.backend if log else None,
+        versions=log.versions if log else {},
         plan=parts.plan,
         profile=parts.profile,
         times=parts.times,
@@ -201,17 +231,22 @@ def _read_rest(group: Group, parts: _Parts, report: ToolReport | None) -> None:
     parts.plan = read(ArtifactKind.PLAN, lambda document: plan_of(document, name=group.name))
     parts.times = read(ArtifactKind.TIMES, lambda document: times_of(document, warmup_ms=warmup))
     parts.profile = read(ArtifactKind.PROFILE, profile_of)
-    parts.answers = read(ArtifactKind.OUTPUTS, outputs_of)
     if parts.profile is None:
-        _take_printed_profile(group, parts)
+        parts.profile = read(ArtifactKind.LAYER_LATENCIES, layer_latencies_of)
+    parts.answers = read(ArtifactKind.OUTPUTS, outputs_of)
+    _take_printed(group, parts)
 
 
-def _take_printed_profile(group: Group, parts: _Parts) -> None:
+def _take_printed(group: Group, parts: _Parts) -> None:
+    """Take layers and their times from logs, where no file has them."""
     for item in group.items:
-        if item.log is not None and item.log.profile is not None:
-            parts.profile = item.log.profile
+        log = item.log
+        if log is not None and log.inspected is not None and parts.plan is None:
+            document = Document(source=item.path.name, value=log.inspected)
+            parts.plan = parts.read(item, partial(plan_of, document, name=group.name))
+        if log is not None and log.profile is not None and parts.profile is None:
+            parts.profile = log.profile
             parts.notices.append(_printed(item))
-            return
 
 
 def _check_summary(parts: _Parts, report: ToolReport | None) -> None:
@@ -219,23 +254,33 @@ def _check_summary(parts: _Parts, report: ToolReport | None) -> None:
         parts.notices += summary_mismatches(parts.times.samples, report.summaries)
 
 
-def _ort_run(group: Group, parts: _Parts) -> Run | None:
+def _operator_run(group: Group, parts: _Parts) -> Run | None:
+    """Return the run of a profile by operator: ONNX Runtime's nodes, or a trace of PyTorch."""
     item = group.items[0]
     document = item.document
     assert document is not None
-    profile = parts.read(item, partial(ort_profile_of, document))
+    environment = Environment()
+    providers: tuple[str, ...] = ()
+    if item.kind is ArtifactKind.TORCH_TRACE:
+        trace = parts.read(item, partial(torch_trace_of, document))
+        profile, name = (trace.profile, "torch") if trace else (None, "")
+        if trace is not None:
+            environment = Environment(devices=trace.devices, versions=trace.versions)
+    else:
+        profile = parts.read(item, partial(ort_profile_of, document))
+        providers = _by_time(profile) if profile else ()
+        name = _PROVIDERS.get(providers[0], providers[0]) if providers else "onnxruntime"
     if profile is None:
         return None
     parts.used += [one for one in group.items if one.kind is ArtifactKind.OUTPUT_DIFF]
-    providers = _by_time(profile)
-    name = _PROVIDERS.get(providers[0], providers[0]) if providers else "onnxruntime"
     return Run(
         **new_identity(),
         job=Job(
-            subject=Subject(name=group.name, kind="onnx"),
+            subject=Subject(name=group.name, kind="unknown" if name == "torch" else "onnx"),
             backend=BackendSpec(name=name),
             workload=workload_of(None, None),
         ),
+        environment=environment,
         providers=providers,
         profile=profile,
         notices=tuple(parts.notices),
@@ -260,7 +305,7 @@ def _artifacts(items: Sequence[Item]) -> tuple[Artifact, ...]:
             sha256=item.sha256,
             size_bytes=item.size_bytes,
         )
-        for item in items
+        for item in {item.path: item for item in items}.values()
     )
 
 

@@ -13,17 +13,22 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from enginescope.core.errors import FormatError
+from enginescope.core.plain_file import plain_path
 from enginescope.core.record import Record
 from enginescope.formats.lenient_json import Document, decode_text, read_json
 from enginescope.formats.onnxruntime.ort_profile import is_ort_profile
 from enginescope.formats.plan.plan_json import is_plan
+from enginescope.formats.polygraphy.polygraphy_log import IS_POLYGRAPHY_LOG, parse_polygraphy_logs
 from enginescope.formats.tensors.answer_files import is_outputs
 from enginescope.formats.tensors.output_diff_file import is_output_diff
+from enginescope.formats.torch.torch_trace import is_torch_trace
 from enginescope.formats.trex.trex_metadata import is_trex_metadata
 from enginescope.formats.trtexec.exported_profile import is_profile
+from enginescope.formats.trtexec.layer_latencies import is_layer_latencies
 from enginescope.formats.trtexec.log_lines import IS_LOG
+from enginescope.formats.trtexec.script_log import is_script_log, parse_script_logs
 from enginescope.formats.trtexec.time_columns import is_times
-from enginescope.formats.trtexec.trtexec_log import TrtexecLog
+from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_logs
 from enginescope.records.notice import Notice
 
 #: So much of a file is looked at before it is read as a whole.
@@ -36,9 +41,13 @@ class ArtifactKind(Enum):
     PLAN = "plan"
     TIMES = "trtexec_times"
     PROFILE = "trtexec_profile"
+    LAYER_LATENCIES = "layer_latencies"
     TRTEXEC_LOG = "trtexec_log"
+    SCRIPT_LOG = "tensorrt_log"
+    POLYGRAPHY_LOG = "polygraphy_log"
     TREX_METADATA = "trex_metadata"
     ORT_PROFILE = "ort_profile"
+    TORCH_TRACE = "torch_trace"
     OUTPUTS = "trtexec_outputs"
     OUTPUT_DIFF = "output_diff"
     UNKNOWN = "unknown"
@@ -49,11 +58,28 @@ _JSON_KINDS: tuple[tuple[ArtifactKind, Callable[[Any], bool]], ...] = (
     (ArtifactKind.PLAN, is_plan),
     (ArtifactKind.TREX_METADATA, is_trex_metadata),
     (ArtifactKind.ORT_PROFILE, is_ort_profile),
+    (ArtifactKind.TORCH_TRACE, is_torch_trace),
     (ArtifactKind.PROFILE, is_profile),
     (ArtifactKind.TIMES, is_times),
     (ArtifactKind.OUTPUTS, is_outputs),
     (ArtifactKind.OUTPUT_DIFF, is_output_diff),
+    (ArtifactKind.LAYER_LATENCIES, is_layer_latencies),
 )
+_LOG_KINDS: tuple[tuple[ArtifactKind, Callable[[str], Any]], ...] = (
+    (ArtifactKind.TRTEXEC_LOG, IS_LOG.search),
+    (ArtifactKind.POLYGRAPHY_LOG, IS_POLYGRAPHY_LOG.search),
+    (ArtifactKind.SCRIPT_LOG, is_script_log),
+)
+#: Kind -> reader of a log; it returns the facts of each process with their notices.
+LOG_READERS: dict[
+    ArtifactKind, Callable[[bytes, str], tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]]
+] = {
+    ArtifactKind.TRTEXEC_LOG: parse_trtexec_logs,
+    ArtifactKind.POLYGRAPHY_LOG: parse_polygraphy_logs,
+    ArtifactKind.SCRIPT_LOG: parse_script_logs,
+}
+#: Why a file is not known.
+NEITHER = "neither JSON nor a log of trtexec, TensorRT or Polygraphy"
 
 
 class Recognised(Record, frozen=True, kw_only=True):
@@ -76,14 +102,15 @@ def recognise(data: bytes, source: str) -> Recognised:
         source: The file, for messages.
     """
     head, _ = decode_text(data[:HEAD_BYTES], source)
-    if IS_LOG.search(head):
-        return Recognised(kind=ArtifactKind.TRTEXEC_LOG)
+    log = _log_kind(head)
+    if log is not None:
+        return Recognised(kind=log)
     if not head.lstrip().startswith(("{", "[")):
-        return _unknown("neither JSON nor a log of trtexec")
+        return _unknown(NEITHER)
     try:
         document = read_json(data, source)
     except FormatError as error:
-        return _unknown(f"not readable as JSON, and not a log of trtexec: {error.why}")
+        return _unknown(f"not readable as JSON, and not a known log: {error.why}")
     for kind, fits in _JSON_KINDS:
         if fits(document.value):
             return Recognised(kind=kind, document=document)
@@ -93,7 +120,11 @@ def recognise(data: bytes, source: str) -> Recognised:
 def may_be_known(head: bytes, source: str) -> bool:
     """Whether a file that begins with `head` is worth reading as a whole."""
     text, _ = decode_text(head, source)
-    return text.lstrip().startswith(("{", "[")) or IS_LOG.search(text) is not None
+    return text.lstrip().startswith(("{", "[")) or _log_kind(text) is not None
+
+
+def _log_kind(head: str) -> ArtifactKind | None:
+    return next((kind for kind, fits in _LOG_KINDS if fits(head)), None)
 
 
 def _unknown(reason: str) -> Recognised:
@@ -107,7 +138,7 @@ _ROLES = frozenset(
         *("profile", "profiling", "timing", "timings", "times", "time", "metadata", "perf"),
         *("build", "run", "bench", "inference", "export", "log", "stdout", "stderr", "output"),
         "outputs",
-        *("trtexec", "json", "txt", "out", "err", "onnx"),
+        *("trtexec", "json", "txt", "out", "err", "onnx", "gz", "latency", "latencies"),
     }
 )
 _SEPARATOR = re.compile(r"[._\-\s]+")
@@ -120,19 +151,30 @@ _EXPORTS = {
 _EXPORT = re.compile(rf"--({'|'.join(_EXPORTS)})=(\"[^\"]+\"|'[^']+'|\S+)")
 #: Of these a run has one at most; logs and metadata add up.
 _SINGLE = frozenset(
-    {ArtifactKind.PLAN, ArtifactKind.TIMES, ArtifactKind.PROFILE, ArtifactKind.OUTPUTS}
+    {
+        *(ArtifactKind.PLAN, ArtifactKind.TIMES, ArtifactKind.PROFILE, ArtifactKind.OUTPUTS),
+        ArtifactKind.LAYER_LATENCIES,
+    }
 )
+#: Of operators, not of an engine's layers: each is a run of its own.
+OPERATOR_KINDS = frozenset({ArtifactKind.ORT_PROFILE, ArtifactKind.TORCH_TRACE})
 #: Of more than one engine, or of none: not grouped by name.
-_APART = frozenset({ArtifactKind.ORT_PROFILE, ArtifactKind.OUTPUT_DIFF})
+_APART = OPERATOR_KINDS | {ArtifactKind.OUTPUT_DIFF}
+
+
+#: Folder, stem, process.
+_Key = tuple[Path, str, int | None]
 
 
 class Item(Record, frozen=True, kw_only=True):
     """A recognized file.
 
     Attributes:
-        sha256: Of its content.
+        sha256: Of the file as it lies, packed or not.
         document: Of JSON.
         notices: From reading `log`.
+        process: Files of one name and process are of one engine.
+        suffix: What the run's name has behind the file's, where a log holds several.
     """
 
     path: Path
@@ -142,6 +184,8 @@ class Item(Record, frozen=True, kw_only=True):
     document: Document | None = None
     log: TrtexecLog | None = None
     notices: tuple[Notice, ...] = ()
+    process: int | None = None
+    suffix: str = ""
 
 
 class Group(Record, frozen=True, kw_only=True):
@@ -172,24 +216,25 @@ def group_items(items: Sequence[Item]) -> tuple[Group, ...]:
     """Return the files as one group for each engine.
 
     By folder and stem; then a file that a log's own command line exported joins that log. Profiles
-    of ONNX Runtime stay on their own, and of two files of one kind in a group the second does too.
+    of operators stay on their own, and of two files of one kind in a group the second does too.
     A comparison of outputs joins every engine in its folder.
     """
-    groups: dict[tuple[Path, str], list[Item]] = defaultdict(list)
-    alone = [item for item in items if item.kind is ArtifactKind.ORT_PROFILE]
+    groups: dict[_Key, list[Item]] = defaultdict(list)
+    alone = [item for item in items if item.kind in OPERATOR_KINDS]
     for item in items:
         if item.kind not in _APART:
-            groups[(item.path.parent, stem_of(item.path))].append(item)
+            groups[(item.path.parent, stem_of(item.path), item.process)].append(item)
     _join_exports(groups)
-    found = []
-    for (_, stem), members in groups.items():
-        kept, extra = _one_of_each(members)
-        if kept:
-            found.append(Group(name=stem, items=tuple(kept)))
-        found += [Group(name=one.path.name, items=(one,)) for one in extra]
-    found += [Group(name=stem_of(one.path), items=(one,)) for one in alone]
+    engines = []
+    for (_, stem, _), members in groups.items():
+        single, extra = _one_of_each(members)
+        if single:
+            suffix = next((item.suffix for item in single if item.suffix), "")
+            engines.append(Group(name=f"{stem}{suffix}", items=tuple(single)))
+        engines += [Group(name=plain_path(item.path).name, items=(item,)) for item in extra]
+    engines += [Group(name=stem_of(item.path), items=(item,)) for item in alone]
     return _with_differences(
-        found, [item for item in items if item.kind is ArtifactKind.OUTPUT_DIFF]
+        engines, [item for item in items if item.kind is ArtifactKind.OUTPUT_DIFF]
     )
 
 
@@ -205,9 +250,9 @@ def _with_differences(groups: Sequence[Group], differences: Sequence[Item]) -> t
     return (*joined, *(Group(name=one.path.name, items=(one,)) for one in left))
 
 
-def _join_exports(groups: dict[tuple[Path, str], list[Item]]) -> None:
+def _join_exports(groups: dict[_Key, list[Item]]) -> None:
     by_place = {
-        (member.path.parent, member.path.name): key
+        (member.path.parent, plain_path(member.path).name): key
         for key, members in groups.items()
         for member in members
     }
@@ -217,7 +262,11 @@ def _join_exports(groups: dict[tuple[Path, str], list[Item]]) -> None:
                 home = by_place.get((log.path.parent, name))
                 if home is None or home == key or any(one.kind is kind for one in groups[key]):
                     continue
-                moved = [one for one in groups[home] if one.path.name == name and one.kind is kind]
+                moved = [
+                    one
+                    for one in groups[home]
+                    if plain_path(one.path).name == name and one.kind is kind
+                ]
                 groups[key] += moved
                 groups[home] = [one for one in groups[home] if one not in moved]
     for key in [key for key, members in groups.items() if not members]:

@@ -9,19 +9,22 @@ from pathlib import Path
 
 import msgspec
 
+from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.core.jsonio import read_bytes
+from enginescope.core.plain_file import plain_bytes, plain_head, plain_path
 from enginescope.core.record import Record
 from enginescope.formats.importing.import_assembly import assemble
 from enginescope.formats.importing.import_grouping import (
     HEAD_BYTES,
+    LOG_READERS,
+    NEITHER,
     ArtifactKind,
     Item,
     group_items,
     may_be_known,
     recognise,
 )
-from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
+from enginescope.formats.trtexec.trtexec_log import TrtexecLog
 from enginescope.records.run.run import Run
 
 
@@ -29,7 +32,7 @@ class Imported(Record, frozen=True, kw_only=True, eq=False):
     """What an import found.
 
     Attributes:
-        runs: One for each engine; their artifacts are the files where they lie.
+        runs: One for each engine or process; their artifacts are the files where they lie.
         skipped: Files that are in no run, and why.
     """
 
@@ -49,11 +52,11 @@ def import_artifacts(paths: Sequence[Path]) -> Imported:
     items: list[Item] = []
     skipped: list[tuple[str, str]] = []
     for path in _files(paths):
-        found = _item(path)
-        if isinstance(found, Item):
-            items.append(found)
-        else:
+        found = _items(path)
+        if isinstance(found, str):
             skipped.append((str(path), found))
+        else:
+            items += found
     runs = []
     for group in group_items(items):
         run, damaged = assemble(group)
@@ -87,42 +90,91 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield Path(root) / name
 
 
-def _item(path: Path) -> Item | str:
-    """The file as something to import, or why it is not."""
+def _items(path: Path) -> tuple[Item, ...] | str:
+    """The file as something to import, one item for each process in a log; or why it is not."""
     if not str(path).isprintable():
         return "its name cannot be stored"
     try:
         if not path.is_file():
             return "not a regular file"
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-        if head.startswith(b"\x1f\x8b"):
-            return "compressed with gzip: unpack it first"
+        head = plain_head(path, HEAD_BYTES)
         if not may_be_known(head, path.name):
-            return "neither JSON nor a log of trtexec"
-        data = head if len(head) < HEAD_BYTES else read_bytes(path)
+            return f"{NEITHER}{_other_kind(path, head)}"
+        data = head if len(head) < HEAD_BYTES else plain_bytes(path)
         return _recognised(path, data)
     except OSError as error:
         return error.strerror or str(error)
     except FormatError as error:
-        return str(error)
+        reason = str(error).removeprefix(f"{path}: ")
+        return "; ".join(part for part in (reason, error.hint) if part)
 
 
-def _recognised(path: Path, data: bytes) -> Item | str:
-    found = recognise(data, path.name)
-    if found.kind is ArtifactKind.UNKNOWN:
-        return found.reason or "not recognized"
+def _recognised(path: Path, data: bytes) -> tuple[Item, ...] | str:
+    known = recognise(data, plain_path(path).name)
+    if known.kind is ArtifactKind.UNKNOWN:
+        return known.reason or "not recognized"
     identity = Item(
         path=path,
-        kind=found.kind,
-        sha256=hashlib.sha256(data).hexdigest(),
-        size_bytes=len(data),
-        document=found.document,
+        kind=known.kind,
+        sha256=sha256_of(path) if plain_path(path) != path else hashlib.sha256(data).hexdigest(),
+        size_bytes=path.stat().st_size,
+        document=known.document,
     )
-    if found.kind is not ArtifactKind.TRTEXEC_LOG:
-        return identity
-    log, notices = parse_trtexec_log(data, path.name)
-    return msgspec.structs.replace(identity, log=log, notices=notices)
+    read = LOG_READERS.get(known.kind)
+    if read is None:
+        return (identity,)
+    logs = read(data, path.name)
+    processes = _engines([log for log, _ in logs])
+    backends = [log.backend for log, _ in logs]
+    is_told_apart = len(set(backends)) == len(backends)
+    return tuple(
+        msgspec.structs.replace(
+            identity,
+            log=log,
+            notices=notices,
+            process=process,
+            suffix="" if process is None or is_told_apart else f" #{process}",
+        )
+        for process, (log, notices) in zip(processes, logs, strict=True)
+    )
+
+
+def _engines(logs: Sequence[TrtexecLog]) -> list[int | None]:
+    """Return the process that each log counts as.
+
+    A process that loads the engine which the one before only built is of the same run.
+    """
+    processes: list[int | None] = []
+    for at, log in enumerate(logs):
+        before = logs[at - 1] if at else None
+        joins = before is not None and _saved(before) is not None and _saved(before) == _loaded(log)
+        processes.append(processes[-1] if joins else log.process)
+    return processes if len(set(processes)) > 1 else [None] * len(processes)
+
+
+def _saved(log: TrtexecLog) -> str | None:
+    options = log.report.options.get("Build Options", {})
+    return None if log.report.summaries else options.get("Save engine") or None
+
+
+def _loaded(log: TrtexecLog) -> str | None:
+    return log.report.options.get("Build Options", {}).get("Load engine") or None
+
+
+_KNOWN_BEGINNINGS = (
+    (b"PK\x03\x04", ": it is a zip file; unpack it"),
+    (b"SQLite format 3\0", ": it is an SQLite database; export JSON or CSV from it"),
+    (b"ftrt", ": it is an engine; enginescope explore reads it where TensorRT is installed"),
+)
+
+
+def _other_kind(path: Path, head: bytes) -> str:
+    """Return what a file is that cannot be imported, and what to do; nothing if not known."""
+    if path.suffix.lower() == ".onnx":
+        return ": it is a model; enginescope bench measures it"
+    if not head:
+        return ": it is empty"
+    return next((text for start, text in _KNOWN_BEGINNINGS if head.startswith(start)), "")
 
 
 def _nothing(paths: Sequence[Path], skipped: Sequence[tuple[str, str]]) -> UsageError:
@@ -132,5 +184,6 @@ def _nothing(paths: Sequence[Path], skipped: Sequence[tuple[str, str]]) -> Usage
     return UsageError(
         f"nothing that can be read in {where}",
         why=why + more,
-        hint="trtexec's exported JSON and logs, trex's metadata and ONNX Runtime profiles are read",
+        hint="enginescope reads trtexec's JSON and logs, trex's metadata, logs of TensorRT and "
+        "Polygraphy, and profiles of ONNX Runtime and PyTorch",
     )

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.core.jsonio import read_bytes
+from enginescope.core.plain_file import plain_bytes, plain_path
 from enginescope.core.record import Record
 from enginescope.formats.importing.import_assembly import EngineFacts
-from enginescope.formats.importing.import_grouping import ArtifactKind, recognise
+from enginescope.formats.importing.import_grouping import LOG_READERS, ArtifactKind, recognise
 from enginescope.formats.importing.import_options import merge_reports, warmup_ms
-from enginescope.formats.lenient_json import decode_text
-from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.lenient_json import Document, decode_text
+from enginescope.formats.plan.inspector_text import IS_LAYER
+from enginescope.formats.plan.plan_json import parse_plan, plan_of
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.formats.trtexec.exported_times import (
@@ -25,6 +26,7 @@ from enginescope.formats.trtexec.exported_times import (
     parse_times,
     summary_mismatches,
 )
+from enginescope.formats.trtexec.script_log import parse_script_logs
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
@@ -35,6 +37,16 @@ _FOREIGN_KINDS = {
     ArtifactKind.TIMES: ("times of requests", "give the plan; enginescope import reads these"),
     ArtifactKind.TREX_METADATA: ("trex's metadata", "give the plan, and this with --metadata"),
     ArtifactKind.ORT_PROFILE: ("a profile of ONNX Runtime", "enginescope import reads it"),
+    ArtifactKind.TORCH_TRACE: (
+        "a trace of PyTorch",
+        "it has operators, not layers of an engine; enginescope import reads it",
+    ),
+    ArtifactKind.LAYER_LATENCIES: ("layer times", "give the plan; enginescope import reads these"),
+    ArtifactKind.POLYGRAPHY_LOG: ("a log of Polygraphy", "enginescope import reads it"),
+    ArtifactKind.SCRIPT_LOG: (
+        "a log of a script that uses TensorRT",
+        "enginescope import reads it, with the layers that it prints",
+    ),
     ArtifactKind.TRTEXEC_LOG: (
         "a log of trtexec",
         "give the plan, and this with --build-log; enginescope import reads it too",
@@ -136,12 +148,16 @@ class ReadPlan(ReadBeside, frozen=True, kw_only=True):
 def neighbour(plan: Path, role: str) -> Path | None:
     """Return the file beside `plan` that holds its `role`: ``"profile"``, ``"build.metadata"`` …
 
-    ``X.graph.json`` has ``X.profile.json``; ``None`` if no such file.
+    ``X.graph.json`` has ``X.profile.json``; ``None`` if no such file. A packed plan may have packed
+    neighbors.
     """
-    match = _ROLE.match(plan.name)
-    stem = f"{match['stem']}{match['joint']}" if match else f"{plan.name.removesuffix('.json')}."
-    found = plan.with_name(f"{stem}{role}.json")
-    return found if found != plan and found.is_file() else None
+    name = plain_path(plan).name
+    match = _ROLE.match(name)
+    stem = f"{match['stem']}{match['joint']}" if match else f"{name.removesuffix('.json')}."
+    plain = plan.with_name(f"{stem}{role}.json")
+    places = (plain,) if plan.name == name else (Path(f"{plain}.gz"), plain)
+    found = next((one for one in places if one.is_file()), None)
+    return found if found != plan else None
 
 
 def neighbours(plan: Path) -> tuple[Path, ...]:
@@ -214,23 +230,41 @@ class _Reader:
         )
 
     def plan(self) -> Plan:
-        data = read_bytes(self._plan)
+        data = plain_bytes(self._plan)
         head, _ = decode_text(data[:_HEAD_BYTES], self._plan.name)
+        is_json = head.lstrip().startswith("{")
+        if not is_json and IS_LAYER.search(decode_text(data, self._plan.name)[0]):
+            return self._printed(data)
         if not head.lstrip().startswith(("{", "[")):
             raise mistaken_plan(self._plan, data) or UsageError(
                 f"{self._plan} is not a JSON file",
                 hint="give what trtexec --exportLayerInfo writes; bench ENGINE --on trt makes a run"
                 " with its plan",
             )
-        match = _ROLE.match(self._plan.name)
-        name = (match["stem"] if match else self._plan.stem) or self._plan.absolute().parent.name
         try:
-            found, notices = parse_plan(data, self._plan.name, name=name or self._plan.name)
+            found, notices = parse_plan(data, self._plan.name, name=self._name())
         except FormatError as error:
             raise mistaken_plan(self._plan, data) or error from None
         self.notices += notices
         self._keep(self._plan, ArtifactKind.PLAN)
         return found
+
+    def _name(self) -> str:
+        plain = plain_path(self._plan)
+        match = _ROLE.match(plain.name)
+        name = (match["stem"] if match else plain.stem) or self._plan.absolute().parent.name
+        return name or self._plan.name
+
+    def _printed(self, data: bytes) -> Plan:
+        """Return the plan that a log holds as the inspector's text; of several the last."""
+        kind = recognise(data, self._plan.name).kind
+        logs = LOG_READERS.get(kind, parse_script_logs)(data, self._plan.name)
+        printed = [log.inspected for log, _ in logs if log.inspected is not None]
+        document = Document(source=self._plan.name, value=printed[-1])
+        plan, notices = plan_of(document, name=self._name())
+        self.notices += notices
+        self._keep(self._plan, ArtifactKind.SCRIPT_LOG)
+        return plan
 
     def times(self, warmup: float | None) -> ExportedTimes | None:
         """Return the times of whole requests that lie beside the plan."""
@@ -253,7 +287,7 @@ class _Reader:
         if path is None:
             return None
         try:
-            found, notices = parse(read_bytes(path), path.name)
+            found, notices = parse(plain_bytes(path), path.name)
         except FormatError as error:
             if named is not None:
                 raise

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _PREFIX = re.compile(
-    r"^\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[([A-Z])\] ?(\[TRT\] ?)?(.*)$", re.DOTALL
+    r"^\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] (\[TRT\] )?\[([A-Z])\] ?(\[TRT\] ?)?(.*)$", re.DOTALL
 )
 #: Anywhere in a text, at the start of a line: this is a trtexec log.
 IS_LOG = re.compile(
@@ -19,6 +19,9 @@ IS_LOG = re.compile(
     r"|=== (?:Model Options|Performance summary|Inference Options) ===)",
     re.MULTILINE,
 )
+
+#: The same of TensorRT's logger in Python, which puts its name before the level.
+IS_SCRIPT_LOG = re.compile(r"^\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT\] \[[VIWEF]\]", re.MULTILINE)
 
 
 class LogLine(NamedTuple):
@@ -36,11 +39,15 @@ class LogLine(NamedTuple):
     text: str
 
 
-def log_lines(text: str) -> Iterator[LogLine]:
-    """Yield the lines that can matter: verbose ones, which are most, are passed over."""
-    for number, raw in enumerate(text.split("\n"), start=1):
+def log_lines(text: str, first: int = 1) -> Iterator[LogLine]:
+    """Yield the lines that can matter: verbose ones, which are most, are passed over.
+
+    Args:
+        first: Number of the first line in its file.
+    """
+    for number, raw in enumerate(text.split("\n"), start=first):
         line = raw.rstrip("\r")
-        if line[22:25] == "[V]":
+        if line[22:25] == "[V]" or line[22:31] == "[TRT] [V]":
             continue
         if line[:1] != "[":
             yield LogLine(number, None, is_library=False, text=line)
@@ -49,7 +56,8 @@ def log_lines(text: str) -> Iterator[LogLine]:
         if match is None:
             yield LogLine(number, None, is_library=False, text=line)
         else:
-            yield LogLine(number, match[1], is_library=match[2] is not None, text=match[3])
+            is_library = match[1] is not None or match[3] is not None
+            yield LogLine(number, match[2], is_library=is_library, text=match[4])
 
 
 #: Major and minor of TensorRT. A newer one is taken for this one, and that is said.

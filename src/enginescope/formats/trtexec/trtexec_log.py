@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from enginescope.core.errors import FormatError
@@ -10,6 +12,7 @@ from enginescope.core.record import Record
 from enginescope.formats import log_facts
 from enginescope.formats.lenient_json import decode_text
 from enginescope.formats.log_facts import device_of, number
+from enginescope.formats.plan.inspector_text import inspected_plan
 from enginescope.formats.trtexec.log_lines import IS_LOG, LogLine, log_lines
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile
@@ -136,18 +139,26 @@ DEVICE_SECTION = "Device Information"
 
 
 class TrtexecLog(Record, frozen=True, kw_only=True):
-    """What one log holds.
+    """What one process logged.
 
     Attributes:
         profile: From the printed table: rounded, and without layers that took no time.
+        inspected: Layers that the log holds, with the keys of the inspector's JSON.
+        backend: What ran the engine, as `BackendSpec` names it.
+        versions: Of libraries, by name.
+        process: From 1, of a log of several processes.
     """
 
     report: ToolReport
     profile: Profile | None = None
+    inspected: dict[str, Any] | None = None
+    backend: str = "trtexec"
+    versions: Mapping[str, str] = {}
+    process: int | None = None
 
 
 def parse_trtexec_log(data: bytes, source: str) -> tuple[TrtexecLog, tuple[Notice, ...]]:
-    """Return the facts in a log of trtexec.
+    """Return the facts in a log of one trtexec; of several processes those of the last.
 
     Lines are taken with or without the prefix of time and level; verbose ones are passed over.
 
@@ -157,27 +168,79 @@ def parse_trtexec_log(data: bytes, source: str) -> tuple[TrtexecLog, tuple[Notic
     Raises:
         FormatError: Nothing in it looks like trtexec.
     """
+    return parse_trtexec_logs(data, source)[-1]
+
+
+def parse_trtexec_logs(
+    data: bytes, source: str
+) -> tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]:
+    """Return the facts of each process in a log, in its order, with their notices.
+
+    Raises:
+        FormatError: Nothing in it looks like trtexec, or two processes wrote at the same time.
+    """
     text, notices = decode_text(data, source)
     if IS_LOG.search(text) is None:
         raise FormatError(
             source, why="no line of trtexec's in it", expected="trtexec's own log, 8.x or later"
         )
-    reader = _LogReader()
-    for line in log_lines(text):
+    parts = _processes(text, source)
+    logs = []
+    for count, (first, part) in enumerate(parts, start=1):
+        process = count if len(parts) > 1 else None
+        read = read_part(part, "trtexec", source, first=first, process=process)
+        logs.append((read[0], (*notices, *read[1])))
+    return tuple(logs)
+
+
+def read_part(
+    text: str, tool: str, source: str, *, first: int = 1, process: int | None = None
+) -> tuple[TrtexecLog, tuple[Notice, ...]]:
+    """Return the facts of one process, or of one engine of a script.
+
+    Args:
+        text: Its lines.
+        first: Number of its first line in the file.
+    """
+    reader = _LogReader(tool)
+    for line in log_lines(text, first):
         reader.take(line)
-    return reader.result(), (*notices, *reader.notices(source))
+    return reader.result(inspected_plan(text), process), tuple(reader.notices(source))
+
+
+def _processes(text: str, source: str) -> list[tuple[int, str]]:
+    """Return the number of its first line and the text of each process.
+
+    Raises:
+        FormatError: The lines of two processes are mixed.
+    """
+    starts = [match.start() for match in _RUNNING.finditer(text)][1:]
+    cuts = [0, *starts, len(text)]
+    parts = [text[at:end] for at, end in pairwise(cuts)]
+    if any(len(_ENDED.findall(part)) > 1 for part in parts) and len(parts) > 1:
+        raise FormatError(
+            source,
+            why="several processes of trtexec wrote this log at the same time, and their lines "
+            "cannot be told apart",
+            hint="give each process a log of its own",
+        )
+    return [(text.count("\n", 0, at) + 1, part) for at, part in zip(cuts, parts, strict=False)]
+
+
+_RUNNING = re.compile(r"^&&&& RUNNING TensorRT\b", re.MULTILINE)
+_ENDED = re.compile(r"^&&&& (?:PASSED|FAILED) TensorRT\b", re.MULTILINE)
 
 
 class _LogReader:
-    def __init__(self) -> None:
-        self.fields: dict[str, Any] = {"tool": "trtexec"}
+    def __init__(self, tool: str) -> None:
+        self.fields: dict[str, Any] = {"tool": tool}
         self.summaries: dict[str, ReportedSummary] = {}
         self.memory: dict[str, int] = {}
         self.messages: dict[tuple[str, str], LogMessage] = {}
         self.sections = SectionReader()
         self.table: ProfileTable | None = None
         self.engine_size_rank = 99
-        self.runs = 0
+        self.has_started = False
 
     def take(self, line: LogLine) -> None:
         if line.text.startswith("&&&& "):
@@ -234,14 +297,14 @@ class _LogReader:
         if found is None:
             return
         word, version, command = found
-        self.runs += word == "RUNNING"
+        self.has_started |= word == "RUNNING"
         if version is not None:
             self.fields.setdefault("tool_version", version)
         if command is not None:
             self.fields["command"] = command
         self.fields["passed"] = {"PASSED": True, "FAILED": False}.get(word)
 
-    def result(self) -> TrtexecLog:
+    def result(self, inspected: dict[str, Any] | None, process: int | None) -> TrtexecLog:
         options = dict(self.sections.sections)
         facts = options.pop(DEVICE_SECTION, {})
         report = ToolReport(
@@ -253,25 +316,17 @@ class _LogReader:
             memory=self.memory,
             messages=tuple(self.messages.values()),
         )
-        return TrtexecLog(report=report, profile=self.table.profile() if self.table else None)
+        return TrtexecLog(
+            report=report,
+            profile=self.table.profile() if self.table else None,
+            inspected=inspected,
+            process=process,
+        )
 
-    def notices(self, source: str) -> list[Notice]:
-        found = []
-        if self.runs > 1:
-            found.append(
-                Notice(
-                    code="W-SEVERAL-RUNS",
-                    message=f"{source} holds {self.runs} runs of trtexec; of each fact, the last "
-                    "is used",
-                    evidence={"file": source, "runs": self.runs},
-                )
+    def notices(self, source: str) -> Iterator[Notice]:
+        if self.has_started and self.fields.get("passed") is None:
+            yield Notice(
+                code="W-LOG-UNFINISHED",
+                message=f"{source} ends before trtexec prints PASSED or FAILED",
+                evidence={"file": source},
             )
-        if self.runs and self.fields.get("passed") is None:
-            found.append(
-                Notice(
-                    code="W-LOG-UNFINISHED",
-                    message=f"{source} ends before trtexec prints PASSED or FAILED",
-                    evidence={"file": source},
-                )
-            )
-        return found

@@ -21,7 +21,7 @@ from enginescope.records.progress import Phase as Phase
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Job
 from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry, Telemetry
-from enginescope.records.samples import Array, Samples
+from enginescope.records.samples import Array, ReportedSummary, Samples
 from enginescope.records.tensor import DataType, Tensor
 
 
@@ -140,6 +140,10 @@ class Artifact(Record, frozen=True, kw_only=True):
     size_bytes: int | None = None
 
 
+#: Definitions of latency; the first that a run has is its headline.
+_HEADLINES = ("latency", "trtexec_latency", "gpu_compute")
+
+
 class Run(Record, frozen=True, kw_only=True, eq=False):
     """A measured or imported run.
 
@@ -222,8 +226,16 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     @property
     def headline(self) -> Samples | None:
         """The series that the run is about: latency, by whichever definition it has."""
-        for tag in ("latency", "trtexec_latency", "gpu_compute"):
+        for tag in _HEADLINES:
             found = self.series(tag)
             if found is not None and len(found):
                 return found
         return None
+
+    @property
+    def printed(self) -> ReportedSummary | None:
+        """What a tool printed of the latency of a run without samples, by the same definitions."""
+        if self.headline is not None or self.tool is None:
+            return None
+        stated = {one.metric: one for one in self.tool.summaries}
+        return next((stated[tag] for tag in _HEADLINES if tag in stated), None)

@@ -31,6 +31,7 @@ class Reason(Enum):
     CLOCK_STEP = "clock-step"
     EXACT = "exact"
     UNSTABLE = "unstable"
+    PRINTED_ONLY = "printed-only"
     DIFFERENT = "different-conditions"
 
 
@@ -93,14 +94,14 @@ class Verdict(Record, frozen=True, kw_only=True):
         metric: Tag of a `Metric`, or the name of a figure that a run has one of.
         a, b: Of each side the median of its processes that `estimate` uses, in the unit of the
             metric.
-        estimate: ``None`` where there is nothing to divide.
+        estimate: ``None`` where there is nothing to divide, or no samples but printed figures.
         threshold_pct: Smaller differences do not matter.
         samples_a, samples_b: Samples of all processes together.
         effective_a, effective_b: What they are worth.
         more: How many more units of `estimate` would probably decide it; ``None`` where it is
             decided, or where no number of them would.
         detail: What the reason alone does not say: the conditions that differ, the step of the
-            clock.
+            clock, the printed statistic.
         corrected_ratio: The ratio without the overstatement of comparisons that end once they can
             decide; ``None`` where the ratio did not end one.
         is_tested: Whether the verdict is what the comparison was made for. Other metrics are not:

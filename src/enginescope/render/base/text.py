@@ -15,7 +15,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.records.notice import Hint, Notice, is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.samples import Percentile, Summary
+from enginescope.records.samples import Percentile, ReportedSummary, Summary
 from enginescope.render.base.facts import backend_text, place_line, subject_line
 from enginescope.render.base.gpu_phrases import clock_parts, energy_parts
 from enginescope.render.base.phrases import (
@@ -30,6 +30,7 @@ from enginescope.render.base.phrases import (
     shorten_apart,
     support_text,
 )
+from enginescope.render.base.printed_phrases import printed_note, printed_rows
 from enginescope.render.base.provider_phrases import provider_rows
 from enginescope.render.base.shared_options import told_apart
 from enginescope.render.base.text_table import as_text as as_text
@@ -66,7 +67,7 @@ def summary(view: RunView, *, width: int = 80) -> RenderableType:
     if view.latency is not None:
         lines += [*_figures(view, view.latency, width), Text()]
     elif view.run.outcome.kind is OutcomeKind.OK:
-        lines += [label_row("latency", "none: this run has no samples"), Text()]
+        lines += [*_printed(view, width), Text()]
     lines += [*_layers(view), *notice_lines(view.notices)]
     lines.append(Text(f"  run {view.id[:8]}", style="dim"))
     return Group(*lines)
@@ -144,6 +145,19 @@ def _figures(view: RunView, latency: Summary, width: int) -> list[RenderableType
     lines += [label_row(label, text) for label, text in provider_rows(view)]
     lines += _gpu(view, width)
     return [*lines, Text(), *_sparkline(view, width)]
+
+
+def _printed(view: RunView, width: int) -> list[RenderableType]:
+    """Return the figures of a run without samples, as far as a tool printed some."""
+    lines = [
+        line
+        for label, parts in printed_rows(view)
+        for line in _rows(label, [Text(part) for part in parts], width)
+    ]
+    note = printed_note(view)
+    if note is None:
+        return [label_row("latency", "none: this run has no samples"), *lines]
+    return [*lines, _hanging(_lead(""), Text(note, style="dim"))]
 
 
 def _gpu(view: RunView, width: int) -> list[RenderableType]:
@@ -236,17 +250,27 @@ def failure_lines(run: Run) -> list[RenderableType]:
 def _run_figures(view: RunView) -> tuple[str, ...]:
     latency = view.latency
     if latency is None:
-        kind = view.run.outcome.kind
-        why = "no samples" if kind is OutcomeKind.OK else kind.value.replace("_", " ")
+        kind, printed = view.run.outcome.kind, view.run.printed
+        if kind is OutcomeKind.OK and printed is not None:
+            return _printed_cells(printed)
+        nothing = "layer times" if view.run.profile is not None else "no samples"
+        why = nothing if kind is OutcomeKind.OK else kind.value.replace("_", " ")
         return "—", why, "—", "—"
     interval = latency.median_interval
-    p99 = view.latency.percentile(99) if view.latency else None
+    p99_found = latency.percentile(99)
     return (
         format_significant(latency.median_ms, 4),
         range_text(interval.low, interval.high) if interval else "none",
-        _marked(p99) if p99 else "—",
+        _marked(p99_found) if p99_found else "—",
         f"{latency.n:,}",
     )
+
+
+def _printed_cells(printed: ReportedSummary) -> tuple[str, str, str, str]:
+    median, mean, p99 = printed.median_ms, printed.mean_ms, dict(printed.percentiles).get(99)
+    told = "printed" if median is not None or mean is None else f"mean {mean:.4g}, printed"
+    cells = [format_significant(one, 4) if one is not None else "—" for one in (median, p99)]
+    return cells[0], told, cells[1], "—"
 
 
 def _marked(percentile: Percentile) -> str:

@@ -31,6 +31,7 @@ from enginescope.render.base.phrases import (
     range_text,
     support_text,
 )
+from enginescope.render.base.printed_phrases import printed_note, printed_rows
 from enginescope.render.validation.report_answers import (
     AnswersSection,
     ReportedAnswers,
@@ -112,7 +113,13 @@ def _answer(view: RunView) -> list[str]:
         hint = f" Next step: {escaped(outcome.hint)}." if outcome.hint else ""
         lines += [f"**{outcome_text(outcome)}**: {escaped(outcome.message)}.{hint}", ""]
     if latency is None:
-        return [*lines, "No samples, so no latency to report.", ""]
+        note = printed_note(view)
+        printed = [f"- {label}: {' · '.join(parts)}" for label, parts in printed_rows(view)]
+        if note is None:
+            printed = ["No samples, so no latency to report.", *(["", *printed] if printed else [])]
+        else:
+            printed = [f"Figures {note}.", "", *printed]
+        return [*lines, *printed, ""]
     median = f"**{metric_title(latency.metric)}: median {format_ms(latency.median_ms)}**"
     lines += [f"{median}, {interval_text(latency)}; {count_text(latency)}.", ""]
     if view.throughput:

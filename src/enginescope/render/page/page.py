@@ -11,7 +11,8 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
 from enginescope.render.base.facts import made_text, subject_line
 from enginescope.render.base.figures import overview_rows
-from enginescope.render.base.phrases import Headline, headline
+from enginescope.render.base.phrases import Headline
+from enginescope.render.base.printed_phrases import first_figures
 from enginescope.render.charts.bars import layer_bars, time_stacked
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.telemetry import telemetry_charts
@@ -151,7 +152,7 @@ def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRu
         about=(*made, f"run {view.id}", made_text(run), run.origin)
         if is_measured
         else plan_about(subject),
-        headline=headline(view) if is_measured else plan_headline(subject),
+        headline=first_figures(view) if is_measured else plan_headline(subject),
         worst=worst_findings(subject),
         picture=latency_distribution(view)
         or time_stacked(view, _stakes(subject))

@@ -17,6 +17,13 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredPair,
     MeasuredSide,
 )
+from enginescope.analysis.verdicts.printed_verdicts import (
+    ENQUEUE,
+    GPU_COMPUTE,
+    THROUGHPUT,
+    change_pct,
+    printed_cause,
+)
 from enginescope.core.errors import UsageError
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.records.progress import COMPARISON_TAG
@@ -38,6 +45,8 @@ _LESS_AND_MORE = {
     "J": ("less", "more"),
 }
 _MOST_PLACES = 6
+#: What the sentence on printed figures names, and how.
+_PRINTED = {THROUGHPUT: "throughput", GPU_COMPUTE: "GPU compute time", ENQUEUE: "enqueue time"}
 
 
 def title_of(metric: str) -> str:
@@ -64,6 +73,8 @@ def value_text(metric: str, value: float | None) -> str:
 
 def kind_text(verdict: Verdict) -> str:
     """Return the verdict in the words of its unit: a size is smaller, a rate higher."""
+    if verdict.reason is Reason.PRINTED_ONLY:
+        return str(verdict.reason.value)
     if not verdict.is_tested and verdict.kind is not VerdictKind.INCOMPARABLE:
         return "not tested"
     if verdict.kind not in (VerdictKind.FASTER, VerdictKind.SLOWER):
@@ -108,6 +119,8 @@ def headline_sentence(pair: MeasuredPair) -> str:
     a, b = pair.a, pair.b
     if verdict.kind is VerdictKind.INCOMPARABLE:
         return f"{b} and {a} are not comparable: {verdict.detail}"
+    if verdict.reason is Reason.PRINTED_ONLY:
+        return _printed_sentence(pair)
     amount = f"{ratio_text(verdict.estimate)} × {a}{_interval(verdict.estimate)}"
     how = "; ".join(filter(None, (_how(verdict), instability_text(pair))))
     if verdict.kind is VerdictKind.SAME:
@@ -116,6 +129,23 @@ def headline_sentence(pair: MeasuredPair) -> str:
     if verdict.is_decided:
         return f"{b} is {kind_text(verdict)}: {amount}, {how}"
     return f"Inconclusive whether {b} is faster than {a}: {amount}, {how}"
+
+
+def _signed(change_pct: float) -> str:
+    return f"{change_pct:+.1f}".replace("-", "−")
+
+
+def _printed_sentence(pair: MeasuredPair) -> str:
+    """Return ``Printed figures of B against A: throughput −12.7 %, …: the host is slower, …``."""
+    rows = [verdict for verdict in pair.verdicts if verdict.metric in _PRINTED] or pair.verdicts
+    changes = ", ".join(
+        f"{_PRINTED.get(verdict.metric, title_of(verdict.metric))} {_signed(change)} %"
+        for verdict in rows
+        if (change := change_pct(verdict)) is not None
+    )
+    cause = printed_cause(pair.verdicts)
+    text = f"Printed figures of {pair.b} against {pair.a}: {changes}"
+    return f"{text}: {cause}" if cause else text
 
 
 def _interval(estimate: RatioEstimate | None) -> str:
@@ -177,6 +207,8 @@ def why_text(verdict: Verdict) -> str | None:
         return f"{verdict.detail}, more than the difference; shorter runs have finer steps"
     if verdict.reason is Reason.FEW_SAMPLES:
         return verdict.detail
+    if verdict.reason is Reason.PRINTED_ONLY:
+        return "printed figures have no interval; export times with --exportTimes, or bench both"
     if verdict.reason is Reason.ONE_VALUE:
         return "one value a side does not show the run-to-run variation; measure more processes"
     disturbed = verdict.estimate.disturbed if verdict.estimate else None

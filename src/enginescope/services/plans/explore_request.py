@@ -16,6 +16,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, limits_of, other_gpu
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
+from enginescope.core.plain_file import plain_bytes
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.services.plans.plan_input import NO_COMPANIONS, CompanionFiles, PlanInput, PlanName
@@ -90,7 +91,7 @@ def read_context(source: PlanInput, files: ContextFiles, view: V | None) -> Plan
     if files.build_log:
         from enginescope.formats.build_log.build_log import build_story_of
 
-        story, found = build_story_of(files.build_log.read_bytes(), files.build_log.name)
+        story, found = build_story_of(plain_bytes(files.build_log), files.build_log.name)
         notices += found
     return PlanContext(context, story, notices)
 

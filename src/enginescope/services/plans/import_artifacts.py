@@ -55,8 +55,9 @@ def import_artifacts(
     """Return the runs in files that other tools wrote, one for each engine.
 
     Args:
-        *paths: Files, folders or archives: trtexec's times, profile, layer information and logs,
-            trex's metadata, ONNX Runtime profiles. Their content decides.
+        *paths: Files, folders or archives: trtexec's times, profile and layer information; logs
+            of trtexec, TensorRT scripts and Polygraphy; trex's metadata; profiles of ONNX Runtime
+            and PyTorch. Their content decides.
         tags: Names for the runs in the store.
         store: Store to keep the runs in; by default they are not stored.
 

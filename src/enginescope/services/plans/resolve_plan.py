@@ -13,7 +13,8 @@ from enginescope.analysis.layers.layer_sum import WholeRequest
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.errors import UsageError
+from enginescope.core.plain_file import plain_head
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
 from enginescope.services.observer import PlanObserver
@@ -36,7 +37,7 @@ _SHOWN_NAMES = 8
 #: Bytes of a file that tell a plan's JSON from an engine.
 _HEAD_BYTES = 4096
 #: Endings of names that are never looked up in the store.
-_FILES = frozenset({".json", ".tea", ".zip", ".engine", ".plan", ".trt"})
+_FILES = frozenset({".gz", ".json", ".tea", ".zip", ".engine", ".plan", ".trt"})
 _SILENT = PlanObserver()
 
 
@@ -185,11 +186,7 @@ def _no_plan_file(path: Path) -> UsageError:
 
 
 def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD_BYTES)
-    except OSError as error:
-        raise FormatError(str(path), why=error.strerror or str(error)) from error
+    return plain_head(path, _HEAD_BYTES)
 
 
 def _of_plan_file(path: Path, companions: CompanionFiles) -> PlanInput:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.core.errors import UsageError
+from enginescope.core.plain_file import plain_bytes
 from enginescope.core.record import Record
 from enginescope.services.observer import PlanObserver
 from enginescope.services.store_access import floors_at, place_of
@@ -59,10 +60,11 @@ class CompareResult(Record, frozen=True, kw_only=True, eq=False):
     """What was compared.
 
     Attributes:
-        measured: Verdicts; ``None`` if a side has no samples.
+        measured: Verdicts; ``None`` if a side has neither samples nor printed figures.
         plans: Compared plans; ``None`` if a side has no plan.
         choices: What the builds of two logs chose.
-        unmeasured: Sides that keep the others from a verdict, because they have no samples.
+        unmeasured: Sides that keep the others from a verdict, because they have no samples and no
+            printed figures.
     """
 
     measured: MeasuredComparison | None = None
@@ -214,11 +216,11 @@ def _check_usable(side: ComparedSide, parts: str) -> None:
     """Raise `UsageError` if a side without samples has no plan, or samples are all that counts."""
     why = side.runs[-1].outcome.message
     if side.source.plan is None:
-        raise UsageError(f"{side.what} has neither samples nor a plan", why=why)
+        raise UsageError(f"{side.what} has neither samples nor printed figures nor a plan", why=why)
     if parts == "measured":
         raise UsageError(
             f"{side.what} is not measured",
-            why=why or "it has a plan and no samples",
+            why=why or "it has a plan, no samples and no printed figures",
             hint="es.compare_plans compares plans; es.bench measures",
         )
 
@@ -246,7 +248,7 @@ def _choices(build_logs: Sequence[Path], observer: PlanObserver) -> tuple[Choice
 
     stories = []
     for label, path in zip("AB", build_logs, strict=True):
-        story, notices = build_story_of(path.read_bytes(), path.name)
+        story, notices = build_story_of(plain_bytes(path), path.name)
         stories.append(story)
         for notice in notices:
             observer.warn(f"{label}: {notice.message} ({notice.code})")

@@ -10,7 +10,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from enginescope.analysis.verdicts.printed_verdicts import has_printed
 from enginescope.core.errors import UsageError
+from enginescope.core.plain_file import plain_bytes, plain_head
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels, side_names
 from enginescope.services.plans.plan_input import PlanInput, input_of_run
@@ -48,8 +50,8 @@ class ComparedSide:
 
     @property
     def is_measured(self) -> bool:
-        """Whether a process has samples."""
-        return any(run.headline is not None for run in self.runs)
+        """Whether a process has samples, or figures that its tool printed."""
+        return any(run.headline is not None or has_printed(run) for run in self.runs)
 
 
 def resolve_sides(
@@ -238,6 +240,7 @@ def _holds_times(path: Path) -> bool:
     """Whether a file has times or a log, and is neither a plan, an engine nor an archive."""
     from enginescope.formats.importing.import_grouping import (
         HEAD_BYTES,
+        LOG_READERS,
         ArtifactKind,
         may_be_known,
         recognise,
@@ -245,16 +248,22 @@ def _holds_times(path: Path) -> bool:
 
     if not path.is_file() or path.name == "run.json" or is_archive(path):
         return False
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    if not may_be_known(head, path.name):
+    if not may_be_known(plain_head(path, HEAD_BYTES), path.name):
         return False
-    kind = recognise(path.read_bytes(), path.name).kind
-    return kind in (ArtifactKind.TIMES, ArtifactKind.TRTEXEC_LOG, ArtifactKind.TREX_METADATA)
+    kind = recognise(plain_bytes(path), path.name).kind
+    return kind in (ArtifactKind.TIMES, ArtifactKind.TREX_METADATA, *LOG_READERS)
 
 
 def _of_times(what: str) -> ComparedSide:
     from enginescope.formats.importing.importer import import_artifacts
 
-    (run,) = import_artifacts([Path(what)]).runs
+    runs = import_artifacts([Path(what)]).runs
+    if len(runs) > 1:
+        names = ", ".join(f"{run.job.subject.name} · {run.job.backend}" for run in runs)
+        raise UsageError(
+            f"{what} holds {len(runs)} runs",
+            why=names,
+            hint=f"enginescope import {what}, then compare the runs by their ids",
+        )
+    (run,) = runs
     return ComparedSide(what=what, source=input_of_run(run, kind="file", where=what), runs=(run,))

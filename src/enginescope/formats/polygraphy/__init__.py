@@ -1,0 +1,1 @@
+"""Polygraphy's logs."""

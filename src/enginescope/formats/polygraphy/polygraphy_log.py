@@ -1,0 +1,145 @@
+"""Polygraphy's log: the inference time of each runner, and whether the outputs agree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from enginescope.core.errors import FormatError
+from enginescope.formats import log_facts
+from enginescope.formats.lenient_json import decode_text
+from enginescope.formats.trtexec.trtexec_log import TrtexecLog
+from enginescope.records.notice import Notice
+from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.samples import ReportedSummary
+
+IS_POLYGRAPHY_LOG = re.compile(
+    r"^\[[VI]\] (?:RUNNING \| Command: \S*polygraphy\b|Loaded Module: polygraphy\b)", re.MULTILINE
+)
+_COMMAND = re.compile(r"^\[I\] RUNNING \| Command: (.*)$", re.MULTILINE)
+_MODULE = re.compile(r"Loaded Module: (\w+) +\| Version: (\S+)")
+_INFERENCE = re.compile(
+    r"^\[I\] (\S+) +\| Completed (\d+) iteration\(s\) in ([\d.]+) ms \| "
+    r"Average inference time: ([\d.]+) ms\.",
+    re.MULTILINE,
+)
+_ACTIVATION = re.compile(r"^\[I\] (\S+) +\| Activating and starting inference", re.MULTILINE)
+_END = re.compile(r"^\[[IE]\] (PASSED|FAILED) \| Runtime", re.MULTILINE)
+_OUTPUT = re.compile(r"^\[[IEW]\] +(PASSED|FAILED) \| Output: '(.+?)' \| ", re.MULTILINE)
+_ERROR = re.compile(
+    r"Error Metrics: (.+)\n.*Minimum Required Tolerance: .*?\[abs=(\S+?)\] OR \[rel=(\S+?)\]"
+)
+_BUILD = re.compile(r"Finished engine building in ([\d.]+) seconds")
+_MESSAGE = re.compile(r"^\[([WE!])\] (.+)$")
+_LEVELS = {"W": "warning", "E": "error", "!": "error"}
+#: How a runner's name begins -> backend, and the library whose version counts.
+_RUNNERS = {"trt-runner": ("trt", "tensorrt"), "onnxrt-runner": ("ort-cpu", "onnxruntime")}
+_ORT_PROVIDER = re.compile(r"Session with providers: \['(\w+?)(?:ExecutionProvider)?'")
+_ORT_BACKENDS = {"CPU": "ort-cpu", "CUDA": "ort-cuda", "Tensorrt": "ort-trt"}
+#: A mean of fewer inferences is mostly the first one.
+_FEW = 10
+
+
+def parse_polygraphy_logs(
+    data: bytes, source: str
+) -> tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]:
+    """Return the facts of each runner in a log of ``polygraphy run``, with their notices.
+
+    Raises:
+        FormatError: No runner finished an inference.
+    """
+    text, notices = decode_text(data, source)
+    text = text.replace("\r\n", "\n")
+    runners = list(_INFERENCE.finditer(text))
+    if not runners:
+        raise FormatError(
+            source,
+            why="a log of polygraphy in which no runner finished an inference",
+            hint="polygraphy run MODEL --trt --onnxrt prints inference times",
+        )
+    versions = dict(_MODULE.findall(text))
+    shared = _shared(text, versions.get("polygraphy"))
+    logs = []
+    for number, match in enumerate(runners, start=1):
+        name, count, mean = match[1], int(match[2]), log_facts.number(match[4])
+        backend, library = _backend(name, text)
+        report = ToolReport(
+            **shared,
+            summaries=(ReportedSummary(metric="latency", mean_ms=mean),),
+            **(_of_build(_part(text, name, match.end())) if backend == "trt" else {}),
+        )
+        log = TrtexecLog(
+            report=report,
+            backend=backend,
+            versions={library: versions[library]} if library in versions else {},
+            process=number if len(runners) > 1 else None,
+        )
+        logs.append((log, (*notices, *_few(source, name, count))))
+    return tuple(logs)
+
+
+def _shared(text: str, version: str | None) -> dict[str, Any]:
+    """Return the fields that every runner's report has."""
+    command, end = _COMMAND.search(text), _END.search(text)
+    errors = {
+        name.strip(): f"abs {absolute}, rel {relative}"
+        for name, absolute, relative in _ERROR.findall(text)
+    }
+    outputs = {
+        name: ", ".join(filter(None, (word, errors.get(name))))
+        for word, name in _OUTPUT.findall(text)
+    }
+    return {
+        "tool": "polygraphy",
+        "tool_version": version,
+        "command": command[1].strip() if command else None,
+        "passed": end[1] == "PASSED" if end else None,
+        "options": {"Outputs compared": outputs} if outputs else {},
+        "messages": tuple(_messages(text)),
+    }
+
+
+def _messages(text: str) -> Iterator[LogMessage]:
+    """Yield warnings and errors, each once; indented ones are parts of a comparison."""
+    seen = set()
+    for number, line in enumerate(text.split("\n"), start=1):
+        match = _MESSAGE.match(line)
+        if match and not match[2].startswith(" ") and match[2] not in seen:
+            seen.add(match[2])
+            yield LogMessage(level=_LEVELS[match[1]], text=match[2].strip(), line=number)
+
+
+def _backend(runner: str, text: str) -> tuple[str, str]:
+    for start, (backend, library) in _RUNNERS.items():
+        if runner.startswith(start):
+            provider = _ORT_PROVIDER.search(text) if backend == "ort-cpu" else None
+            return (_ORT_BACKENDS.get(provider[1], backend) if provider else backend), library
+    return runner.partition("-")[0], ""
+
+
+def _part(text: str, runner: str, end: int) -> str:
+    """Return the lines of a runner, from its activation to its inference."""
+    starts = [one.start() for one in _ACTIVATION.finditer(text, 0, end) if one[1] == runner]
+    return text[starts[-1] if starts else 0 : end]
+
+
+def _of_build(text: str) -> dict[str, Any]:
+    built = _BUILD.search(text)
+    sizes = [size[1] for line in text.split("\n") if (size := log_facts.engine_size(line))]
+    return {
+        "build_s": log_facts.number(built[1]) if built else None,
+        "engine_bytes": sizes[-1] if sizes else None,
+    }
+
+
+def _few(source: str, runner: str, count: int) -> tuple[Notice, ...]:
+    if count >= _FEW:
+        return ()
+    what = "one inference" if count == 1 else f"{count} inferences"
+    notice = Notice(
+        code="W-FEW-INFERENCES",
+        message=f"{source}: the time of {runner} is the mean of {what}, the first included",
+        evidence={"file": source, "runner": runner, "inferences": count},
+    )
+    return (notice,)

@@ -1,0 +1,124 @@
+"""Figures that a tool printed: where a difference lies, and never that it is more than noise."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from enginescope.analysis.verdicts.measured_notices import measured_notices
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, compare_sides
+from enginescope.analysis.verdicts.printed_verdicts import change_pct, printed_cause
+from enginescope.core.errors import UsageError
+from enginescope.records.environment import Device, Environment
+from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.run.run import Run
+from enginescope.records.samples import ReportedSummary
+from enginescope.records.verdict.verdict import Reason, VerdictKind
+from enginescope.render.verdicts.verdict_phrases import headline_sentence, kind_text, why_text
+from tests.analysis.in_turn import named, process
+
+
+def printed(
+    per_s: float | None = 1000.0,
+    gpu_ms: float | None = 1.0,
+    *,
+    mean_ms: float | None = None,
+    copies_ms: float | None = 0.1,
+    gpu: str = "GPU",
+    said: str | None = None,
+) -> Run:
+    """A run as the log of trtexec gives one: a summary, no samples."""
+    stated = {"gpu_compute": gpu_ms, "h2d": copies_ms, "enqueue": 0.5}
+    summaries = tuple(
+        ReportedSummary(metric=metric, median_ms=value, mean_ms=mean_ms or value)
+        for metric, value in stated.items()
+        if value is not None
+    )
+    messages = (LogMessage(level="warning", text=said),) if said else ()
+    tool = ToolReport(
+        tool="trtexec", throughput_per_s=per_s, summaries=summaries, messages=messages
+    )
+    environment = Environment(devices=(Device(name=gpu),))
+    return msgspec.structs.replace(process(1.0), samples=(), tool=tool, environment=environment)
+
+
+def compared(a: Run, b: Run) -> MeasuredComparison:
+    return compare_sides(named((a,), (b,)))
+
+
+@pytest.mark.parametrize(
+    ("b", "cause"),
+    [
+        (printed(870, 1.004), "the host is slower, not the GPU"),
+        (printed(1200, 0.996), "the host is faster, not the GPU"),
+        (printed(870, 1.0, copies_ms=0.2), "the host or the copies are slower, not the GPU"),
+        (printed(870, 1.0, copies_ms=0.05), "the host is slower, not the GPU"),
+        (printed(870, 1.15), "the GPU is slower"),
+        (printed(1200, 0.8), "the GPU is faster"),
+        (printed(1001, 0.8), "the GPU is faster, but the throughput does not follow"),
+        (printed(870, 0.8), "the GPU is faster, the host slower"),
+        (printed(1004, 0.996), "no difference above 1 %"),
+        (printed(None, 1.2), None),
+        (printed(870, None), None),
+    ],
+)
+def test_the_throughput_and_the_gpu_apart_tell_the_cause(b: Run, cause: str | None) -> None:
+    (pair,) = compared(printed(), b).pairs
+    assert printed_cause(pair.verdicts) == cause
+    sentence = headline_sentence(pair)
+    assert sentence.endswith(f": {cause}") if cause else sentence.endswith(" %")
+
+
+def test_no_printed_figure_is_decided() -> None:
+    found = compared(printed(), printed(500, 2.0))
+    (pair,) = found.pairs
+    assert [one.metric for one in pair.verdicts] == ["throughput", "gpu_compute", "enqueue", "h2d"]
+    for verdict in pair.verdicts:
+        assert verdict.kind is VerdictKind.UNDECIDED
+        assert verdict.reason is Reason.PRINTED_ONLY
+        assert verdict.estimate is None
+        assert kind_text(verdict) == "printed-only"
+    assert not found.is_decided
+    assert change_pct(pair.headline) == pytest.approx(-50)
+    assert "--exportTimes" in (why_text(pair.headline) or "")
+    assert headline_sentence(pair) == (
+        "Printed figures of B against A: throughput −50.0 %, GPU compute time +100.0 %, "
+        "enqueue time +0.0 %: the GPU is slower"
+    )
+
+
+def test_a_side_with_samples_is_compared_by_its_medians() -> None:
+    sampled = process(1.0)
+    metric = sampled.samples[0].metric
+    tool = ToolReport(tool="t", summaries=(ReportedSummary(metric=metric, median_ms=2.0),))
+    other = msgspec.structs.replace(sampled, samples=(), tool=tool)
+    (pair,) = compared(sampled, other).pairs
+    assert pair.headline.reason is Reason.PRINTED_ONLY
+    assert pair.headline.a == pytest.approx(1.0, rel=0.1)
+    assert pair.headline.b == 2.0
+
+
+def test_other_gpus_are_not_comparable() -> None:
+    (pair,) = compared(printed(), printed(gpu="Other")).pairs
+    assert pair.headline.kind is VerdictKind.INCOMPARABLE
+    assert "GPU: GPU against Other" in headline_sentence(pair)
+
+
+def test_nothing_in_common() -> None:
+    with pytest.raises(UsageError, match="no figure in common"):
+        compared(
+            printed(gpu_ms=None, copies_ms=None),
+            msgspec.structs.replace(
+                printed(), tool=ToolReport(tool="t", summaries=(ReportedSummary(metric="h2d"),))
+            ),
+        )
+
+
+def test_notices_of_a_long_tail_and_of_the_log() -> None:
+    bound = "* Throughput may be bound by Enqueue Time rather than GPU Compute"
+    found = compared(printed(), printed(870, 1.004, mean_ms=1.06, said=bound))
+    notices = {one.code: one.message for one in measured_notices(found)}
+    assert notices["W-PRINTED-MEAN"].startswith("GPU compute time of B: median +0.4 %, mean +6.0 %")
+    assert "in B " in notices["I-ENQUEUE-BOUND"]
+    quiet = {one.code for one in measured_notices(compared(printed(), printed(870, 1.004)))}
+    assert not quiet & {"W-PRINTED-MEAN", "I-ENQUEUE-BOUND"}

@@ -1,0 +1,61 @@
+"""Polygraphy's log: a run for each runner, with its mean and what it runs on."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginescope.core.errors import FormatError
+from enginescope.formats.polygraphy.polygraphy_log import parse_polygraphy_logs
+
+LOG = """\
+[I] RUNNING | Command: /opt/bin/polygraphy run net.onnx --trt --onnxrt
+[V] Loaded Module: polygraphy | Version: 0.50.0 | Path: ['/opt/polygraphy']
+[I] ort-runner-odd is only mentioned
+[I] onnxrt-runner-N0-01/02/26-03:04:05  | Activating and starting inference
+[V] Loaded Module: onnxruntime | Version: 1.30.0 | Path: ['/opt/onnxruntime']
+[I] Creating ONNX-Runtime Inference Session with providers: ['CUDAExecutionProvider']
+[I] onnxrt-runner-N0-01/02/26-03:04:05  | Completed 20 iteration(s) in 50 ms | \
+Average inference time: 2.5 ms.
+[I] trt-runner-N0-01/02/26-03:04:05     | Activating and starting inference
+[V] Loaded Module: tensorrt | Version: 10.16.2.5 | Path: ['/opt/tensorrt']
+[W] careful
+[W] careful
+[I] Finished engine building in 13.5 seconds
+[V] Loaded engine size: 12 MiB
+[I] trt-runner-N0-01/02/26-03:04:05     | Completed 1 iteration(s) in 3.7 ms | \
+Average inference time: 3.7 ms.
+[I] Accuracy Comparison | onnxrt-runner vs. trt-runner
+[W]         trt-runner | Output: y: Some values are 0.
+[I]         Error Metrics: y
+[I]             Minimum Required Tolerance: elemwise error | [abs=2.5e-06] OR [rel=1e-05] (lower)
+[I]         PASSED | Output: 'y' | Difference is within tolerance (rel=0.001, abs=0.001)
+[E]         FAILED | Output: 'z' | Difference exceeds tolerance (rel=0.001, abs=0.001)
+[E] FAILED | Runtime: 16.9s | Command: /opt/bin/polygraphy run net.onnx --trt --onnxrt
+"""
+
+
+@pytest.mark.parametrize("text", [LOG, LOG.replace("\n", "\r\n")])
+def test_each_runner_is_a_process(text: str) -> None:
+    (ort, few), (trt, one) = parse_polygraphy_logs(text.encode(), "p.log")
+    assert (ort.backend, trt.backend) == ("ort-cuda", "trt")
+    assert (ort.versions, trt.versions) == ({"onnxruntime": "1.30.0"}, {"tensorrt": "10.16.2.5"})
+    for log, mean in ((ort, 2.5), (trt, 3.7)):
+        report = log.report
+        assert (report.tool, report.tool_version, report.passed) == ("polygraphy", "0.50.0", False)
+        (summary,) = report.summaries
+        assert (summary.metric, summary.mean_ms, summary.median_ms) == ("latency", mean, None)
+        outputs = report.options["Outputs compared"]
+        assert outputs == {"y": "PASSED, abs 2.5e-06, rel 1e-05", "z": "FAILED"}
+        assert [one.text for one in report.messages if one.level == "warning"] == ["careful"]
+    assert (ort.report.build_s, ort.report.engine_bytes) == (None, None)
+    assert (trt.report.build_s, trt.report.engine_bytes) == (13.5, 12 << 20)
+    assert [notice.code for notice in few] == []
+    assert [(notice.code, notice.evidence["inferences"]) for notice in one] == [
+        ("W-FEW-INFERENCES", 1)
+    ]
+
+
+def test_a_log_without_an_inference_says_what_to_do() -> None:
+    with pytest.raises(FormatError, match="no runner finished an inference") as error:
+        parse_polygraphy_logs(LOG.partition("| Completed")[0].encode(), "p.log")
+    assert "polygraphy run MODEL" in error.value.hint

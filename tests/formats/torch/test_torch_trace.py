@@ -1,0 +1,90 @@
+"""A trace of PyTorch: GPU time by operator, and never layers of an engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from enginescope.core.errors import FormatError
+from enginescope.formats.lenient_json import Document
+from enginescope.formats.torch.torch_trace import is_torch_trace, torch_trace_of
+
+
+def event(cat: str, name: str, dur: float, ts: float = 0.0, **args: Any) -> dict[str, Any]:
+    return {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "pid": 1, "tid": 1,
+            "args": args}  # fmt: skip
+
+
+def trace(*events: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"schemaVersion": 1, "traceEvents": list(events), **more}
+
+
+OPS = (
+    event("cpu_op", "aten::linear", 90, 0, **{"External id": 1}),
+    event("cpu_op", "aten::addmm", 50, 10, **{"External id": 2}),
+    event("cpu_op", "aten::relu", 20, 100, **{"External id": 3}),
+)
+KERNELS = (
+    event("kernel", "gemm", 40, 200, **{"External id": 2, "device": 0}),
+    event("kernel", "gemm", 20, 300, **{"External id": 2, "device": 0}),
+    event("gpu_memcpy", "Memcpy DtoH", 5, 400, **{"External id": 99, "device": 0}),
+)
+STEPS = (
+    event("user_annotation", "ProfilerStep#1", 1),
+    event("user_annotation", "ProfilerStep#2", 1),
+)
+DEVICES = [
+    {
+        "id": 0,
+        "name": "GPU 0",
+        "computeMajor": 9,
+        "computeMinor": 0,
+        "totalGlobalMem": 8,
+        "numSms": 4,
+    },
+    {"id": 1, "name": "GPU 1"},
+]
+
+
+def read(value: dict[str, Any]):
+    assert is_torch_trace(value)
+    return torch_trace_of(Document(source="t.json", value=value))
+
+
+def test_kernels_count_for_the_operator_that_started_them() -> None:
+    value = trace(*OPS, *KERNELS, *STEPS, deviceProperties=DEVICES, cuda_runtime_version=12040)
+    found, (notice,) = read(value)
+    profile = found.profile
+    assert (profile.source, profile.iterations) == ("torch", 2)
+    rows = {one.name: (one.kind, one.total_ms, one.mean_ms) for one in profile.layers}
+    assert rows == {
+        "aten::addmm": ("addmm", pytest.approx(0.06), pytest.approx(0.03)),
+        "Memcpy DtoH": ("Memcpy DtoH", pytest.approx(0.005), pytest.approx(0.0025)),
+    }
+    (device,) = found.devices
+    assert (device.name, device.compute_capability, device.sm_count) == ("GPU 0", "9.0", 4)
+    assert found.versions == {"cuda": "12.4"}
+    assert notice.code == "I-TORCH-OPERATORS"
+    assert "not layers of an engine" in notice.message
+
+
+def test_without_steps_the_mean_is_not_known() -> None:
+    found, _ = read(trace(*OPS, *KERNELS))
+    assert found.profile.iterations is None
+    assert {one.mean_ms for one in found.profile.layers} == {None}
+    assert found.devices == ()
+
+
+def test_without_a_gpu_operators_have_their_own_time_on_the_cpu() -> None:
+    found, (notice,) = read(trace(*OPS))
+    times = {one.name: one.total_ms for one in found.profile.layers}
+    assert times == pytest.approx({"aten::linear": 0.04, "aten::addmm": 0.05, "aten::relu": 0.02})
+    assert "CPU time" in notice.message
+
+
+def test_other_traces() -> None:
+    assert not is_torch_trace([{"cat": "Session", "name": "model_run", "dur": 1}])
+    assert not is_torch_trace(trace(event("kernel", "k", 1)))
+    with pytest.raises(FormatError, match="no operator"):
+        torch_trace_of(Document(source="t", value=trace({"cat": "cpu_op"})))

@@ -1,0 +1,93 @@
+"""Logs of scripts that use TensorRT: an engine each, with the layers that they print."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from enginescope.core.errors import FormatError
+from enginescope.formats.lenient_json import Document
+from enginescope.formats.plan.inspector_text import inspected_plan
+from enginescope.formats.plan.plan_json import plan_of
+from enginescope.formats.trtexec.script_log import is_script_log, parse_script_logs
+
+PREFIX = "[02/03/2026-04:05:06] [TRT] "
+BUILD = f"""\
+my script 1.0
+{PREFIX}[V] Loaded shared library libnvinfer_builder_resource_sm90.so.10.16.2
+{PREFIX}[I] Input filename:   net.onnx
+{PREFIX}[W] careful
+{PREFIX}[I] Total Weights Memory: 1024 bytes
+{PREFIX}[I] Engine generation completed in 14.5 seconds.
+{PREFIX}[I] Loaded engine size: 12 MiB
+"""
+LAYERS = """\
+Layers:
+Name: conv + relu, LayerType: CaskConvolution, Inputs: [ { Name: x, Location: Device, \
+Dimensions: [1,3,8,8], Format/Datatype: Row major linear FP32 }], Outputs: [ { Name: a, b, \
+Location: Device, Dimensions: [-1,8,8,8], Format/Datatype: Half }], ParameterType: Convolution, \
+Kernel: [3,3], Groups: 1, Weights: {"Type": "Float", "Count": 72}, TacticName: k_a4, \
+TacticValue: 0x5b, StreamId: 0, Metadata: [ONNX Layer: conv]\x1e[ONNX Layer: relu]
+Name: shape, LayerType: shape_call, Inputs: [], Outputs: [], TacticName: , StreamId: 1, Metadata:
+
+Bindings:
+x
+a, b
+
+x
+[[1. 2.]]
+"""
+
+
+def test_a_script_that_builds_and_prints_layers() -> None:
+    ((log, notices),) = parse_script_logs((BUILD + LAYERS).encode(), "s.log")
+    report = log.report
+    assert (report.tool, report.tool_version, log.backend) == ("tensorrt", "10.16.2", "trt")
+    assert (report.build_s, report.engine_bytes) == (14.5, 12 << 20)
+    assert report.memory == {"Total Weights Memory": 1024}
+    assert [one.text for one in report.messages] == ["careful"]
+    assert report.passed is None
+    assert notices == ()
+    plan, told = plan_of(Document(source="s.log", value=log.inspected), name="s")
+    first, second = plan.layers
+    assert (first.name, first.type, first.subtype) == (
+        "conv + relu",
+        "Convolution",
+        "CaskConvolution",
+    )
+    assert (first.inputs[0].shape, first.outputs[0].shape) == ((1, 3, 8, 8), (None, 8, 8, 8))
+    assert first.outputs[0].name == "a, b"
+    assert first.onnx_nodes == ("conv", "relu")
+    assert (first.weights[0].count, first.attributes["Kernel"]) == (72, [3, 3])
+    assert (first.tactic_value, second.stream, second.tactic_name) == ("0x5b", 1, None)
+    assert [one.tensor.name for one in (*plan.inputs, *plan.outputs)] == ["x", "a, b"]
+    assert told == ()
+
+
+def test_each_engine_of_a_script_is_apart() -> None:
+    second = BUILD.replace("14.5", "9.25")
+    (one, _), (two, _) = parse_script_logs((BUILD + second + LAYERS).encode(), "s.log")
+    assert (one.report.build_s, two.report.build_s) == (14.5, 9.25)
+    assert (one.process, two.process) == (1, 2)
+    assert one.inspected is None
+    assert two.inspected is not None
+    assert two.report.tool_version == "10.16.2"
+    line = two.report.messages[0].line
+    assert line == one.report.messages[0].line + BUILD.count("\n")
+
+
+def test_json_in_a_log_goes_before_text() -> None:
+    root = {"Layers": ["conv", "relu"], "Bindings": ["x"]}
+    text = f"{LAYERS}then\n{json.dumps(root, indent=1)}\nand more"
+    assert inspected_plan(text) == root
+    assert inspected_plan('{"Layers": [oops') is None
+
+
+def test_what_is_a_log_of_a_script() -> None:
+    assert is_script_log(BUILD)
+    assert is_script_log(LAYERS)
+    assert not is_script_log("Name: me, and more")
+    with pytest.raises(FormatError, match="neither a built engine nor layers") as error:
+        parse_script_logs(f"{PREFIX}[W] careful\n".encode(), "s.log")
+    assert "trt.Logger" in error.value.hint
