@@ -102,6 +102,17 @@ def test_missing_times_and_few_iterations() -> None:
     assert (told.code, told.evidence) == ("W-FEW-ITERATIONS", {"B": 1})
 
 
+def test_own_times_beside_the_profilers_are_said() -> None:
+    raw = run_b()
+    own = replace(
+        raw.profile,
+        layers=tuple(replace(one, raw_ms=one.mean_ms) for one in raw.profile.layers),
+    )
+    (told,) = compare([run_a(), replace(raw, profile=own)]).notices
+    assert (told.code, told.evidence) == ("W-OTHER-PROFILE", {"A": False, "B": True})
+    assert codes(run_a(), raw) == []
+
+
 def test_other_networks() -> None:
     other = Network()
     for at, side in enumerate((3, 5, 9, 11)):

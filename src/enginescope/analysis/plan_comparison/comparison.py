@@ -116,6 +116,14 @@ def _word(value: object) -> str:
 
 
 def _times(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
+    own = {one.label: one.has_own_times for one in plans if one.has_own_times is not None}
+    if len(set(own.values())) > 1:
+        yield Notice(
+            code="W-OTHER-PROFILE",
+            message=f"layer times without the profiler's part: {_listed(own)}; the difference of "
+            "the layers contains that part: measure both sides in one --profile-mode",
+            evidence=own,
+        )
     untimed = [plan.label for plan in plans if plan.sum_ms is None]
     if untimed:
         yield Notice(

@@ -69,6 +69,7 @@ class PlanSummary(Record, frozen=True, kw_only=True):
         batch: First dimension of the first input, else what was fed.
         sum_ms: The layers' mean times added up; ``None`` without layer times.
         iterations: Of the profiling pass.
+        has_own_times: The layer times are without the profiler's part; ``None`` without any.
         by_type, by_precision, by_output_precision: Precision is the type of a layer's first input,
             or output.
         mode: How the requests behind both were issued.
@@ -83,6 +84,7 @@ class PlanSummary(Record, frozen=True, kw_only=True):
     totals: PlanTotals
     sum_ms: float | None
     iterations: int | None
+    has_own_times: bool | None
     by_type: tuple[PlanShare, ...]
     by_precision: tuple[PlanShare, ...]
     by_output_precision: tuple[PlanShare, ...]
@@ -157,6 +159,7 @@ def compared_plan(
         totals=plan_totals(plan),
         sum_ms=profile.sum_mean_ms if profile else None,
         iterations=profile.iterations if profile else None,
+        has_own_times=profile.has_own_times if profile else None,
         by_type=_shares(rows, lambda row: row.type, timed=profile is not None),
         by_precision=_shares(rows, lambda row: row.precision, timed=profile is not None),
         by_output_precision=_shares(rows, _output_precision, timed=profile is not None),
