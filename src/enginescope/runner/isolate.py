@@ -7,9 +7,11 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import msgspec
 import psutil
@@ -43,6 +45,8 @@ POLL_S = 0.1
 #: would start to swap or kill, and then nothing is measured any more.
 DEFAULT_MEMORY_SHARE = 0.9
 _TAIL_LINES = 12
+#: How long the log is waited for after its worker's end: a process that outlives it may hold it.
+_LAST_WORDS_S = 2.0
 _FATAL = "Fatal Python error"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Workers of all threads, for the one that is told to end.
@@ -79,13 +83,14 @@ def run_isolated(
     if task == "measure":  # a disk that fills up meanwhile still takes the figures
         reserve(folder / RESERVED, _RESULT_BYTES)
     kills_before = oom_kills()
-    with (folder / LOG).open("ab") as log:  # appended to, so that it can be cut meanwhile
-        with children_pinned_to(job.conditions.pinned_cores if task == "measure" else ()):
-            process = _spawn(job_file, folder, log.fileno(), task)
-        with killed_after(process):
-            watch = _Watch(process, _limits_of(job, task), folder, on_progress)
-            verdict = watch.until_end()
-    _cut(folder / LOG)
+    with children_pinned_to(job.conditions.pinned_cores if task == "measure" else ()):
+        process = _spawn(job_file, folder, task)
+    log = threading.Thread(target=_keep_log, args=(process.stdout, folder / LOG), daemon=True)
+    log.start()
+    with killed_after(process):
+        watch = _Watch(process, _limits_of(job, task), folder, on_progress)
+        verdict = watch.until_end()
+    log.join(_LAST_WORDS_S)
     killed_by_kernel = (oom_kills() or 0) > (kills_before or 0)
     outcome, result = _conclude(process.returncode, verdict, folder, killed=killed_by_kernel)
     return Ended(outcome=outcome, result=result, memory=watch.memory())
@@ -98,14 +103,14 @@ def _limits_of(job: Job, task: Task) -> Limits:
     return msgspec.structs.replace(job.limits, timeout_s=seconds)
 
 
-def _spawn(job_file: Path, folder: Path, log: int, task: Task) -> subprocess.Popen[bytes]:
+def _spawn(job_file: Path, folder: Path, task: Task) -> subprocess.Popen[bytes]:
     command = [*interpreter(), "-m", "enginescope.runner.worker", str(job_file), str(folder)]
     # its own group, so that all of it can be killed and Ctrl-C reaches only the parent
     return subprocess.Popen(
         [*command, str(time.monotonic_ns()), str(os.getpid()), task],
         stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         start_new_session=True,
     )
 
@@ -125,7 +130,6 @@ class _Watch:
         self._limits = limits
         self._memory_limit = limits.memory_bytes or int(DEFAULT_MEMORY_SHARE * available_bytes())
         self._progress_file = folder / PROGRESS
-        self._log = folder / LOG
         self._on_progress = on_progress
         self._begin = time.monotonic()
         self._times_ms: list[float] = []
@@ -155,7 +159,6 @@ class _Watch:
             self._times_ms.append(elapsed * 1e3)
             self._rss.append(float(rss))
         self._report_progress()
-        _cut(self._log)
         if rss is not None and rss > self._memory_limit:
             return _over_memory(rss, self._memory_limit)
         if elapsed > self._limits.timeout_s:
@@ -279,17 +282,22 @@ def _signalled(number: int, tail: str | None, *, killed: bool) -> Outcome:
     )
 
 
-def _cut(log: Path) -> None:
-    """Take the middle out of a log that has grown too long; the worker goes on at its end."""
-    size = log.stat().st_size
-    if size <= LOG_LIMIT_BYTES:
-        return
-    with log.open("r+b") as file:
-        file.seek(size - LOG_KEPT_BYTES)
-        end = file.read()  # with what the worker has added since: it may have been its last words
-        file.truncate(LOG_KEPT_BYTES)
-    with log.open("ab") as file:
-        file.write(_LOG_CUT + end)
+def _keep_log(output: IO[bytes], log: Path) -> None:
+    """Write a worker's output to its log until the last process that holds it has ended.
+
+    One that has grown too long loses its middle. Nobody else writes to the log, so that no last
+    words are lost to the cut.
+    """
+    with output, log.open("w+b", buffering=0) as file:
+        while part := os.read(output.fileno(), 1 << 16):
+            with contextlib.suppress(OSError):  # the disk is full: the worker must not block
+                file.write(part)
+                if file.tell() > LOG_LIMIT_BYTES:
+                    file.seek(-LOG_KEPT_BYTES, os.SEEK_END)
+                    end = file.read()
+                    file.seek(LOG_KEPT_BYTES)
+                    file.write(_LOG_CUT + end)
+                    file.truncate()
 
 
 def _tail(path: Path) -> str | None:
