@@ -182,9 +182,9 @@ def _overstated(found: MeasuredComparison) -> Found:
         if f"{corrected:.3f}" != f"{estimate.ratio:.3f}":
             yield Notice(
                 code="I-OVERSTATED",
-                message=f"the comparison ended as soon as it was decided, which favors large "
-                f"differences: {estimate.ratio:.3f} × {pair.a} may overstate; the corrected ratio "
-                f"is {corrected:.3f}",
+                message=f"{pair.b} differs, but by how much is less sure: the comparison ended as "
+                f"soon as it was decided, which favors large differences; {estimate.ratio:.3f} × "
+                f"{pair.a} is {corrected:.3f} when corrected for that",
                 evidence={"b": pair.b, "ratio": estimate.ratio, "corrected_ratio": corrected},
                 level="info",
             )
