@@ -145,6 +145,7 @@ class Finding(Record, frozen=True, kw_only=True):
             can be estimated. Time counts once: the stake of an earlier cause is not part of a
             later stake. So all stakes add up to the engine's time at most. ``None``: unknown.
         share_pct: `stake_ms` of the engine's time.
+        alone_ms: `stake_ms` if nothing else were found: what the finding's own change may save.
         symptoms: Findings that this one explains; the report does not list them separately.
     """
 
@@ -158,6 +159,7 @@ class Finding(Record, frozen=True, kw_only=True):
     evidence: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies empty defaults
     stake_ms: float | None = None
     share_pct: float | None = None
+    alone_ms: float | None = None
     symptoms: tuple[Symptom, ...] = ()
 
     @property

@@ -56,8 +56,20 @@ def _holders(places: Sequence[Place]) -> dict[str, dict[int, list[int]]]:
     return holders
 
 
-def stakes_ms(places: Sequence[Place], view: LintView) -> list[float | None]:
-    """Return the time at stake of each place in ms; ``None``: unknown.
+class Stake(NamedTuple):
+    """Time at stake of a place in ms; ``None``: unknown.
+
+    Attributes:
+        own: Beyond the stakes of earlier places.
+        alone: If the place were the only one.
+    """
+
+    own: float | None
+    alone: float | None
+
+
+def stakes_of(places: Sequence[Place], view: LintView) -> list[Stake]:
+    """Return the time at stake of each place.
 
     Rules that explain others come first, then places with a larger part of their layers' time at
     stake. So changes that remove a layer precede changes that shorten it. A later place has only
@@ -68,7 +80,7 @@ def stakes_ms(places: Sequence[Place], view: LintView) -> list[float | None]:
     parts = [sum(claim.values()) / (view.time_ms(claim) or 1.0) for claim in claims]
     order = sorted(range(len(places)), key=lambda at: (not places[at].rule.explains, -parts[at]))
     taken: dict[int, float] = {}
-    stakes: list[float | None] = [None] * len(places)
+    stakes = [Stake(None, None)] * len(places)
     for at in order:
         won = 0.0
         for layer, claim_ms in claims[at].items():
@@ -76,7 +88,8 @@ def stakes_ms(places: Sequence[Place], view: LintView) -> list[float | None]:
             if claim_ms > before:
                 won += claim_ms - before
                 taken[layer] = claim_ms
-        stakes[at] = won if claims[at] else None
+        if claims[at]:
+            stakes[at] = Stake(won, sum(claims[at].values()))
     return stakes
 
 

@@ -7,7 +7,7 @@ from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.rules.base import Finding, Found, LintInput, Severity, Symptom
 from enginescope.rules.catalogue import LintConfig
-from enginescope.rules.causes import FindingGroup, Place, explained, grouped, stakes_ms
+from enginescope.rules.causes import FindingGroup, Place, Stake, explained, grouped, stakes_of
 from enginescope.rules.view import LintView
 
 
@@ -80,16 +80,14 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
 def _findings(places: list[Place], view: LintView) -> list[Finding]:
     """Turn places into findings, with their symptoms inside."""
     kept = explained(places)
-    stakes = stakes_ms([places[at] for at in kept], view)
+    stakes = stakes_of([places[at] for at in kept], view)
     return [
         _finding(places[at], [places[symptom] for symptom in symptoms], stake, view)
         for (at, symptoms), stake in zip(kept.items(), stakes, strict=True)
     ]
 
 
-def _finding(
-    place: Place, symptoms: list[Place], stake_ms: float | None, view: LintView
-) -> Finding:
+def _finding(place: Place, symptoms: list[Place], stake: Stake, view: LintView) -> Finding:
     rule, found = place
     return Finding(
         code=rule.code,
@@ -100,8 +98,9 @@ def _finding(
         message=found.message,
         advice=found.advice or rule.advice,
         evidence=found.evidence,
-        stake_ms=stake_ms,
-        share_pct=view.share_pct(stake_ms),
+        stake_ms=stake.own,
+        share_pct=view.share_pct(stake.own),
+        alone_ms=stake.alone,
         symptoms=tuple(
             Symptom(
                 code=symptom.rule.code,

@@ -93,14 +93,21 @@ def test_report_of_the_latest_run_by_default(store, capsys) -> None:
     assert "report/abcdef/report.html" in capsys.readouterr().out.replace("\n", "")
 
 
-def test_report_of_a_tag_says_that_it_is_of_the_newest(store, tmp_path, capsys) -> None:
+def reported_runs(folder) -> int:
+    with (folder / "summary.csv").open(newline="") as file:
+        return len({row["run"] for row in csv.DictReader(file)})
+
+
+def test_report_of_a_tag_has_all_of_its_runs(store, tmp_path, capsys) -> None:
     for at in range(3):
         store.save(a_run(at=at), tags=["night"])
     assert main(["report", "night", "-o", str(tmp_path / "out")]) == 0
-    assert "tag night: 3 runs have it, and this is the newest" in capsys.readouterr().err
-    store.save(a_run(at=9), tags=["once"])
-    assert main(["report", "once", "latest", "-o", str(tmp_path / "out")]) == 0
-    assert "runs have it" not in capsys.readouterr().err
+    assert reported_runs(tmp_path / "out") == 3
+    for at in range(3, 13):
+        store.save(a_run(at=at), tags=["night"])
+    assert main(["report", "night", "-o", str(tmp_path / "newest")]) == 0
+    assert reported_runs(tmp_path / "newest") == 1
+    assert "tag night: 13 runs have it, too many for one report" in capsys.readouterr().err
 
 
 def test_report_without_runs(store, capsys) -> None:

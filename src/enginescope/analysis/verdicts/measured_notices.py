@@ -76,7 +76,15 @@ def _of_each(those: Sequence[tuple[str, Notice]]) -> str:
     labels: dict[str, list[str]] = {}
     for label, notice in those:
         labels.setdefault(notice.message, []).append(label)
-    return "; ".join(f"{_listed(some)}: {message}" for message, some in labels.items())
+    return _joined([f"{_listed(some)}: {message}" for message, some in labels.items()])
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Join the texts of sides; an advice that ends all of them comes once, at the end."""
+    parts = [text.rpartition("; ") for text in texts]
+    if len({advice for _, _, advice in parts}) > 1:
+        return "; ".join(texts)
+    return "; ".join((*(first for first, _, _ in parts[:-1]), texts[-1]))
 
 
 def _listed(labels: Sequence[str]) -> str:
@@ -93,7 +101,7 @@ def _of_worst(those: Sequence[tuple[str, Notice]], sizes: Mapping[str, int]) -> 
     for label, notice in those:
         sides.setdefault(label, []).append(notice)
     if len(sides) == 1 or len({notice.message for _, notice in those}) > 1:
-        return "; ".join(_of_side({label: some}, sizes) for label, some in sides.items())
+        return _joined([_of_side({label: some}, sizes) for label, some in sides.items()])
     return _of_side(sides, sizes)
 
 

@@ -84,7 +84,12 @@ if TYPE_CHECKING:
     help="Confidence level of the whole gate; the rest bounds its false-alarm rate.",
 )
 @across_option
-@option("--all", "everything", is_flag=True, help="List jobs without a regression too.")
+@option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="List jobs without a regression too. Default: if there are at most 12 results.",
+)
 @option("--markdown", type=FILE, help="Write a table for a pull request to FILE.")
 @option("--junit", type=FILE, help="Write JUnit XML to FILE.")
 @option("--sarif", type=FILE, help="Write SARIF 2.1.0 to FILE.")

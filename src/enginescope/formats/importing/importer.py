@@ -164,6 +164,9 @@ def _loaded(log: TrtexecLog) -> str | None:
 _KNOWN_BEGINNINGS = (
     (b"PK\x03\x04", ": it is a zip file; unpack it"),
     (b"SQLite format 3\0", ": it is an SQLite database; export JSON or CSV from it"),
+    (b"\xfd7zXZ\0", ": it is compressed with xz; unpack it"),
+    (b"BZh", ": it is compressed with bzip2; unpack it"),
+    (b"\x28\xb5\x2f\xfd", ": it is compressed with zstd; unpack it"),
     (b"ftrt", ": it is an engine; enginescope explore reads it where TensorRT is installed"),
 )
 

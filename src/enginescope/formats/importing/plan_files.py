@@ -27,6 +27,7 @@ from enginescope.formats.trtexec.exported_times import (
     summary_mismatches,
 )
 from enginescope.formats.trtexec.script_log import parse_script_logs
+from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
@@ -98,7 +99,11 @@ class PlanFiles(Record, frozen=True, kw_only=True):
 
 #: Times of whole requests, as trex and others name them.
 _TIMES_ROLES = ("timing", "times")
-_KINDS = {"profile": ArtifactKind.PROFILE, **dict.fromkeys(_TIMES_ROLES, ArtifactKind.TIMES)}
+_KINDS = {
+    "profile": ArtifactKind.PROFILE,
+    "log": ArtifactKind.TRTEXEC_LOG,
+    **dict.fromkeys(_TIMES_ROLES, ArtifactKind.TIMES),
+}
 
 
 class ReadBeside(Record, frozen=True, kw_only=True):
@@ -145,7 +150,7 @@ class ReadPlan(ReadBeside, frozen=True, kw_only=True):
         )
 
 
-def neighbour(plan: Path, role: str) -> Path | None:
+def neighbour(plan: Path, role: str, suffix: str = ".json") -> Path | None:
     """Return the file beside `plan` that holds its `role`: ``"profile"``, ``"build.metadata"`` …
 
     ``X.graph.json`` has ``X.profile.json``; ``None`` if no such file. A packed plan may have packed
@@ -154,7 +159,7 @@ def neighbour(plan: Path, role: str) -> Path | None:
     name = plain_path(plan).name
     match = _ROLE.match(name)
     stem = f"{match['stem']}{match['joint']}" if match else f"{name.removesuffix('.json')}."
-    plain = plan.with_name(f"{stem}{role}.json")
+    plain = plan.with_name(f"{stem}{role}{suffix}")
     places = (plain,) if plan.name == name else (Path(f"{plain}.gz"), plain)
     found = next((one for one in places if one.is_file()), None)
     return found if found != plan else None
@@ -163,7 +168,13 @@ def neighbour(plan: Path, role: str) -> Path | None:
 def neighbours(plan: Path) -> tuple[Path, ...]:
     """Return every file beside `plan` that is read with it."""
     roles = ("profile", "profile.metadata", "build.metadata", *_TIMES_ROLES)
-    return tuple(found for role in roles if (found := neighbour(plan, role)) is not None)
+    found = (neighbour(plan, role) for role in roles)
+    return tuple(one for one in (*found, timing_log(plan)) if one is not None)
+
+
+def timing_log(plan: Path) -> Path | None:
+    """Return trtexec's log of the timing: ``X.profile.log`` or ``X.engine.profile.log``."""
+    return neighbour(plan, "profile", ".log") or neighbour(plan, "engine.profile", ".log")
 
 
 def read_plan_files(given: PlanFiles) -> ReadPlan:
@@ -217,6 +228,9 @@ class _Reader:
             self.read(given.metadata, "profile.metadata", parse_trex_metadata),
             self.read(given.build_metadata, "build.metadata", parse_trex_metadata),
         ]
+        if reports[0] is None and given.metadata is None:  # what trex cut its metadata out of
+            log = timing_log(self._plan)
+            reports.append(self.read(log, "log", _timing_report) if log else None)
         report = merge_reports([one for one in reports if one is not None])
         times = self.times(warmup_ms(report))
         if times is not None and report is not None:
@@ -299,6 +313,11 @@ class _Reader:
 
     def _keep(self, path: Path, kind: ArtifactKind) -> None:
         self.artifacts.append(Artifact(kind=kind.value, path=str(path.absolute())))
+
+
+def _timing_report(data: bytes, source: str) -> tuple[ToolReport, tuple[Notice, ...]]:
+    log, notices = parse_trtexec_log(data, source)
+    return log.report, notices
 
 
 def _damaged(path: Path, error: FormatError) -> Notice:

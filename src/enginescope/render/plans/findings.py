@@ -25,6 +25,8 @@ RULE_HEADERS = ("code", "n", "ms", "%", "what to do")
 SHOWN_GROUPS = 12
 #: Columns of both tables that hold numbers.
 NUMBERS = ("ms", "%", "n")
+#: A finding says what it may save alone if that is so many times its stake.
+_SHARED = 1.2
 _ADVICE = {rule.code: rule.advice for rule in RULES}
 _SARIF_LEVELS = {Severity.INFO: "note", Severity.WARNING: "warning", Severity.ERROR: "error"}
 
@@ -112,7 +114,17 @@ def _sentence(group: FindingGroup, findings: Sequence[Finding], name_width: int 
     subject = group.subject() if name_width is None else short_subject(group, name_width)
     codes = {one.code for at in group.findings for one in findings[at].symptoms}
     explains = f" (explains {', '.join(sorted(codes))})" if codes else ""
-    return f"{subject} {group.message}{explains}"
+    return f"{subject} {group.message}{explains}{_alone([findings[at] for at in group.findings])}"
+
+
+def _alone(found: Sequence[Finding]) -> str:
+    """Return what a single finding may save by itself, where other findings share that time."""
+    first = found[0]
+    if len(found) > 1 or first.stake_ms is None or first.alone_ms is None:
+        return ""
+    if first.alone_ms <= _SHARED * first.stake_ms:
+        return ""
+    return f" ({format_ms(first.alone_ms, 3)} if done alone)"
 
 
 def rule_rows(report: LintReport) -> tuple[tuple[str, ...], ...]:
@@ -129,7 +141,7 @@ def rule_rows(report: LintReport) -> tuple[tuple[str, ...], ...]:
             f"{len(by_code[code]):,}",
             _number(stakes[code]),
             _share(shares[code]),
-            _ADVICE[code],
+            _ADVICE[code] + _alone(by_code[code]),
         )
         for code in order
     )
@@ -195,6 +207,7 @@ def _finding(finding: Finding, names: dict[int, str]) -> dict[str, Any]:
         "advice": finding.advice,
         "stake_ms": finding.stake_ms,
         "share_pct": finding.share_pct,
+        "alone_ms": finding.alone_ms,
         "layers": [{"index": index, "name": names[index]} for index in finding.layers],
         "evidence": finding.evidence,
         "is_question": finding.is_question,
@@ -253,6 +266,7 @@ def _results(linted: Linted) -> list[SarifResult]:
             properties={
                 "stake_ms": finding.stake_ms,
                 "share_pct": finding.share_pct,
+                "alone_ms": finding.alone_ms,
                 "evidence": finding.evidence,
                 "symptoms": [f"{one.code} {one.subject} {one.message}" for one in finding.symptoms],
             },

@@ -18,8 +18,8 @@ from enginescope.render.verdicts.verdict_phrases import (
 )
 
 ROW_HEADERS = ("Result", "Job", "Metric", "Baseline", "Current", "Change", "Interval", "Limit")
-#: Outcomes that are counted and not listed.
-UNLISTED = frozenset({GateOutcome.NO_REGRESSION})
+#: A gate with more rows counts those without regression, and does not list them.
+MOST_LISTED = 12
 _PLURALS = {
     GateOutcome.REGRESSION: "regressions",
     GateOutcome.NEW_FAILURE: "new failures",
@@ -43,6 +43,11 @@ def answer_text(report: GateReport) -> str:
     if report.terms.undecided == "pass":
         return f"gate passed: no regression found; {undecided:,} undecided, treated as passed"
     return f"gate inconclusive: no regression found, {undecided:,} undecided"
+
+
+def is_listed(report: GateReport, row: GateRow) -> bool:
+    """Whether a row is listed unless all are asked for."""
+    return len(report.rows) <= MOST_LISTED or row.outcome is not GateOutcome.NO_REGRESSION
 
 
 def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:

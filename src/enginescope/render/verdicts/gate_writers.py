@@ -13,11 +13,11 @@ from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.render.base.data_table import escaped, markdown_row
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
-    UNLISTED,
     answer_text,
     change_pct,
     details,
     figures_sentence,
+    is_listed,
     metric_text,
     row_cells,
     scope_facts,
@@ -37,7 +37,7 @@ def gate_rows(report: GateReport, *, everything: bool = False) -> tuple[tuple[st
     return tuple(
         (row.outcome.value, "\n".join(_lines(report, row)))
         for row in report.rows
-        if everything or row.outcome not in UNLISTED
+        if everything or is_listed(report, row)
     )
 
 
@@ -87,8 +87,8 @@ _MARKS = ("---", "---", "---", "---:", "---:", "---:", "---:", "---:")
 
 def gate_markdown(report: GateReport) -> bytes:
     """Return the result, a table of what is to be seen, why, and the rest folded away."""
-    listed = [row for row in report.rows if row.outcome not in UNLISTED]
-    rest = [row for row in report.rows if row.outcome in UNLISTED]
+    listed = [row for row in report.rows if is_listed(report, row)]
+    rest = [row for row in report.rows if not is_listed(report, row)]
     scope = "; ".join(f"{name} {text}" for name, text in scope_facts(report))
     lines = [
         f"### enginescope {escaped(answer_text(report))}",

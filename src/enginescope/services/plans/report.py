@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 
+#: A report lays so many runs of a tag over each other.
+_MOST_RUNS = 12
 #: Of the folder's name: a file system allows 255 bytes.
 _MOST_LETTERS = 60
 
@@ -37,7 +39,7 @@ class ReportRequest(Record, frozen=True, kw_only=True):
     """What a report is about, and where it goes.
 
     Attributes:
-        subjects: See `resolve_inputs`; at least one.
+        subjects: See `resolve_inputs`; at least one. A tag means all of its runs, up to twelve.
         folder: By default ``report/<run>``.
         topk: Layers drawn in plots; tables have all.
         outputs: Comparisons of outputs: ``output_diff.json``, or folders of `validate`.
@@ -64,12 +66,11 @@ def report_runs(request: ReportRequest, observer: PlanObserver) -> WrittenReport
     """
     inputs = [
         each
-        for name in request.subjects
+        for subject in request.subjects
+        for name in _named_runs(subject, request.store, observer)
         for each in resolve_inputs(name, store=request.store, observer=observer)
     ]
     names = [str(name) for name in request.subjects if isinstance(name, str | PathLike)]
-    for name in names:
-        _warn_of_others(name, inputs, request.store, observer)
     folder = request.folder or Path("report") / "+".join(map(short_name, inputs))[:_MOST_LETTERS]
     compared = (
         *request.compared,
@@ -144,20 +145,23 @@ def short_name(source: PlanInput) -> str:
     return re.sub(r"[^\w.-]+", "_", source.name).strip(".") or "plan"
 
 
-def _warn_of_others(
-    tag: str, inputs: Sequence[PlanInput], store: StorePlace | None, observer: PlanObserver
-) -> None:
-    """Warn where a tag stands for its newest run, and more runs have it."""
+def _named_runs(
+    subject: PlanName, store: StorePlace | None, observer: PlanObserver
+) -> tuple[PlanName, ...]:
+    """Return the runs of a tag, the oldest first, or the newest of too many; or `subject`."""
     from enginescope.store.archive import Store
     from enginescope.store.run_names import is_tag
 
-    newest = [each for each in inputs if each.kind == "run" and not each.where.startswith(tag)]
-    if not newest or not is_tag(tag):
-        return
-    count = len(Store(store).rows(tag=tag))
-    if count > 1:
-        text = f"tag {tag}: {count:,} runs have it, and this is the newest; runs list --tag {tag}"
-        observer.warn(text)
+    if not isinstance(subject, str) or not is_tag(subject) or Path(subject).exists():
+        return (subject,)
+    rows = Store(store).rows(tag=subject)
+    if len(rows) <= _MOST_RUNS:
+        return tuple(row.id for row in reversed(rows)) or (subject,)
+    observer.warn(
+        f"tag {subject}: {len(rows):,} runs have it, too many for one report: the newest is taken; "
+        f"runs list --tag {subject}"
+    )
+    return (subject,)
 
 
 def _subjects(
