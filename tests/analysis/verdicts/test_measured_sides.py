@@ -122,9 +122,9 @@ def test_warnings_of_the_runs_are_carried_with_how_many_have_them() -> None:
     assert single["W-LOAD"] == "B: other load: 0.9 of 2 cores busy"
 
 
-def load(cores: float) -> Notice:
+def load(cores: float, advice: str = "") -> Notice:
     unstable = cores >= 0.5
-    text = f"other load: {cores} of 2 cores busy"
+    text = f"other load: {cores} of 2 cores busy{advice}"
     return Notice(
         code="W-LOAD",
         message=f"unstable: {text}" if unstable else text,
@@ -186,6 +186,13 @@ def test_each_side_of_many_processes_has_its_own_figures() -> None:
     )
     alike = codes(compare_sides(named(of(a, 3, 3), of(b, 3))))["W-CLOCK-DROP"]
     assert alike == "2 of 12 processes of A, 1 of 12 processes of B, such as: fell by 3 %"
+
+
+def test_the_same_advice_comes_once() -> None:
+    sides = (
+        (replace(process(at), notices=(load(at, advice="; measure again"),)),) for at in (1.0, 1.5)
+    )
+    assert codes(compare_sides(named(*sides)))["W-LOAD"].count("measure again") == 1
 
 
 def test_the_gravest_is_by_what_makes_it_grave() -> None:

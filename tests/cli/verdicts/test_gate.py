@@ -87,7 +87,10 @@ def test_a_set_that_holds(store, capsys) -> None:
     again = (run for name in NAMES for run in processes(4.0, of=job(f"{name}.onnx"), first=30))
     save(store, "again", again)
     assert main(["gate", "--baseline", "main", "again"]) == 0
-    assert capsys.readouterr().out.startswith("gate passed: no regression\n")
+    shown = capsys.readouterr().out
+    assert shown.startswith("gate passed: no regression\n")
+    assert "same.onnx" in shown
+    assert "limit 2 %" in shown
 
 
 def test_the_stores_history_says_how_sessions_differ(store, capfdbinary) -> None:

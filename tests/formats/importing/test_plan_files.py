@@ -47,6 +47,23 @@ def test_what_a_neighbour_is_called(tmp_path: Path, plan: str, profile: str) -> 
     assert neighbour(tmp_path / plan, "profile") == tmp_path / profile
 
 
+def test_options_of_the_timing_log(folder: Path) -> None:
+    """Without trex's metadata, the log that trex would have cut it out of is read."""
+    plan = PlanFiles(plan=folder / "net.engine.graph.json")
+    log = folder / "net.engine.profile.log"
+    log.write_text(
+        "&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --useCudaGraph\n"
+        "[11/21/2026-07:26:41] [I] === Inference Options ===\n"
+        "[11/21/2026-07:26:41] [I] CUDA Graph: Enabled\n"
+    )
+    assert log not in read_plan_files(plan).files
+    (folder / "net.engine.profile.metadata.json").unlink()
+    read = read_plan_files(plan)
+    assert log in read.files
+    assert read.report is not None
+    assert read.report.options["Inference Options"]["CUDA Graph"] == "Enabled"
+
+
 def test_files_beside_the_plan_are_read(folder: Path) -> None:
     read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
     assert read.plan.name == "net.engine"

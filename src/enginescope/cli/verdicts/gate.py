@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     "--all",
     "everything",
     is_flag=True,
-    help="List jobs without a regression too. Default: if there are at most 12 results.",
+    help="List jobs without a regression too.",
 )
 @option("--markdown", type=FILE, help="Write a table for a pull request to FILE.")
 @option("--junit", type=FILE, help="Write JUnit XML to FILE.")

@@ -18,8 +18,8 @@ from enginescope.render.verdicts.verdict_phrases import (
 )
 
 ROW_HEADERS = ("Result", "Job", "Metric", "Baseline", "Current", "Change", "Interval", "Limit")
-#: A gate with more rows counts those without regression, and does not list them.
-MOST_LISTED = 12
+#: A gate with nothing else to list shows so many rows without regression.
+_MOST_LISTED = 12
 _PLURALS = {
     GateOutcome.REGRESSION: "regressions",
     GateOutcome.NEW_FAILURE: "new failures",
@@ -47,7 +47,9 @@ def answer_text(report: GateReport) -> str:
 
 def is_listed(report: GateReport, row: GateRow) -> bool:
     """Whether a row is listed unless all are asked for."""
-    return len(report.rows) <= MOST_LISTED or row.outcome is not GateOutcome.NO_REGRESSION
+    if row.outcome is not GateOutcome.NO_REGRESSION:
+        return True
+    return report.count(row.outcome) == len(report.rows) <= _MOST_LISTED
 
 
 def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
