@@ -384,6 +384,22 @@ def test_names_say_something() -> None:
     assert not [relative(path) for path in FILES if path.name in empty]
 
 
+def test_a_module_sets_a_constant_once() -> None:
+    """A second value would take the place of the first, also in the code between the two."""
+    twice = []
+    for path in FILES:
+        stores = (
+            name.id
+            for statement in tree_of(path).body
+            if isinstance(statement, (ast.Assign, ast.AnnAssign))
+            for name in ast.walk(statement)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+        )
+        counts = Counter(name for name in stores if name.isupper())
+        twice += [f"{relative(path)}: {name}" for name, count in counts.items() if count > 1]
+    assert not twice
+
+
 #: Names that say nothing of what they hold, and in how many functions they live for more than three
 #: lines. The count may only fall.
 VAGUE = frozenset(

@@ -45,13 +45,19 @@ _WRITTEN = re.compile(r"^(written )\d{4}-\d\d-\d\d", re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?:enginescope|python|for)\b")
 #: Short measurements: appended unless the command says otherwise. They change no output's shape.
 _SHORT = {
-    "bench": {"--max-time": "200ms", "--warmup": "10ms"},
-    "suite": {"--max-time": "200ms", "--warmup": "10ms"},
+    "bench": {"--max-time": "20ms", "--warmup": "10ms"},
+    "suite": {"--max-time": "20ms", "--warmup": "10ms"},
     "noise": {"--rounds": "8", "--duration": "20ms"},
-    "depth": {"--warmup": "2", "--iterations": "20", "--telemetry-time": "200ms"},
+    "depth": {"--warmup": "2", "--iterations": "10", "--telemetry-time": "200ms"},
     "trtexec": {"--duration": "=0", "--iterations": "=20", "--warmUp": "=0"},
 }
-
+#: The same in files: an expression -> what takes its place.
+_SHORT_IN_FILES = {
+    r"es\.bench\((.*)\)": (
+        r"es.bench(\1, workload=es.Workload(stop=es.StopRule(max_time_ms=20.0)))"
+    ),
+    r"(?m)^processes = \d+": "processes = 2",
+}
 
 #: Exit codes that disturbed measurements may have beside the page's: too few calm rounds, and a
 #: regression or an unstable side.
@@ -141,6 +147,8 @@ class Folder:
         """Write a file of the page, the addresses in it replaced."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
+        for words, shorter in _SHORT_IN_FILES.items():
+            text = re.sub(words, shorter, text)
         path.write_text(self._with_replaced(text), encoding="utf-8")
 
     def run(self, command: Command) -> int:
@@ -185,9 +193,9 @@ def short(line: str) -> str:
         return re.sub(r"enginescope [^;]+", lambda each: short(each[0]), once)
     verb = line.split()[1] if line.startswith("enginescope ") else ""
     limits = dict(_SHORT.get(verb, {}))
-    line = re.sub(r"(--(?:duration|max-time)) \d+m?s", r"\1 200ms", line)
+    line = re.sub(r"(--(?:duration|max-time)) \d+m?s", r"\1 20ms", line)
     if "--compare" in line:
-        limits = {"--rounds": "8", "--max-time": "20ms", "--warmup": "10ms"}
+        limits["--rounds"] = "8"
     added = [
         f"{name}{value}" if value.startswith("=") else f"{name} {value}"
         for name, value in limits.items()

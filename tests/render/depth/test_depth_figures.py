@@ -37,6 +37,7 @@ def test_panels_name_every_side_with_its_figures() -> None:
     assert text.count("data:image/png;base64,") == 5 + 2 + 6  # maps, apart, ramps below all but one
     rmse = found.agreement.sides[0].scores.values["rmse"]
     assert f"RMSE {rmse:.4f} to the first" in text
+    assert ' width="988"' in text  # three columns of 300 units, their gaps and margins
 
 
 def test_one_side_without_known_depth_has_two_panels() -> None:

@@ -35,7 +35,14 @@ def change(folder: Path, *statements: str) -> None:
     connection.close()
 
 
-def test_the_migrations_make_the_tables_of_the_schema(index) -> None:
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_the_migrations_make_the_tables_of_the_schema(tmp_path, is_empty) -> None:
+    """An empty database gets the tables at once, one with other tables by all migrations."""
+    if not is_empty:
+        change(tmp_path, "CREATE TABLE other (x)")
+    index = Index.in_folder(tmp_path)
+    index.prepare()
+    assert index._database.version() == HEAD
     inspector = sa.inspect(index._database._engine)
     for table in METADATA.sorted_tables:
         made = {

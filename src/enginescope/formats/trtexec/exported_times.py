@@ -98,7 +98,6 @@ def _percentile(ordered: Array, p: float) -> float:
     return float(ordered[max(ordered.size - 1 - exclude, 0)])
 
 
-_SUMMARY_DIGITS = 6
 # 32-bit accumulation of values whose rounding could not be undone: each addition may round by half
 # a step of the sum so far, to the same side when the values are alike.
 _MEAN_TOLERANCE = 5e-5

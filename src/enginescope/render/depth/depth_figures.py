@@ -209,7 +209,7 @@ _HEADERS = (
     "n",
 )
 _SHARES = (0.225, 0.075, 0.065, 0.1, 0.14, 0.075, 0.075, 0.065, 0.065, 0.065, 0.05)
-_ROW, _MARGIN, _WIDTH = 26.0, 24.0, 1080.0
+_ROW, _TABLE_WIDTH = 26.0, 1080.0
 #: Letters of a line of the legend, and of one below the title.
 _LEGEND, _SUBTITLE = 60, 110
 
@@ -235,7 +235,8 @@ def speed_figure(found: DepthBenchmark) -> str:
     )
     drawn = svg_text(chart) if chart else ""
     size = _SIZE.search(drawn)
-    width, top = (max(float(size[1]), _WIDTH), float(size[2])) if size else (_WIDTH, 20.0)
+    width, top = (float(size[1]), float(size[2])) if size else (0.0, 20.0)
+    width = max(width, _TABLE_WIDTH)
     parts = [drawn]
     rows = [(label, *_cells(one)) for label, one in zip(labels, found.sides, strict=True)]
     for number, row in enumerate((_HEADERS, *rows)):

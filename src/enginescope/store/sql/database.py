@@ -87,6 +87,8 @@ SETTINGS = Table(
     Column("value", String, nullable=False),
 )
 
+#: Alembic's own: the newest migration that was run.
+_VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
 
 BUSY_TIMEOUT_S = 10.0
 #: What SQLite says of a file that is a database, but not as we left it.
@@ -166,6 +168,9 @@ class Database:
     def migrate(self, connection: sa.Connection) -> bool:
         """Bring the tables to the newest migration, within a transaction of `write`.
 
+        An empty database gets them as they are today, without Alembic, whose start takes as long as
+        that of all else.
+
         Returns:
             Whether there was something to do: another process may have been first.
         """
@@ -173,7 +178,12 @@ class Database:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
         if self._version_in(connection) == HEAD:
             return False
-        upgrade(connection)
+        if sa.inspect(connection).get_table_names():
+            upgrade(connection)
+        else:
+            METADATA.create_all(connection)
+            _VERSION.create(connection)
+            connection.execute(_VERSION.insert().values(version_num=HEAD))
         return True
 
     def _version_in(self, connection: sa.Connection) -> str | None:
