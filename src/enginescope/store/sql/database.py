@@ -168,8 +168,8 @@ class Database:
     def migrate(self, connection: sa.Connection) -> bool:
         """Bring the tables to the newest migration, within a transaction of `write`.
 
-        An empty database gets them as they are today, without Alembic, whose start takes as long as
-        that of all else.
+        An empty SQLite file gets them as they are today, without Alembic, whose start takes as long
+        as that of all else. On a server the migrations set the collation too.
 
         Returns:
             Whether there was something to do: another process may have been first.
@@ -178,7 +178,7 @@ class Database:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
         if self._version_in(connection) == HEAD:
             return False
-        if sa.inspect(connection).get_table_names():
+        if self.file is None or sa.inspect(connection).get_table_names():
             upgrade(connection)
         else:
             METADATA.create_all(connection)
