@@ -8,6 +8,7 @@ import pytest
 
 from tests.one_way import accuracy, measurement, plans, suites, verdicts
 from tests.one_way.case import Case, from_python, on_the_command_line
+from tests.plants.in_process import workers_in_process
 
 CASES: tuple[Case, ...] = (
     *accuracy.CASES,
@@ -21,7 +22,7 @@ CASES: tuple[Case, ...] = (
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_the_command_line_and_python_agree(case: Case, tmp_path: Path, capsys) -> None:
-    with case.context():
+    with workers_in_process(), case.context():
         command = on_the_command_line(case, tmp_path / "inputs", capsys)
         python = from_python(case, tmp_path / "inputs")
     assert (command.status, command.error) == (python.status, python.error)

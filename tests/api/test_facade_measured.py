@@ -16,6 +16,8 @@ from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.store.archive import Store
 from tests.analysis.in_turn import COMPARISON, in_turn, process
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 QUICK = Workload(warmup=WarmUp(time_ms=1, iterations=1, limit_ms=20), stop=StopRule(iterations=50))
 
 

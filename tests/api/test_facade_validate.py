@@ -15,6 +15,8 @@ from enginescope.records.run.sample_set import Preprocessing
 from tests.depth_models import depth_model, scene
 from tests.fakes.models import perceptron
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 EXACT = "ort-cpu?graph_optimization_level=disable"
 
 

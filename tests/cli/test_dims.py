@@ -16,6 +16,8 @@ from enginescope.records.run.job import DimSize, Workload
 from enginescope.store.archive import Store
 from tests.runner.test_model_inputs import encoder
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 DIMS = ("--dim", "batch=2", "--dim", "seq=5")
 SIZES = (DimSize(name="batch", size=2), DimSize(name="seq", size=5))
 

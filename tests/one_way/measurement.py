@@ -14,6 +14,7 @@ from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from tests.fakes import loading, models
 from tests.one_way.case import Case
+from tests.plants.in_process import without_warm_up
 
 FIVE = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
 FLAGS = ("--on", "fake", "--iterations", "5", "--warmup", "0")
@@ -127,6 +128,7 @@ def _noise(name: str, backend: str, file: str = "m.onnx") -> Case:
             store=folder / "store",
         ),
         data=lambda floor: encode({"noise_floor": floor, "measured": {}}),
+        context=without_warm_up,
         volatile=frozenset(
             {
                 "measured",

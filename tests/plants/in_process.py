@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from enginescope.records.environment import Environment
-from enginescope.records.run.job import Job
+from enginescope.backends import stepwise
+from enginescope.probe.environment import probe_environment
+from enginescope.records.run.job import Job, WarmUp
 from enginescope.records.run.telemetry import Telemetry
-from enginescope.runner.isolate import Ended
+from enginescope.runner.isolate import Ended, run_isolated
 from enginescope.runner.worker import execute
 
 
 def _run(job: Job, folder: Path, on_progress: Any, task: Any = "measure") -> Ended:
+    if "fault" in job.backend.options:  # it may end the process
+        return run_isolated(job, folder, on_progress, task)
     result = execute(job, folder, task)
     return Ended(outcome=result.outcome, result=result, memory=Telemetry(time_ms=np.empty(0)))
 
@@ -28,6 +32,13 @@ def workers_in_process() -> Iterator[None]:
     with (
         patch("enginescope.runner.inputs.collect_outputs.run_isolated", _run),
         patch("enginescope.runner.session.run_isolated", _run),
-        patch("enginescope.runner.worker.probe_environment", Environment),
+        patch("enginescope.runner.worker.probe_environment", cache(probe_environment)),
     ):
         yield
+
+
+def without_warm_up() -> AbstractContextManager[Any]:
+    """Let workers in this process time the first request, where a default would warm up."""
+    usual = stepwise.warm_up
+    none = WarmUp(time_ms=0, iterations=0)
+    return patch.object(stepwise, "warm_up", lambda series, _, told: usual(series, none, told))

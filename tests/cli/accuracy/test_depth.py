@@ -26,6 +26,8 @@ from tests.depth_models import depth_model, scene
 from tests.fakes.loading import environment
 from tests.fakes.nvml_scenarios import FOLDER as NVML
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 FIGURES = ("depth_comparison.png", "speed_benchmark.png", "gpu_utilization.png")
 
 

@@ -15,6 +15,8 @@ from enginescope.cli.main import main
 from enginescope.services.accuracy.validation_run import ValidationRun
 from tests.fakes.models import WEIGHTS, save, value
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 EXACT = "ort-cpu?graph_optimization_level=disable"
 
 

@@ -16,7 +16,7 @@ from enginescope.cli.main import main
 from tests.conftest import SHARED
 from tests.fakes.dequantised import dequantised
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_process")]
 
 
 def run(capsys, *arguments: Any) -> tuple[int, Any]:

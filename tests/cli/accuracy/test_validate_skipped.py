@@ -16,9 +16,12 @@ import enginescope as es
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
 from enginescope.runner import isolate
+from enginescope.runner.inputs import collect_outputs
 from enginescope.services.bisection import branches
 from tests.depth_models import depth_model, scene
 from tests.fakes.models import WEIGHTS, perceptron, save, value
+
+pytestmark = pytest.mark.usefixtures("in_process")
 
 EXACT = "ort-cpu?graph_optimization_level=disable"
 Image = pytest.importorskip("PIL.Image")
@@ -221,6 +224,7 @@ def test_a_full_disk_at_one_side_leaves_the_others(tmp_path, capsys, monkeypatch
         usual(path, data)
 
     monkeypatch.setattr(isolate, "write_atomic", refuse)
+    monkeypatch.setattr(collect_outputs, "run_isolated", isolate.run_isolated)  # real processes
     given = ("--on", EXACT, "--on", "ort-cpu?inter_op_num_threads=7", "--samples", 2)
     status, found = run(capsys, model, *given)
     assert status == 3

@@ -14,6 +14,8 @@ from tests.analysis.tasks.test_depth import by_hand
 from tests.cli.accuracy.test_depth import seen
 from tests.depth_models import depth_model, scene
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 def run(capsys, *arguments: Any) -> tuple[int, Any]:
     status = main(["validate", *map(str, arguments), "--json"])

@@ -17,6 +17,8 @@ from enginescope.cli.main import main
 from enginescope.core.optional import is_installed
 from tests.conftest import missing
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 SIZE = 16
 RNG = np.random.default_rng(2)
 

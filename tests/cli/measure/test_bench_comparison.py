@@ -258,8 +258,9 @@ def test_real_processes_a_planted_slowdown_is_found(store, convnet, capsys) -> N
 
 @pytest.mark.slow
 def test_onnx_runtime_with_itself_is_neither_faster_nor_slower(store, convnet, capsys) -> None:
-    arguments = ["--compare", "--duration", "200ms", "--no-layers", "--rounds", str(LOOKS[0])]
-    assert main(["bench", str(convnet), str(convnet), *arguments, "--json"]) == 0
+    timing = ["--duration", "100ms", "--warmup", "20ms", "--rounds", str(LOOKS[0])]
+    arguments = ["--compare", *timing, "--no-layers", "--json"]
+    assert main(["bench", str(convnet), str(convnet), *arguments]) == 0
     (pair,) = json.loads(capsys.readouterr().out)["measured"]["pairs"]
     assert pair["verdicts"][0]["kind"] in ("same", "undecided")
 

@@ -16,6 +16,8 @@ from enginescope.runner.inputs.sample_models import sample_models
 from tests.honest.detector import HEAD, detector, picture
 from tests.honest.runs import quantized, run
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 pytest.importorskip("onnxruntime")
 
 

@@ -18,7 +18,7 @@ from enginescope.services.bisection import fp32_fallback
 from tests.fakes.models import WEIGHTS, save, value
 from tests.overflowing import LOUD, SHORT_STOP, TENSOR, overflowing
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_process")]
 
 
 def run(capsys, *arguments: Any) -> tuple[int, Any]:

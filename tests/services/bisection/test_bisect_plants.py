@@ -15,7 +15,7 @@ from tests.plants.families import transformer
 from tests.plants.in_process import workers_in_process
 from tests.plants.plants import FP32_PLANTS, PLANTS, Plant, named
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_process")]
 
 #: Plants that run in seconds, one of each sort.
 _QUICK = (1, 2, 3, 4, 9, 15, 20, 24, 26, 27, 28, 30, 31, 36, 37, 38, 39)

@@ -19,6 +19,8 @@ from enginescope.render.bisection.bisect_writers import bisect_lines
 from enginescope.services.bisection.search import BisectPlan, BisectRun
 from tests.overflowing import overflowing
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 Compared = tuple[dict[str, TensorError], bool]
 
 

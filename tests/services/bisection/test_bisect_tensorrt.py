@@ -16,7 +16,7 @@ from enginescope.services.bisection import fp32_fallback
 from tests.fakes import loading
 from tests.overflowing import LOUD, SHORT_STOP, overflowing
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_process")]
 
 
 def run(capsys, *arguments: Any) -> tuple[int, Any]:

@@ -14,6 +14,8 @@ from enginescope.runner.jobs import subject_of
 from enginescope.services.suites.cell import ReferenceCache, checked_cell
 from tests.suites.made import cell
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 SAMPLES = (Sample(name="random 0"),)
 
 
