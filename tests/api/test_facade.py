@@ -56,6 +56,7 @@ def test_a_model_that_is_not_there() -> None:
         es.bench("absent.onnx")
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.slow
 def test_an_engine_is_built_once_and_measured(convnet, tmp_path) -> None:
     with loaded():

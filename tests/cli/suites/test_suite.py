@@ -185,6 +185,7 @@ def test_ended_in_order_it_leaves_the_tables_of_what_is_done(tmp_path, convnet, 
     assert b"not done" in (folder / "suite.html").read_bytes()
 
 
+@pytest.mark.usefixtures("in_process")
 def test_only_what_changed_is_done_again(tmp_path, convnet, transformer, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     zoo = tmp_path / "zoo"
@@ -258,6 +259,7 @@ def test_a_reference_of_a_file_lies_beside_it_and_one_that_is_typed_here(
         assert one["checking"]["reference"] == str(tmp_path / found)
 
 
+@pytest.mark.usefixtures("in_process")
 def test_wrong_answers_are_not_measured(tmp_path, convnet, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     with_answers(tmp_path / "zoo" / "good", convnet, wrong=False)
@@ -291,6 +293,7 @@ def test_wrong_answers_are_not_measured(tmp_path, convnet, monkeypatch, capsys) 
     assert main(["gate", "--baseline", "now", "s/suites/zoo", "--store", "s"]) == 1
 
 
+@pytest.mark.usefixtures("in_process")
 def test_two_suites_in_a_gate(tmp_path, convnet, capsys) -> None:
     options = ["--store", str(tmp_path), "--no-layers", "--iterations", "200"]
     (tmp_path / "zoo").mkdir()
