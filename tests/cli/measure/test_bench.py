@@ -113,18 +113,25 @@ def test_no_model_measures_the_samples(tmp_path) -> None:
         (["--timeout", "0s"], "'0s' is not above 0"),
         (["--input", "image:absent.npy"], "there is no file absent.npy"),
         (["x" * 300 + ".onnx"], "File name too long"),
-        (["caf\udce9.onnx"], "not UTF-8"),
-        (["--tag", "caf\udce9"], "not UTF-8"),
         (["--store", "/dev/null/store"], "cannot write to the store"),
         (["--on", "ort-cpu?intra_op_num_threads=²"], "not a number of threads"),
     ],
 )
-def test_user_errors(tmp_path, arguments, message) -> None:
-    ended = bench(tmp_path / "store", *arguments, cwd=tmp_path)
-    assert ended.returncode == 2
-    assert message in ended.stderr
+def test_user_errors(tmp_path, capsys, monkeypatch, arguments, message) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", "--store", "store", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert message in shown.err
+    assert "Traceback" not in shown.err
+    assert shown.out == ""
+
+
+@pytest.mark.parametrize("arguments", [["caf\udce9.onnx"], ["--tag", "caf\udce9"]])
+def test_what_was_typed_is_not_text(tmp_path, arguments) -> None:
+    ended = bench(tmp_path, *arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "not UTF-8" in ended.stderr
     assert "Traceback" not in ended.stderr
-    assert ended.stdout == ""
 
 
 def test_a_store_that_cannot_be_written_is_found_before_measuring(tmp_path, convnet) -> None:
