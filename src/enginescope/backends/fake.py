@@ -36,6 +36,7 @@ from enginescope.records.run.run import ProviderShare
 from enginescope.records.samples import Array
 from enginescope.records.tensor import DataType, Tensor
 
+_BUSY_NS = 1_000_000
 OPTIONS = ("latency_us", "jitter_pct", "seed", "fault", "gpu")
 
 
@@ -92,11 +93,13 @@ class FakeSession:
         """Nothing to allocate."""
 
     def step(self) -> None:
-        """Busy-wait as a computation would."""
+        """Wait as for a GPU: asleep at first, busy in the last millisecond, which is exact."""
         if self._fault:
             self._fault()
         until = perf_counter_ns() + int(self._waits[self._count % 1024])
         self._count += 1
+        if (left := until - perf_counter_ns()) > _BUSY_NS:
+            time.sleep((left - _BUSY_NS) / 1e9)
         while perf_counter_ns() < until:
             pass
 
