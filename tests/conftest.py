@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -76,7 +77,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Note the state of the random generators that tests share."""
+    """Note the state of the random generators that tests share, and what stays until the end.
+
+    A collection of garbage then passes over all modules and tests.
+    """
+    gc.collect()
+    gc.freeze()
     for name, module in list(sys.modules.items()):
         if name.startswith("tests."):
             for value in vars(module).values():
@@ -100,6 +106,7 @@ def all_imported() -> None:
     for module in walk_packages(enginescope.__path__, "enginescope."):
         if not {"__main__", "serve", "migrations"} & {*module.name.split(".")}:
             import_module(module.name)
+    gc.freeze()
 
 
 @pytest.fixture
