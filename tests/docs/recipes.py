@@ -199,6 +199,8 @@ def short(line: str) -> str:
     verb = line.split()[1] if line.startswith("enginescope ") else ""
     limits = dict(_SHORT.get(verb, {}))
     line = re.sub(r"(--(?:duration|max-time)) \d+m?s", r"\1 20ms", line)
+    if "--suggest-precision" in line:
+        line = line.replace("ort-cpu:fp16", "'ort-cpu:fp16?intra_op_num_threads=1'")
     if "--compare" in line:
         limits |= {"--rounds": "8", "--on": _ONE_THREAD}
     added = [
