@@ -54,9 +54,8 @@ def make_network(libraries: Libraries, builder: Any, *, strongly_typed: bool) ->
     if strongly_typed and libraries.version < (11,):
         flag = getattr(flags, "STRONGLY_TYPED", None)
         if flag is None:
-            version = libraries.trt.__version__
             raise UnsupportedError(
-                "trt: strongly_typed=1", why=f"TensorRT {version} has no such networks"
+                "trt: strongly_typed=1", why=f"{libraries.title} has no such networks"
             )
         wanted |= 1 << int(flag)
     return builder.create_network(wanted)
@@ -83,7 +82,7 @@ def parse_onnx(
     lines = [_error_line(error, path) for error in errors] or ["the parser gave no reason"]
     codes = {_name(error.code()) for error in errors}
     kind = UnsupportedError if codes & _UNSUPPORTED else BackendError
-    raise kind(f"TensorRT {trt.__version__} cannot parse {path}", why="\n".join(lines))
+    raise kind(f"{libraries.title} cannot parse {path}", why="\n".join(lines))
 
 
 def _set_flag(trt: Any, parser: Any, key: str, name: str, *, on: bool) -> None:
@@ -159,7 +158,7 @@ def _set(target: Target, key: str, tensor: Any, spec: str) -> None:
         if target.libraries.version >= (11,):
             raise UnsupportedError(
                 f"{key}={spec}",
-                why="TensorRT 11 takes types from the model",
+                why=f"{target.libraries.title} takes types from the model",
                 hint=f"{key}={formats}",
             )
         tensor.dtype = type_called(target.trt, word)
