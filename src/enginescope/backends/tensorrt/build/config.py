@@ -78,6 +78,7 @@ class Target(Record, frozen=True, kw_only=True, eq=False):
 FLAGS = {key: key.upper() for key, option in OPTIONS.items() if option.sets == "flag"}
 #: Attributes of the configuration, each with the name of its option.
 ATTRIBUTES = tuple(key for key, option in OPTIONS.items() if option.sets == "attribute")
+_LAST = ("exclude_lean_runtime", "keep_fp32")
 _TILING = ("NONE", "FAST", "MODERATE", "FULL")
 _TYPES = {
     "fp32": "FLOAT",
@@ -102,8 +103,9 @@ def apply_options(target: Target, values: dict[str, Any]) -> None:
     """
     if "profiling_verbosity" not in values:
         values = {**values, "profiling_verbosity": "detailed"}
-    # layers kept in FP32 come behind what is said of all layers
-    for key, value in sorted(values.items(), key=lambda one: one[0] == "keep_fp32"):
+    # layers kept in FP32 come behind what is said of all layers; a plan excludes its lean runtime
+    # once it is version-compatible
+    for key, value in sorted(values.items(), key=lambda one: one[0] in _LAST):
         if key in FLAGS:
             _set_flag(target, key, FLAGS[key], on=value)
         elif key in ATTRIBUTES:
@@ -180,11 +182,12 @@ def _hardware(target: Target, value: str) -> None:
 
 
 def _capabilities(target: Target, values: tuple[str, ...]) -> None:
-    if not target.libraries.is_rtx:
+    known = getattr(target.trt, "ComputeCapability", None)
+    if known is None:
         raise _lacking(target, "compute_capabilities", "--on trt-rtx")
     target.config.num_compute_capabilities = len(values)
     for index, value in enumerate(values):
-        kind = getattr(target.trt.ComputeCapability, f"SM{value.replace('.', '')}", None)
+        kind = getattr(known, f"SM{value.replace('.', '')}", None)
         if kind is None:
             listed = ", ".join(compute_capabilities(target.trt))
             why = f"{target.libraries.title} builds for {listed}"

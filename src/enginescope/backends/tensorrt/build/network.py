@@ -34,6 +34,8 @@ def node_at(path: str, index: int) -> tuple[str | None, str | None]:
 
 #: Codes of the parser that say: this operator, and not: this file.
 _UNSUPPORTED = {"UNSUPPORTED_NODE", "UNSUPPORTED_GRAPH", "UNSUPPORTED_NODE_ATTR"}
+#: What it says of an operator that it does not know, whose code was another until TensorRT 10.
+_NO_PLUGIN = "Plugin not found"
 _PARSER_FLAGS = {
     "native_instance_norm": "NATIVE_INSTANCENORM",
     "plugin_override": "ENABLE_PLUGIN_OVERRIDE",
@@ -80,8 +82,10 @@ def parse_onnx(
         return
     errors = [parser.get_error(index) for index in range(parser.num_errors)]
     lines = [_error_line(error, path) for error in errors] or ["the parser gave no reason"]
-    codes = {_name(error.code()) for error in errors}
-    kind = UnsupportedError if codes & _UNSUPPORTED else BackendError
+    lacks = any(
+        _name(error.code()) in _UNSUPPORTED or _NO_PLUGIN in error.desc() for error in errors
+    )
+    kind = UnsupportedError if lacks else BackendError
     raise kind(f"{libraries.title} cannot parse {path}", why="\n".join(lines))
 
 
