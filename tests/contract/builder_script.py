@@ -100,9 +100,9 @@ class Script:
         self.take("set_flag 0", lambda: self.config().set_flag(0))
         self.take("an unknown attribute", lambda: setattr(self.config(), "nonsense", 1))
         self.take("1 << flag", lambda: 1 << trt.BuilderFlag.TF32)
-        self.take("tactic sources", lambda: self.config().get_tactic_sources())
+        self.take("tactic sources", self.config().get_tactic_sources)
         self.take("set_tactic_sources 1", lambda: self.config().set_tactic_sources(1))
-        self.take("constructing", lambda: trt.IBuilderConfig())
+        self.take("constructing", trt.IBuilderConfig)
         pool = trt.MemoryPoolType.WORKSPACE
 
         def limit(size: int) -> int:
@@ -205,6 +205,7 @@ class Script:
         self.take("shapes", two)
 
     def building(self) -> None:
+        build = self.builder.build_serialized_network
         for name, spans in (
             ("none", None),
             ("of another rank", ((1,), (2,), (8,))),
@@ -220,7 +221,6 @@ class Script:
                 self.take(
                     f"profile {name}", lambda c=config, p=profile: c.add_optimization_profile(p)
                 )
-            build = self.builder.build_serialized_network
             plan = self.take(f"plan, profile {name}", lambda n=network, c=config: build(n, c))
             if spans is None:
                 text = "no optimization profile has been defined"
@@ -233,35 +233,38 @@ class Script:
 
     def progress(self) -> None:
         for goes_on in (True, False):
-            seen, open_phases = [], []
+            self.watched(goes_on=goes_on)
 
-            class Monitor(self.trt.IProgressMonitor):
-                def __init__(self) -> None:
-                    type(self).__mro__[1].__init__(self)
+    def watched(self, *, goes_on: bool) -> None:
+        base = self.trt.IProgressMonitor
+        seen, running = [], []
 
-                def phase_start(self, phase_name, parent_phase, num_steps) -> None:
-                    seen.append((phase_name, parent_phase, num_steps))
-                    open_phases.append(phase_name)
+        class Monitor(base):
+            def __init__(self) -> None:
+                base.__init__(self)
 
-                def step_complete(self, phase_name, step) -> bool:
-                    return goes_on
+            def phase_start(self, phase_name, parent_phase, num_steps) -> None:
+                seen.append((phase_name, parent_phase))
+                running.append(phase_name)
 
-                def phase_finish(self, phase_name) -> None:
-                    open_phases.remove(phase_name)
+            def step_complete(self, phase_name, step) -> bool:
+                return goes_on
 
-            network, _ = self.parsed("perceptron")
-            config, monitor = self.config(), Monitor()
-            profile = self.builder.create_optimization_profile()
-            profile.set_shape("x", *BATCHES)
-            config.add_optimization_profile(profile)
-            config.progress_monitor = monitor
-            build = self.builder.build_serialized_network
-            self.take(f"plan, goes on {goes_on}", lambda n=network, c=config: build(n, c))
-            self.found[f"{goes_on}: the first phase has no parent"] = seen[0][1] is None
-            self.found[f"{goes_on}: parents were open"] = all(
-                parent in {name for name, _, _ in seen} for _, parent, _ in seen if parent
-            )
-            self.found[f"{goes_on}: phases end"] = open_phases == []
+            def phase_finish(self, phase_name) -> None:
+                running.remove(phase_name)
+
+        network, _ = self.parsed("perceptron")
+        config, monitor = self.config(), Monitor()
+        profile = self.builder.create_optimization_profile()
+        profile.set_shape("x", *BATCHES)
+        config.add_optimization_profile(profile)
+        config.progress_monitor = monitor
+        build = self.builder.build_serialized_network
+        self.take(f"plan, goes on {goes_on}", lambda: build(network, config))
+        names = {name for name, _ in seen}
+        self.found[f"{goes_on}: the first phase has no parent"] = seen[0][1] is None
+        self.found[f"{goes_on}: parents are phases"] = {one for _, one in seen if one} <= names
+        self.found[f"{goes_on}: phases end"] = running == []
 
 
 def main(module: str, folder: str) -> None:

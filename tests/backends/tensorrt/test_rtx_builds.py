@@ -89,6 +89,7 @@ def test_a_log_that_is_kept_tells_memory_and_time(run, tmp_path) -> None:
     story, notices = build_story_of(log.read_bytes(), log.name)
     assert story.memory_totals["Total Activation Memory"] > 0
     assert story.memory_totals["Total Weights Memory"] == 6240
+    assert story.memory_totals["Max Scratch Memory"] == story.layer_memory[0].scratch_bytes
     assert [one.scratch_bytes > 0 for one in story.layer_memory] == [True]
     assert 0 < story.stage_s("engine generation") < 60
     assert len(story.layers) == 4
