@@ -17,7 +17,7 @@ from tensorrt._network import INetworkDefinition
 from tensorrt._plugins import REGISTRY
 from tensorrt._profiles import IOptimizationProfile
 from tensorrt._values import IHostMemory
-from tensorrt._version import FULL, MAJOR
+from tensorrt._version import FULL, IS_RTX, MAJOR
 
 _PRECISIONS = ("FP16", "BF16", "INT8", "FP8", "INT4", "FP4")
 
@@ -28,7 +28,7 @@ class Builder(Bound):
     def __init__(self, logger: ILogger) -> None:
         need("Builder", (logger, ILogger))
         missing = DEVICE.absent()
-        if missing is not None:
+        if missing is not None and not IS_RTX:
             text = f"CUDA initialization failure with error: {int(missing)}"
             logger.log(ILogger.WARNING, text)
             raise TypeError("pybind11::init(): factory function returned nullptr")
@@ -199,6 +199,7 @@ class _Building:
             "precisions": [one for one in _PRECISIONS if config._has(one)],
             "built_by": FULL,
             "major": MAJOR,
+            "capabilities": [f"{one[2:-1]}.{one[-1]}" for one in config._capabilities],
         }
 
 

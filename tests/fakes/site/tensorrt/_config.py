@@ -86,6 +86,7 @@ class IBuilderConfig(Made):
         self._devices: dict[str, Any] = {}
         self._profiles: list[IOptimizationProfile] = []
         self._cache: ITimingCache | None = None
+        self._capabilities: list[str] = []
         self._tactics = sum(1 << int(one) for one in ALL["TacticSource"].__members__.values())
 
     def _say(self, severity: str, text: str) -> None:
@@ -169,6 +170,26 @@ class IBuilderConfig(Made):
     def get_memory_pool_limit(self, pool: Any) -> int:
         need("get_memory_pool_limit", (pool, ALL["MemoryPoolType"]))
         return self._pools.get(int(pool), _DEFAULT_POOL)
+
+    @property
+    def num_compute_capabilities(self) -> int:
+        return len(self._capabilities)
+
+    @num_compute_capabilities.setter
+    def num_compute_capabilities(self, count: int) -> None:
+        need("num_compute_capabilities", (count, int))
+        self._capabilities = ["NONE"] * count
+
+    def get_compute_capability(self, index: int) -> Any:
+        return getattr(ALL["ComputeCapability"], self._capabilities[index])
+
+    def set_compute_capability(self, compute_capability: Any, index: int) -> bool:
+        need("set_compute_capability", (compute_capability, ALL["ComputeCapability"]))
+        if compute_capability.name == "NONE" or index >= len(self._capabilities):
+            self._say("ERROR", "IBuilderConfig::setComputeCapability: Error Code 3: API Usage")
+            return False
+        self._capabilities[index] = compute_capability.name
+        return True
 
     def set_tactic_sources(self, tactic_sources: int) -> bool:
         need("set_tactic_sources", (tactic_sources, int))

@@ -215,6 +215,10 @@ class INetworkDefinition(Made):
 
     @property
     def has_implicit_batch_dimension(self) -> bool:
+        return self._implicit
+
+    @property
+    def _implicit(self) -> bool:
         flag = number(ALL["NetworkDefinitionCreationFlag"], "EXPLICIT_BATCH")
         return MAJOR < 10 and not self._flags >> flag & 1
 

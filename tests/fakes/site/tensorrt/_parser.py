@@ -100,7 +100,7 @@ class OnnxParser(Bound):
         return self._take(found)
 
     def _take(self, model: Any) -> bool:
-        if self._network.has_implicit_batch_dimension:
+        if self._network._implicit:
             return self._fail(
                 "INVALID_VALUE",
                 "Assertion failed: !_importer_ctx.network()->hasImplicitBatchDimension() && "
