@@ -214,7 +214,8 @@ def _job(settings: Settings) -> Job:
     kind = "engine" if settings.load_engine else "onnx"
     job = job_of(settings, msgspec.structs.replace(subject, kind=kind))
     load_backend(job.backend.name).check(job.backend)
-    check_demands(job.backend, job.workload.mode)
+    only_builds = settings.skip_inference and settings.load_engine is None
+    check_demands(job.backend, job.workload.mode, only_builds=only_builds)
     return job
 
 

@@ -170,6 +170,19 @@ def test_doctor_names_both_facts(run) -> None:
     assert "runs on compute capability" in backends["trt-rtx"]["detail"]
 
 
+def test_process_builds_and_says_why_it_does_not_measure(run, environment, tmp_path) -> None:
+    model, folder = models.convolutions(tmp_path / "net.onnx"), tmp_path / "files"
+    on = ("--on", "trt-rtx?compute_capabilities=8.9", "--store", environment["ENGINESCOPE_STORE"])
+    done = run("process", model, folder, *on)
+    assert done.returncode == 2
+    assert "runs on compute capability" in done.stderr.splitlines()[-1]
+    ends = ("", ".build.log", ".build.metadata.json", ".graph.json")
+    assert {one.name for one in folder.iterdir()} == {f"net.onnx.engine{end}" for end in ends}
+    header = engine_header((folder / "net.onnx.engine").read_bytes(), "e")
+    assert header.compute_capabilities == ("8.9",)
+    assert run("process", model, folder, "--on", "ort-cpu").returncode == 2
+
+
 def test_an_archive_holds_an_engine_and_its_plan(run, tmp_path) -> None:
     build(run, models.convolutions(tmp_path / "net.onnx"))
     files = sorted(tmp_path.glob("net.engine*"))
