@@ -269,18 +269,18 @@ class _Building:
         """Return what the build said of the engine's layers, in the inspector's keys."""
         gpu = f"this GPU has {self._capability}" if self._device else "this machine has no GPU"
         why = f"{served_text(self._libraries)}; {gpu}"
-        found = inspected_plan(self._log.layers)
-        if found is None:
+        layers = inspected_plan(self._log.layers)
+        if layers is None:
             message = f"the engine is built, but cannot be loaded for inspection: {why}"
             self._notices.append(Notice(code="W-NO-PLAN", message=message, evidence={"why": why}))
             return None, None
-        plan, notices = plan_of(Document(source=f"{name}.build.log", value=found), name=name)
+        plan, notices = plan_of(Document(source=f"{name}.build.log", value=layers), name=name)
         message = f"the plan comes from the build log: {why}"
         self._notices += (
             Notice(code="I-LOGGED-PLAN", message=message, evidence={"why": why}, level="info"),
             *notices,
         )
-        return encode(found).decode(), plan
+        return encode(layers).decode(), plan
 
     def _keep(self, report: BuildReport, data: memoryview, graph: str | None) -> BuildReport:
         folder = Path(self._job.engine_cache or ".")

@@ -123,10 +123,10 @@ def _pools(text: str) -> tuple[tuple[str, int], ...]:
 
 
 def _capabilities(text: str) -> tuple[str, ...]:
-    found = _list(text)
-    if not found or not all(re.fullmatch(r"\d{1,2}\.\d", one) for one in found):
+    names = _list(text)
+    if not names or not all(re.fullmatch(r"\d{1,2}\.\d", name) for name in names):
         raise ValueError("compute capabilities, as in 8.6,8.9")
-    return found
+    return names
 
 
 def _budget(text: str) -> str:
