@@ -24,6 +24,8 @@ PINNED = {
     "rapidocr-onnxruntime": "1.4.4",
     "silero-vad": "6.2.3",
 }
+#: TensorRT for RTX: bindings and libraries.
+RTX = ("tensorrt-rtx-cu13-bindings==1.7.1.116", "tensorrt-rtx-cu13-libs==1.7.1.116")
 
 
 @lru_cache

@@ -35,6 +35,7 @@ SYMBOLS: dict[str, tuple[str, str | None]] = {
     "BuilderFlag.TF32": ("8.6.0", None),
     "BuilderFlag.VERSION_COMPATIBLE": ("8.6.0", None),
     "BuilderFlag.WEIGHT_STREAMING": ("10.16.1", None),
+    "ComputeCapability": ("rtx-1.7.1", None),
     "DataType": ("8.6.0", None),
     "DataType.BF16": ("10.16.1", None),
     "DataType.BOOL": ("8.6.0", None),
@@ -78,10 +79,12 @@ SYMBOLS: dict[str, tuple[str, str | None]] = {
     "IBuilderConfig.l2_limit_for_tiling": ("10.16.1", None),
     "IBuilderConfig.max_aux_streams": ("8.6.0", None),
     "IBuilderConfig.max_num_tactics": ("10.16.1", None),
+    "IBuilderConfig.num_compute_capabilities": ("rtx-1.7.1", None),
     "IBuilderConfig.plugins_to_serialize": ("8.6.0", None),
     "IBuilderConfig.profiling_verbosity": ("8.6.0", None),
     "IBuilderConfig.progress_monitor": ("10.16.1", None),
     "IBuilderConfig.runtime_platform": ("10.16.1", None),
+    "IBuilderConfig.set_compute_capability": ("rtx-1.7.1", None),
     "IBuilderConfig.set_device_type": ("8.6.0", None),
     "IBuilderConfig.set_flag": ("8.6.0", None),
     "IBuilderConfig.set_memory_pool_limit": ("8.6.0", None),
@@ -304,6 +307,9 @@ CUDA_SYMBOLS = frozenset(
 
 #: Symbol that some versions lack -> the symbol whose presence the source asks for first.
 GUARDS: dict[str, str] = {
+    "ComputeCapability": "ComputeCapability",
+    "IBuilderConfig.num_compute_capabilities": "ComputeCapability",
+    "IBuilderConfig.set_compute_capability": "ComputeCapability",
     "EngineStat.STRIPPED_WEIGHTS_SIZE": "EngineStat",
     "IBuilderConfig.int8_calibrator": "IInt8EntropyCalibrator2",
     "IBuilderConfig.progress_monitor": "IProgressMonitor",

@@ -52,8 +52,8 @@ def test_enumerations_have_the_real_values(fake) -> None:
     for name, values in real.enums.items():
         found = {one: int(member) for one, member in getattr(trt, name).__members__.items()}
         assert set(found) == set(values), name
-        if name in real.whole:
-            assert found == values, name
+        known = {one: value for one, value in values.items() if value is not None}
+        assert known.items() <= found.items(), name
 
 
 def test_parameters_have_the_real_names(fake) -> None:

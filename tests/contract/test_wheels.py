@@ -13,7 +13,7 @@ import pytest
 
 from tests.contract import dump_symbols
 from tests.fakes.site import recorded_symbols as recorded
-from tests.wheels import PINNED, unpacked
+from tests.wheels import PINNED, RTX, unpacked
 
 #: Recorded list -> (wheels, module). TensorRT 8.6 is for Python 3.10 only and has no lean runtime.
 WHEELS = {
@@ -25,6 +25,7 @@ WHEELS = {
         ("tensorrt-lean-cu13-bindings==11.4.0.106", "tensorrt-lean-cu13-libs==11.4.0.106"),
         "tensorrt_lean_bindings",
     ),
+    recorded.RTX: (RTX, "tensorrt_rtx_bindings"),
     recorded.CUDA: (("cuda-bindings", "cuda-pathfinder"), "cuda.bindings.runtime"),
 }
 
@@ -54,7 +55,7 @@ def test_the_recorded_list_is_the_wheels(name) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [one for one in sorted(WHEELS) if one.startswith("lean")])
+@pytest.mark.parametrize("name", sorted(set(WHEELS) - {recorded.CUDA}))
 def test_nothing_of_the_wheel_is_left_out(name) -> None:
     kept, real = recorded.read(name), installed(name)
     assert set(kept["classes"]) == set(real["classes"])

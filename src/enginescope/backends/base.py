@@ -180,6 +180,18 @@ class Demanding(Protocol):
 
 
 @runtime_checkable
+class DemandingForBuild(Protocol):
+    """A backend that can build on machines where it cannot run."""
+
+    def require_for_build(self, spec: BackendSpec) -> None:
+        """Say what is missing here to build, without starting anything.
+
+        Raises:
+            MissingDependencyError: A library or a GPU is not there; the hint says how to get it.
+        """
+
+
+@runtime_checkable
 class Deciding(Protocol):
     """A backend that also takes engines, of which a build has decided some things for good."""
 

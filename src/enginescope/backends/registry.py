@@ -19,9 +19,13 @@ BUILT_IN = {
     "ort-trt-rtx": "enginescope.backends.onnxruntime.backend:tensorrt_rtx",
     "trtexec": "enginescope.backends.trtexec.backend:TrtexecBackend",
     "trt": "enginescope.backends.tensorrt.backend:TrtBackend",
+    "trt-rtx": "enginescope.backends.tensorrt.backend:tensorrt_rtx",
     "fake": "enginescope.backends.fake:FakeBackend",
 }
 ENTRY_POINTS = "enginescope.backends"
+
+#: Short names: a specification of one is of the other, with these options.
+SHORT_NAMES: dict[str, tuple[str, dict[str, str]]] = {"trt-rtx": ("trt", {"runtime": "rtx"})}
 
 #: Families: ``ort:NAME``, the factory is given the name.
 FAMILIES = {"ort": "enginescope.backends.onnxruntime.backend:any_provider"}
@@ -57,6 +61,18 @@ def load_backend(name: str) -> Backend:
             except ImportError as error:
                 raise BackendError(f"backend {name}", why=f"{point.value}: {error}") from error
     raise UsageError(f"no backend is called {name!r}", hint=did_you_mean(name, backend_names()))
+
+
+def backend_of(spec: BackendSpec) -> Backend:
+    """Import and return the backend of a specification, by its short name where it has one.
+
+    Raises:
+        UsageError, BackendError: As of `load_backend`.
+    """
+    for short, (name, options) in SHORT_NAMES.items():
+        if spec.name == name and options.items() <= spec.options.items():
+            return load_backend(short)
+    return load_backend(spec.name)
 
 
 def parse_backend(text: str) -> BackendSpec:
@@ -116,6 +132,12 @@ def read_spec(text: str) -> BackendSpec:
             why=f"{environment!r} after the @ is not an environment name",
             hint="NAME[:PRECISION]@ENVIRONMENT[?KEY=VALUE], as trt:fp16@trt86",
         )
+    name, implied = SHORT_NAMES.get(name, (name, {}))
+    for key in implied.keys() & options.keys():
+        raise UsageError(f"backend {text!r}", why=f"its name says {key}={implied[key]}")
     return BackendSpec(
-        name=name, precision=precision or None, options=options, environment=environment or None
+        name=name,
+        precision=precision or None,
+        options={**implied, **options},
+        environment=environment or None,
     )

@@ -48,7 +48,7 @@ _ENGINE_SIZES = (
     re.compile(rf"Loaded engine size: {_SIZE}"),
 )
 _CONTEXT_SIZE = re.compile(rf"Created execution context with device memory size: {_SIZE}")
-_TOTAL = re.compile(rf"^\s*(Total [A-Za-z ]*[Mm]emory)(?: is|:) {_SIZE}")
+_TOTAL = re.compile(rf"^\s*((?:Total|Max) [A-Za-z ]*[Mm]emory)(?: is|:) {_SIZE}")
 _PEAK = re.compile(rf"Peak memory usage.*?: CPU {_NUMBER} MiB, GPU {_NUMBER} MiB")
 _VERSION = re.compile(r"^\s*TensorRT version: (\S+)")
 

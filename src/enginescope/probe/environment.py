@@ -29,6 +29,9 @@ PACKAGES = (
     "tensorrt-lean",
     "tensorrt-lean-cu12-bindings",
     "tensorrt-lean-cu13-bindings",
+    "tensorrt-rtx",
+    "tensorrt-rtx-cu12-bindings",
+    "tensorrt-rtx-cu13-bindings",
     "cuda-bindings",
     "nvidia-ml-py",
 )

@@ -18,16 +18,17 @@ from enginescope.records.run.run import Run
 from enginescope.runner.assemble import assemble
 from enginescope.runner.inputs.collect_outputs import raise_unless_ok
 from enginescope.runner.isolate import run_isolated
-from enginescope.runner.jobs import check_demands, subject_of
+from enginescope.runner.jobs import check_demands, runtime_of, subject_of
 
 
 def inspect_engine(
-    path: Path, on: str = "trt", *, on_started: Callable[[], None] = lambda: None
+    path: Path, on: str | None = None, *, on_started: Callable[[], None] = lambda: None
 ) -> Run:
     """Return a run without samples: an engine's plan, its GPU and versions, and what was noticed.
 
     Args:
-        on: Backend specification; its options load the engine, as ``trt?plugins=libmine.so``.
+        on: Backend specification; its options load the engine, as ``trt?plugins=libmine.so``; by
+            default the TensorRT that the engine's header names.
         on_started: Called when nothing is missing, before the engine is loaded: that may take a
             while.
 
@@ -36,7 +37,7 @@ def inspect_engine(
         MissingDependencyError: TensorRT, CUDA or a GPU is missing.
         UnsupportedError, BackendError: The engine cannot be loaded here, or loading it failed.
     """
-    spec = parse_backend(on)
+    spec = parse_backend(on or runtime_of(path))
     if not isinstance(load_backend(spec.name), Inspecting):
         raise UsageError(f"{spec.name} cannot inspect an engine", hint="trt can")
     subject = msgspec.structs.replace(subject_of(path), kind="engine")

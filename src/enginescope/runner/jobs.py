@@ -12,14 +12,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from enginescope.backends.base import Deciding, Demanding
+from enginescope.backends.base import Deciding, Demanding, DemandingForBuild
 from enginescope.backends.profile_bounds import check_index
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import closest
 from enginescope.formats.onnx.onnx_inputs import check_model_file
-from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
+from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES, header_of
 from enginescope.records.run.job import (
     BackendSpec,
     Job,
@@ -67,8 +67,11 @@ def check_subject(spec: BackendSpec, subject: Subject) -> None:
         )
 
 
-def check_demands(spec: BackendSpec, mode: Mode) -> None:
+def check_demands(spec: BackendSpec, mode: Mode, *, only_builds: bool = False) -> None:
     """Raise unless the backend issues requests as asked, and this machine has what it needs.
+
+    Args:
+        only_builds: What is built does not run here.
 
     Raises:
         UsageError: The backend would not honour a part of `mode`.
@@ -81,7 +84,9 @@ def check_demands(spec: BackendSpec, mode: Mode) -> None:
         if asked is None or (field == "kind" and asked == "latency") or field in honoured:
             continue
         raise UsageError(f"{spec.name} has no {option}", hint="omit it, or measure on trt")
-    if isinstance(backend, Demanding):
+    if only_builds and isinstance(backend, DemandingForBuild):
+        backend.require_for_build(spec)
+    elif isinstance(backend, Demanding):
         backend.require(spec)
 
 
@@ -103,6 +108,7 @@ def make_jobs(
     engine_cache: Path | None = None,
     rebuild: bool = False,
     has_its_inputs: bool = True,
+    only_builds: bool = False,
 ) -> tuple[Job, ...]:
     """Return one job for each model and backend, models outermost.
 
@@ -114,6 +120,7 @@ def make_jobs(
         engine_cache: Where built engines are kept.
         rebuild: Build them anew.
         has_its_inputs: Whether each model must have every input that the workload names.
+        only_builds: The engines are not run here.
 
     Raises:
         UsageError: A model or folder that is not there, a file that is not a model, an input that a
@@ -123,7 +130,7 @@ def make_jobs(
     """
     specs = [parse_backend(text) for text in backends]
     for spec in specs:
-        check_demands(spec, workload.mode)
+        check_demands(spec, workload.mode, only_builds=only_builds)
     jobs = []
     for model in models:
         subject = subject_of(model)
@@ -165,7 +172,13 @@ def limits_for(
 
 def usual_backend(model: str | PathLike[str]) -> str:
     """Return the backend that measures a model where none was named: TensorRT for an engine."""
-    return "trt" if Path(model).suffix.lower() in ENGINE_SUFFIXES else "ort-cpu"
+    return runtime_of(Path(model)) if Path(model).suffix.lower() in ENGINE_SUFFIXES else "ort-cpu"
+
+
+def runtime_of(engine: Path) -> str:
+    """Return the backend that runs an engine: the TensorRT that its header names."""
+    header = header_of(engine)
+    return "trt-rtx" if header is not None and header.is_rtx else "trt"
 
 
 def subject_of(path: Path) -> Subject:

@@ -32,7 +32,7 @@ from enginescope.backends.base import (
     Preparing,
     ProgressSink,
 )
-from enginescope.backends.registry import load_backend
+from enginescope.backends.registry import backend_of
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.jsonio import decode, read_bytes
 from enginescope.core.record import Record
@@ -115,7 +115,7 @@ def execute(job: Job, folder: Path, task: Task = "measure") -> WorkerResult:
     report(Progress(phase="imports"))
     begin = time.perf_counter_ns()
     try:
-        backend = load_backend(job.backend.name)
+        backend = backend_of(job.backend)
         backend.prepare()
         imports = Phase(name="imports", duration_ms=(time.perf_counter_ns() - begin) / 1e6)
         measured = _do(task, backend, job, report)

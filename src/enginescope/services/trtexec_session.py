@@ -102,8 +102,8 @@ class _Session:
 
     def report_plan_version(self) -> None:
         """Report which TensorRT wrote the engine."""
-        from enginescope.compat.trtexec.jobs import plan_version
         from enginescope.compat.trtexec.log.log import info
+        from enginescope.formats.plan.engine_file import engine_header
 
         path = Path(self._settings.model)
         try:
@@ -111,7 +111,7 @@ class _Session:
                 head = file.read(_HEAD_BYTES)
         except OSError as problem:
             raise UsageError(f"engine {path}", why=problem.strerror or str(problem)) from problem
-        version = plan_version(head, str(path))
+        version = engine_header(head, str(path)).version
         self._observer.lines(info(f"Plan was created with TensorRT version {version}"))
 
     def measure(self, job: Job, store: Store) -> None:
@@ -214,7 +214,8 @@ def _job(settings: Settings) -> Job:
     kind = "engine" if settings.load_engine else "onnx"
     job = job_of(settings, msgspec.structs.replace(subject, kind=kind))
     load_backend(job.backend.name).check(job.backend)
-    check_demands(job.backend, job.workload.mode)
+    only_builds = settings.skip_inference and settings.load_engine is None
+    check_demands(job.backend, job.workload.mode, only_builds=only_builds)
     return job
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import onnxruntime
 
 from enginescope.backends.base import Measured
+from enginescope.backends.registry import backend_of
 from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.backends.tensorrt.libraries import load
 from enginescope.backends.tensorrt.run.session import TrtSession
@@ -74,7 +75,7 @@ def with_engine(one: Job, folder: Path) -> Job:
 
 
 def measure(one: Job) -> Measured:
-    backend = TrtBackend()
+    backend = backend_of(one.backend)
     backend.prepare()
     return backend.execute(one, lambda specs: make_feeds(specs, one.workload), lambda _: None)
 

@@ -74,7 +74,7 @@ def device(tmp_path, monkeypatch) -> Device:
     monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(trtexec, "installed_tensorrt", lambda _arguments: version("10.16.1.11"))
-    monkeypatch.setattr(demands, "check_demands", lambda _spec, _mode: None)
+    monkeypatch.setattr(demands, "check_demands", lambda _spec, _mode, **_more: None)
     monkeypatch.setattr(session, "run_jobs", stand_in.run_jobs)
     monkeypatch.setattr(session, "build_engines", stand_in.build_engines)
     (tmp_path / "model.onnx").write_bytes(b"a model")
@@ -314,7 +314,7 @@ def test_the_order_of_lines_holds_where_both_streams_go_to_one_file(tmp_path) ->
 
 
 def test_a_missing_gpu_is_2_and_no_run(device, capsys, monkeypatch) -> None:
-    def refuse(*_: Any) -> None:
+    def refuse(*_: Any, **_more) -> None:
         raise MissingDependencyError("no NVIDIA GPU can be used here")
 
     monkeypatch.setattr(demands, "check_demands", refuse)

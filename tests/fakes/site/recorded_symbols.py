@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "tensorrt-symbols"
+#: TensorRT for RTX, the whole API of TensorRT 11 with the values of its enumerations.
+RTX = "rtx-1.7.1.json"
 #: version -> (recorded lists, best first; column of sources.json, None where a list is whole)
 VERSIONS: dict[str, tuple[str, str | None]] = {
     "8.6.0": ("full-8.6.0.json", None),
     "10.16.1": ("lean-10.16.1.json", "10.16"),
     "11.4.0": ("lean-11.4.0.json", "11.1"),
+    "rtx-1.7.1": (RTX, "11.1"),
 }
 CUDA = "cuda-bindings-13.4.4.json"
 
@@ -60,6 +63,11 @@ def surface(version: str) -> Surface:
     found = of_dump(read(name))
     if column is not None:
         _add_sources(found, read("sources.json"), column)
+    if column == VERSIONS["11.4.0"][1]:
+        real = of_dump(read(RTX)).enums
+        for name, members in found.enums.items():
+            unknown = [one for one, value in members.items() if value is None]
+            members.update({one: real.get(name, {}).get(one) for one in unknown})
     return found
 
 

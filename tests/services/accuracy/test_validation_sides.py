@@ -24,7 +24,7 @@ def sides(
 @pytest.fixture
 def model(tmp_path, monkeypatch) -> Path:
     """A model; what a backend lacks on this machine is not asked."""
-    monkeypatch.setattr(jobs_module, "check_demands", lambda *_: None)
+    monkeypatch.setattr(jobs_module, "check_demands", lambda *_, **__: None)
     return models.perceptron(tmp_path / "net.onnx")
 
 

@@ -23,6 +23,7 @@ from enginescope.backends.tensorrt.build.options import build_options, read_opti
 from enginescope.backends.tensorrt.cuda import Driver
 from enginescope.backends.tensorrt.libraries import Libraries, inspect, installed_version, load
 from enginescope.backends.tensorrt.profile_pass import profile_layers
+from enginescope.backends.tensorrt.rtx import require_served_gpu
 from enginescope.backends.tensorrt.run.answering import TrtAnswers
 from enginescope.backends.tensorrt.run.session import TrtSession, must_be_runnable
 from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
@@ -87,25 +88,43 @@ def _fix_shapes(session: TrtSession) -> tuple[Notice, ...]:
 _FILES = ("calibration_cache", "refit_from")
 
 
+def tensorrt_rtx() -> TrtBackend:
+    """Return the backend on TensorRT for RTX."""
+    return TrtBackend("rtx")
+
+
 class TrtBackend:
-    """TensorRT, whichever of 8.6, 10 and 11 is installed."""
+    """TensorRT, whichever of 8.6, 10 and 11 is installed.
+
+    Args:
+        runtime: What a specification asks for that names no runtime.
+    """
 
     mode_fields = frozenset(Mode.__struct_fields__)
 
-    def __init__(self) -> None:
+    def __init__(self, runtime: str | None = None) -> None:
+        self._runtime = runtime
         self._libraries: Libraries | None = None
 
     def check(self, spec: BackendSpec) -> None:
         """Refuse a precision, an option or bounds that TensorRT takes in no version."""
         read_precision(spec.precision)
-        read_options(spec.options)
+        options = read_options(spec.options)
         check_bounds(spec.options)
+        cache = options.get("timing_cache", "none")
+        if options.get("runtime", self._runtime) == "rtx" and cache != "none":
+            raise UsageError(
+                f"trt-rtx: timing_cache={cache}",
+                why="TensorRT for RTX times no tactics and keeps no timing cache",
+            )
 
     def require(self, spec: BackendSpec) -> None:
         """Say in one line if a file, TensorRT, the CUDA runtime or a GPU is missing."""
-        check_named_files(spec, one=_FILES, several=("plugins", "serialize_plugins"))
-        options = read_options(spec.options)
-        libraries = load(options.get("runtime"))
+        options, libraries = self._checked(spec)
+        device = options.get("device", 0)
+        if libraries.is_rtx:
+            require_served_gpu(libraries, device)
+            return
         try:
             count = Driver(libraries.cuda).device_count()
         except UnsupportedError as error:
@@ -116,7 +135,6 @@ class TrtBackend:
                 why=str(error),
                 hint=f"{hidden}nvidia-smi; --on ort-cpu",
             ) from error
-        device = options.get("device", 0)
         if not 0 <= device < count:
             raise UsageError(
                 f"trt: device={device}",
@@ -124,10 +142,22 @@ class TrtBackend:
                 hint="nvidia-smi -L; CUDA_VISIBLE_DEVICES hides some",
             )
 
+    def require_for_build(self, spec: BackendSpec) -> None:
+        """Say what is missing to build: TensorRT for RTX needs no GPU."""
+        if not self._checked(spec)[1].is_rtx:
+            self.require(spec)
+
+    def _checked(self, spec: BackendSpec) -> tuple[dict[str, Any], Libraries]:
+        check_named_files(spec, one=_FILES, several=("plugins", "serialize_plugins"))
+        options = read_options(spec.options)
+        return options, load(options.get("runtime", self._runtime))
+
     def availability(self) -> Availability:
-        """Say whether TensorRT and the CUDA runtime import and see a GPU."""
+        """Say whether TensorRT and the CUDA runtime import and see a GPU that is served."""
         try:
-            libraries = load()
+            libraries = load(self._runtime)
+            if libraries.is_rtx:
+                require_served_gpu(libraries, 0)
             driver = Driver(libraries.cuda)
             driver.device_count()
             facts = driver.facts()
@@ -137,13 +167,13 @@ class TrtBackend:
             hint = getattr(error, "hint", None)
             hint = None if hint == "enginescope doctor" else hint
             return Availability(usable=False, detail=str(error), hint=hint)
-        version = f"TensorRT {libraries.trt.__version__}"
-        runtime = "" if libraries.runtime == "full" else f", {libraries.runtime} runtime"
-        return Availability(usable=True, detail=f"{version}{runtime} on {facts.name}")
+        named = libraries.runtime in ("full", "rtx")
+        runtime = "" if named else f", {libraries.runtime} runtime"
+        return Availability(usable=True, detail=f"{libraries.title}{runtime} on {facts.name}")
 
     def prepare(self) -> None:
         """Import TensorRT and the CUDA runtime."""
-        self._libraries = load()
+        self._libraries = load(self._runtime)
 
     def decided_by_build(self, spec: BackendSpec) -> tuple[str, ...]:
         """Return the precision, and the options that change an engine."""
@@ -158,12 +188,14 @@ class TrtBackend:
     def engine_for(self, job: Job) -> BuildReport | None:
         """Return the kept engine for `job`, if there is one for this TensorRT, GPU and driver."""
         options = read_options(job.backend.options)
-        version = installed_version(options.get("runtime"))
+        runtime = options.get("runtime", self._runtime)
+        version = installed_version(runtime)
         if job.engine_cache is None or version is None:
             return None
         try:
-            cuda = load(options.get("runtime")).cuda
-            device = Driver(cuda).described(options.get("device", 0))
+            device = None
+            if runtime != "rtx":
+                device = Driver(load(runtime).cuda).described(options.get("device", 0))
             key = engine_cache.key_of(job, version, device)
         except (EnginescopeError, OSError):  # the build says what is wrong with GPU or model
             return None
@@ -197,7 +229,7 @@ class TrtBackend:
         return TrtAnswers(self._chosen(job), job)
 
     def _chosen(self, job: Job) -> Libraries:
-        wanted = read_options(job.backend.options).get("runtime")
+        wanted = read_options(job.backend.options).get("runtime", self._runtime)
         if self._libraries is None or wanted not in (None, self._libraries.runtime):
             self._libraries = load(wanted)
         return self._libraries

@@ -31,8 +31,22 @@ _RUNTIMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("tensorrt_dispatch", "tensorrt_dispatch_bindings"),
         ("tensorrt-dispatch-cu13-bindings", "tensorrt-dispatch-cu12-bindings", "tensorrt-dispatch"),
     ),
+    "rtx": (
+        ("tensorrt_rtx", "tensorrt_rtx_bindings"),
+        ("tensorrt-rtx-cu13-bindings", "tensorrt-rtx-cu12-bindings", "tensorrt-rtx"),
+    ),
 }
 RUNTIMES = tuple(_RUNTIMES)
+#: Taken without being named, the first that is installed: TensorRT for RTX has plans of its own.
+_USUAL = ("full", "lean", "dispatch")
+#: TensorRT for RTX counts its own versions; its API is the one of this TensorRT.
+_API_OF_RTX = (11,)
+_INSTALL = {
+    "full": "tensorrt",
+    "lean": "tensorrt-lean-cu13",
+    "dispatch": "tensorrt-dispatch-cu13",
+    "rtx": "tensorrt-rtx-cu13-libs tensorrt-rtx-cu13-bindings",
+}
 _CUDA = "cuda.bindings"
 _NUMBER = re.compile(r"\d+")
 
@@ -41,10 +55,10 @@ class Libraries(Record, frozen=True, kw_only=True, eq=False):
     """The modules a session works with.
 
     Attributes:
-        cuda: ``cuda.bindings.runtime``.
-        driver: ``cuda.bindings.driver``.
+        cuda: ``cuda.bindings.runtime``; ``None`` where it is not installed and ``rtx`` builds.
+        driver: ``cuda.bindings.driver``, likewise.
         runtime: ``full`` (builds and runs), ``lean`` or ``dispatch`` (run version-compatible
-            plans).
+            plans), or ``rtx`` (TensorRT for RTX: builds without a GPU).
     """
 
     trt: Any
@@ -54,8 +68,18 @@ class Libraries(Record, frozen=True, kw_only=True, eq=False):
 
     @property
     def version(self) -> tuple[int, ...]:
-        """TensorRT's version, as numbers."""
-        return version_numbers(self.trt.__version__)
+        """Version of TensorRT's API, as numbers."""
+        return _API_OF_RTX if self.is_rtx else version_numbers(self.trt.__version__)
+
+    @property
+    def is_rtx(self) -> bool:
+        """Whether this is TensorRT for RTX."""
+        return self.runtime == "rtx"
+
+    @property
+    def title(self) -> str:
+        """Product and version: ``TensorRT for RTX 1.7.1.116``."""
+        return f"TensorRT{' for RTX' if self.is_rtx else ''} {self.trt.__version__}"
 
 
 def version_numbers(text: str) -> tuple[int, ...]:
@@ -65,7 +89,7 @@ def version_numbers(text: str) -> tuple[int, ...]:
 
 def installed_version(runtime: str | None = None) -> str | None:
     """Return the version of TensorRT that `load` would take, without importing it."""
-    wanted = (runtime,) if runtime else RUNTIMES
+    wanted = (runtime,) if runtime else _USUAL
     for name in wanted:
         modules, distributions = _RUNTIMES[name]
         if not any(is_installed(module) for module in modules):
@@ -92,14 +116,14 @@ def load(runtime: str | None = None) -> Libraries:
     """Import TensorRT and the CUDA runtime.
 
     Args:
-        runtime: By default the first of them that is installed.
+        runtime: By default the first of full, lean and dispatch that is installed.
 
     Raises:
         MissingDependencyError: One of them is not installed, or fails to import.
     """
     found = _find(runtime)
+    package = _INSTALL[runtime or "full"]
     if found is None:
-        package = "tensorrt" if runtime in (None, "full") else f"tensorrt-{runtime}-cu13"
         raise MissingDependencyError(
             f"TensorRT{f' ({runtime} runtime)' if runtime else ''} is not installed",
             why="the backend trt needs it",
@@ -107,13 +131,15 @@ def load(runtime: str | None = None) -> Libraries:
         )
     name, module = found
     try:
-        trt = require(module, purpose="the backend trt", install="tensorrt")
+        trt = require(module, purpose="the backend trt", install=package.partition(" ")[0])
     except (OSError, RuntimeError) as error:  # it loads its libraries by itself
         raise MissingDependencyError(
             f"TensorRT ({module}) does not load",
             why=str(error),
-            hint="pip install --force-reinstall tensorrt, of the CUDA version of your driver",
+            hint=f"pip install --force-reinstall {package}, of the CUDA version of your driver",
         ) from error
+    if name == "rtx" and not is_installed(_CUDA):
+        return Libraries(trt=trt, cuda=None, driver=None, runtime=name)
     return Libraries(trt=trt, cuda=load_cuda("runtime"), driver=load_cuda("driver"), runtime=name)
 
 
@@ -127,7 +153,7 @@ def load_cuda(part: str) -> Any:
 
 
 def _find(runtime: str | None) -> tuple[str, str] | None:
-    for name in (runtime,) if runtime else RUNTIMES:
+    for name in (runtime,) if runtime else _USUAL:
         for module in _RUNTIMES[name][0]:
             if is_installed(module):
                 return name, module

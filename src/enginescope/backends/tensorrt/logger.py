@@ -13,6 +13,7 @@ _ORDER = tuple(_LETTERS)
 LEVELS = {"error": "ERROR", "warning": "WARNING", "info": "INFO", "verbose": "VERBOSE"}
 
 
+_LAYERS = "Layers:\n"
 #: How TensorRT and CUDA say that memory is exhausted.
 _MEMORY = ("outofmemory", "out of memory", "out_of_memory")
 
@@ -35,11 +36,14 @@ class Log:
     Attributes:
         lines: Warnings and errors.
         text: Everything that was written, a line each.
+        layers: The last engine's layers as the inspector's text, which a build with detailed
+            verbosity says among its verbose messages.
     """
 
     def __init__(self) -> None:
         self.lines: list[LogLine] = []
         self.text: list[str] = []
+        self.layers = ""
 
     @property
     def errors(self) -> tuple[str, ...]:
@@ -73,6 +77,8 @@ def make_logger(trt: Any, log: Log, level: str = "info") -> Any:
             letter = _LETTERS.get(name, "I")
             if letter in "FEW":
                 log.lines.append(LogLine(level=letter, text=message.strip()))
+            if message.startswith(_LAYERS):
+                log.layers = message
             if name in shown:
                 stamp = time.strftime("%m/%d/%Y-%H:%M:%S")
                 line = f"[{stamp}] [{letter}] [TRT] {message}\n"

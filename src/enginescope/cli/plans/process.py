@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from enginescope.cli.completion import complete_backends
 from enginescope.cli.messages import next_steps, words
 from enginescope.cli.options import FOLDER, PATH, option
 from enginescope.cli.termination import ending_in_order
@@ -27,6 +28,12 @@ from enginescope.cli.verb import Verb
 @click.argument("model", type=PATH)
 @click.argument("folder", type=FOLDER)
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
+@option(
+    "--on",
+    default="trt",
+    shell_complete=complete_backends,
+    help="Build and run with trt or trt-rtx, and these options.",
+)
 @option("--archive", is_flag=True, help="Write MODEL.engine.tea with all files too.")
 @option(
     "--store",
@@ -35,7 +42,12 @@ from enginescope.cli.verb import Verb
     help="Store the run in this folder.",
 )
 def command(
-    model: Path, folder: Path, flags: tuple[str, ...], archive: bool, store_folder: str | None
+    model: Path,
+    folder: Path,
+    flags: tuple[str, ...],
+    on: str,
+    archive: bool,
+    store_folder: str | None,
 ) -> None:
     """Build MODEL, measure and profile it, and write all files that trex reads to FOLDER.
 
@@ -47,7 +59,7 @@ def command(
     from enginescope.services.plans.process import ProcessRequest, process_model
 
     request = ProcessRequest(
-        model=model, folder=folder, flags=flags, is_archived=archive, store=store_folder
+        model=model, folder=folder, flags=flags, on=on, is_archived=archive, store=store_folder
     )
     with ending_in_order():
         result = process_model(request, NotingObserver())

@@ -109,6 +109,7 @@ class _StoryReader:
             "[MemUsageSnapshot]": (stages.take_memory,),
             "[MemUsageStats]": (stages.take_memory,),
             "Total": (stages.take_memory,),
+            "Max": (stages.take_memory,),
             "Graph": (stages.stage,),
             "Formats": (self._tuning_ended,),
             "Engine": (stages.stage,),

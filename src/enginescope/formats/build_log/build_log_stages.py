@@ -25,8 +25,8 @@ _CHANGE = re.compile(
 )
 _SNAPSHOT = re.compile(rf"^\[MemUsageSnapshot\] (.+): CPU {_N} MiB, GPU {_N} MiB$")
 _LAYER = re.compile(
-    r"^Layer: (.+) Host Persistent: (\d{1,18}) Device Persistent: (\d{1,18})"
-    r" Scratch Memory: (\d{1,18})$"
+    r"^Layer: (.+) Host Persistent: (\d{1,18})(?: bytes)? Device Persistent: (\d{1,18})"
+    r"(?: bytes)? Scratch Memory: (\d{1,18})(?: bytes)?$"
 )
 #: Line -> the stage's name, in the order of a build.
 _SECONDS: tuple[tuple[str, re.Pattern[str]], ...] = (

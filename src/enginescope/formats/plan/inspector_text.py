@@ -10,6 +10,7 @@ from typing import Any
 IS_LAYER = re.compile(r"^Name: .+, LayerType: ", re.MULTILINE)
 _LAYER = re.compile(
     r"^Name: (?P<name>.*?), LayerType: (?P<type>[^,]*), Inputs: \[(?P<inputs>.*?)\], "
+    r"(?:Constants: \[(?P<constants>|.*?\})\], )?"
     r"Outputs: \[(?P<outputs>|.*?\})\](?:, (?P<rest>.*))?$"
 )
 _TENSOR = re.compile(r"\{ (Name: .*?) \}(?:, |$)")
@@ -48,6 +49,7 @@ def _layer(line: str) -> dict[str, Any] | None:
         "LayerType": match["type"],
         "Inputs": _tensors(match["inputs"]),
         "Outputs": _tensors(match["outputs"]),
+        **({"Constants": _tensors(match["constants"])} if match["constants"] else {}),
         **_fields(match["rest"] or ""),
     }
 

@@ -20,6 +20,8 @@ class BuildReport(Result, Record, frozen=True, kw_only=True):
         precision: As asked for; ``None``: the builder's default.
         options: As asked for.
         tensorrt: Version that built it.
+        compute_capabilities: Of the GPUs that can run it, where TensorRT for RTX built it:
+            ``"8.9"``; ``">12.0"``: newer ones.
         parse_ms, build_ms: `build_ms` is of the builder alone, parsing left out.
         layers: Of the network, before fusion.
         peak_host_bytes, peak_device_bytes: Of the building process; the device's by NVML, sampled.
@@ -34,6 +36,7 @@ class BuildReport(Result, Record, frozen=True, kw_only=True):
     precision: str | None = None
     options: dict[str, str] = {}
     tensorrt: str | None = None
+    compute_capabilities: tuple[str, ...] = ()
     device: str | None = None
     command: str | None = None
     parse_ms: float | None = None

@@ -37,8 +37,11 @@ def build_facts(report: BuildReport) -> tuple[tuple[str, str], ...]:
     """Return a build as (name, value) pairs."""
     times = f"{_seconds(report.build_ms)}, parsing {_seconds(report.parse_ms)}"
     kept = " (at build time; the engine comes from the cache)" if report.from_cache else ""
+    targets = report.compute_capabilities
+    product = "TensorRT for RTX" if targets else "TensorRT"
     pairs = (
-        ("engine", f"{format_bytes(report.engine_bytes)}, TensorRT {report.tensorrt}"),
+        ("engine", f"{format_bytes(report.engine_bytes)}, {product} {report.tensorrt}"),
+        ("runs on", f"compute capability {', '.join(targets)}" if targets else None),
         ("built in", f"{times}{kept}"),
         ("network", f"{report.layers:,} layers before fusion" if report.layers else None),
         ("peak", _peaks(report)),

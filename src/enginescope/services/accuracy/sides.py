@@ -11,6 +11,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.run.job import Job
 from enginescope.records.run.sample_set import Sample
+from enginescope.runner.jobs import usual_backend
 from enginescope.services.accuracy.request import ValidateRequest
 from enginescope.store.archive import Store
 
@@ -127,7 +128,7 @@ def _jobs(request: ValidateRequest) -> tuple[Job, ...]:
 
     jobs: tuple[Job, ...] = ()
     for model in request.models:
-        on = request.on or (_usual(model),)
+        on = request.on or (usual_backend(model),)
         jobs += _made(model, with_profile(on, request.profile_index), request)
     return tuple({(job.subject.path, str(job.backend)): job for job in jobs}.values())
 
@@ -165,9 +166,9 @@ def _on_its_own(model: Path, request: ValidateRequest) -> Sequence[str]:
     """Return the backend of a reference that is named by its file."""
     from enginescope.runner.model_inputs import with_profile
 
-    if _usual(model) == "ort-cpu":
+    if usual_backend(model) == "ort-cpu":
         return (REFERENCE,)
-    return with_profile((_usual(model),), request.profile_index)
+    return with_profile((usual_backend(model),), request.profile_index)
 
 
 def _note(job: Job) -> str:
@@ -274,9 +275,3 @@ def _key(job: Job) -> tuple[str | None, str]:
     """What makes two jobs one; threads that nobody chose are no difference."""
     spec = str(job.backend)
     return job.subject.path, "ort-cpu" if spec == REFERENCE else spec
-
-
-def _usual(model: Path) -> str:
-    from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
-
-    return "trt" if model.suffix.lower() in ENGINE_SUFFIXES else "ort-cpu"

@@ -98,6 +98,7 @@ def build_engine(request: BuildRequest, observer: MeasurementObserver) -> BuildR
         data="none",
         engine_cache=store.path / "engines",
         rebuild=request.rebuild,
+        only_builds=True,
     )
     observer.jobs_started(jobs)
     (run,) = build_engines(

@@ -14,16 +14,28 @@ import msgspec
 
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.errors import MissingDependencyError, UsageError
-from enginescope.formats.importing.plan_files import PlanFiles, ReadBeside, read_beside_engine
+from enginescope.core.errors import (
+    BackendError,
+    EnginescopeError,
+    MissingDependencyError,
+    UsageError,
+)
+from enginescope.core.units import format_bytes
+from enginescope.formats.importing.plan_files import (
+    PlanFiles,
+    ReadBeside,
+    read_beside_engine,
+    read_plan_files,
+)
+from enginescope.formats.plan.engine_file import EngineHeader, header_of
 from enginescope.records.environment import Device
+from enginescope.records.notice import Notice
 from enginescope.records.run.run import Run
 from enginescope.services.observer import PlanObserver
 
 if TYPE_CHECKING:
     from enginescope.analysis.layers.layer_sum import WholeRequest
     from enginescope.formats.trtexec.exported_times import ExportedTimes
-    from enginescope.records.notice import Notice
     from enginescope.records.plan.plan import Plan, Profile
     from enginescope.records.plan.tool_report import ToolReport
     from enginescope.records.run.run import Artifact, Run
@@ -180,7 +192,13 @@ def engine_input(
         FormatError: A companion file cannot be used.
     """
     read = read_beside_engine(path, PlanFiles(plan=path, **companions._asdict()))
-    run = _inspected(path, label or str(path), observer)
+    header = header_of(path)
+    try:
+        run = _inspected(path, label or str(path), observer)
+    except (MissingDependencyError, BackendError) as error:
+        if header is None or not header.is_rtx:
+            raise
+        return _beside_engine(path, companions, header, error)
     if run.plan is None:
         reasons = [notice for notice in run.notices if notice.code == "W-NO-PLAN"]
         raise UsageError(
@@ -190,6 +208,36 @@ def engine_input(
         )
     run = _with(run, read)
     return input_of_run(run, kind="engine", where=str(path))
+
+
+def _beside_engine(
+    path: Path, companions: CompanionFiles, header: EngineHeader, error: EnginescopeError
+) -> PlanInput:
+    """Return what an engine's header and the plan that its build wrote tell.
+
+    Raises:
+        MissingDependencyError: There is no such plan; the message has the header's facts.
+    """
+    written = _written_plan(path)
+    why = str(error.__cause__ or error)
+    told = f"{path.name}, {format_bytes(path.stat().st_size)}, was {header.text}"
+    if written is None:
+        raise MissingDependencyError(told, why=why, hint=error.hint) from error
+    read = read_plan_files(PlanFiles(plan=written, **companions._asdict()))
+    notice = Notice(
+        code="I-LOGGED-PLAN",
+        message=f"{told}; its plan comes from {written.name}: {why}",
+        evidence={"version": header.version, "capabilities": list(header.compute_capabilities)},
+        level="info",
+    )
+    names = ("plan", "profile", "times", "report", "artifacts")
+    return PlanInput(
+        kind="engine",
+        where=str(path),
+        name=path.name,
+        notices=(notice, *read.notices),
+        **{name: getattr(read, name) for name in names},
+    )
 
 
 def _inspected(path: Path, label: str, observer: PlanObserver) -> Run:

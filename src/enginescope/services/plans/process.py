@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
 from enginescope.core.record import Record
@@ -42,6 +44,7 @@ class ProcessRequest(Record, frozen=True, kw_only=True):
 
     Attributes:
         flags: Flags of trtexec, for both steps.
+        on: ``trt`` or ``trt-rtx``, with options that no flag sets.
         is_archived: Write all files to ``MODEL.engine.tea`` too.
         store: Folder or database of the runs.
     """
@@ -49,6 +52,7 @@ class ProcessRequest(Record, frozen=True, kw_only=True):
     model: Path
     folder: Path
     flags: tuple[str, ...] = ()
+    on: str = "trt"
     is_archived: bool = False
     store: str | None = None
 
@@ -68,8 +72,11 @@ def process_model(request: ProcessRequest, observer: PlanObserver) -> ProcessRes
         MissingDependencyError: TensorRT, CUDA or a GPU is missing.
         BackendError: A step failed; its log is in the folder.
     """
+    from enginescope.backends.tensorrt.build.options import build_options
+
     model, folder, flags = request.model, request.folder, request.flags
-    version = _tensorrt()
+    options = _options(request.on)
+    version = _tensorrt(options.get("runtime", "full"))
     if not model.is_file():
         raise UsageError(f"model {model}", why="no such file")
     _check_flags(model, flags, version)
@@ -81,10 +88,11 @@ def process_model(request: ProcessRequest, observer: PlanObserver) -> ProcessRes
     shared = ("--verbose", "--profilingVerbosity=detailed", *flags)
     shared += (f"--es-store={request.store}",) if request.store else ()
     observer.progress(f"building {engine} …")
-    built = ("--skipInference", f"--onnx={model}", f"--saveEngine={engine}")
-    _step("build", engine, (*built, *shared), version)
+    built = ("--skipInference", f"--onnx={model}", f"--saveEngine={engine}", _layers(engine))
+    _step("build", engine, (*built, *shared), version, options)
+    loaded = {key: text for key, text in options.items() if key not in build_options(options)}
     observer.progress("measuring and profiling it …")
-    run_id = _step("profile", engine, _measuring(engine, shared, version), version)
+    run_id = _step("profile", engine, _measuring(engine, shared, version), version, loaded)
     if request.is_archived:
         _archive(engine, flags)
     return ProcessResult(files=tuple(sorted(folder.glob(f"{engine.name}*"))), run_id=run_id)
@@ -95,6 +103,7 @@ def process(
     folder: str | PathLike[str],
     flags: Sequence[str] = (),
     *,
+    on: str = "trt",
     archive: bool = False,
     store: str | PathLike[str] | None = None,
 ) -> ProcessResult:
@@ -104,6 +113,7 @@ def process(
         model: An ONNX model.
         folder: Created if it is missing.
         flags: Flags of trtexec, for both steps: ``["--fp16", "--shapes=input:8x3x224x224"]``.
+        on: ``"trt"``, or ``"trt-rtx?compute_capabilities=8.9"``.
         archive: Write all files to ``MODEL.engine.tea`` too.
         store: Store of the runs; by default the command line's.
 
@@ -116,6 +126,7 @@ def process(
         model=Path(model),
         folder=Path(folder),
         flags=tuple(flags),
+        on=on,
         is_archived=archive,
         store=str(store) if store is not None else None,
     )
@@ -146,16 +157,32 @@ class _Log(TrtexecObserver):
         self.text.append(f"enginescope: run {run.id}")
 
 
-def _tensorrt() -> Version:
-    """Return the version of TensorRT that builds.
+def _options(on: str) -> dict[str, str]:
+    """Return the options of a backend that the flags do not set.
+
+    Raises:
+        UsageError: It is not TensorRT from Python, or has a precision.
+    """
+    from enginescope.backends.registry import parse_backend
+
+    spec = parse_backend(on)
+    if spec.name != "trt" or spec.precision is not None:
+        raise UsageError(f"process on {on}", hint="trt or trt-rtx; a flag sets the precision")
+    return dict(spec.options)
+
+
+def _tensorrt(runtime: str) -> Version:
+    """Return the version of the TensorRT that builds, whose flags are read.
 
     Raises:
         MissingDependencyError: There is none.
     """
-    from enginescope.backends.tensorrt.libraries import installed_version
-    from enginescope.compat.trtexec.help_text import parse_version
+    from enginescope.backends.tensorrt.libraries import installed_version, load
+    from enginescope.compat.trtexec.help_text import Version, parse_version
 
-    version = parse_version(installed_version("full") or "")
+    if runtime == "rtx":
+        return Version(major=load(runtime).version[0], minor=0)
+    version = parse_version(installed_version(runtime) or "")
     if version is None:
         raise MissingDependencyError(
             "TensorRT is not installed",
@@ -176,11 +203,15 @@ def _measuring(engine: Path, shared: tuple[str, ...], version: Version) -> tuple
         f"--loadEngine={engine}",
         f"--exportTimes={engine}.timing.json",
         f"--exportProfile={engine}.profile.json",
-        f"--exportLayerInfo={engine}.graph.json",
+        _layers(engine),
         "--dumpProfile",
         *(_MEASURING if version.major < 11 else ()),
         *(flags_of_loaded(shared, version) if version.major >= 9 else shared),
     )
+
+
+def _layers(engine: Path) -> str:
+    return f"--exportLayerInfo={engine}.graph.json"
 
 
 def _archive(engine: Path, flags: tuple[str, ...]) -> None:
@@ -212,8 +243,17 @@ def _check_flags(model: Path, flags: tuple[str, ...], version: Version) -> None:
     settings_of(read_arguments((f"--onnx={model}", *flags), version))
 
 
-def _step(name: str, engine: Path, arguments: tuple[str, ...], version: Version) -> str | None:
+def _step(
+    name: str,
+    engine: Path,
+    arguments: tuple[str, ...],
+    version: Version,
+    options: Mapping[str, str],
+) -> str | None:
     """Do a step of trtexec, write its log and metadata, and return the run's id.
+
+    Args:
+        options: Of the backend, added to those of the flags.
 
     Raises:
         UsageError: A flag is wrong.
@@ -224,8 +264,9 @@ def _step(name: str, engine: Path, arguments: tuple[str, ...], version: Version)
 
     log = _Log()
     typed = shlex.join(("enginescope", "trtexec", *arguments))
+    settings = settings_of(read_arguments(arguments, version))
     request = TrtexecRequest(
-        settings=settings_of(read_arguments(arguments, version)),
+        settings=replace(settings, options={**settings.options, **options}),
         arguments=arguments,
         command=without_password(typed),
     )

@@ -17,7 +17,7 @@ from tensorrt._network import INetworkDefinition
 from tensorrt._plugins import REGISTRY
 from tensorrt._profiles import IOptimizationProfile
 from tensorrt._values import IHostMemory
-from tensorrt._version import FULL, MAJOR
+from tensorrt._version import FULL, IS_RTX, MAJOR
 
 _PRECISIONS = ("FP16", "BF16", "INT8", "FP8", "INT4", "FP4")
 
@@ -28,7 +28,7 @@ class Builder(Bound):
     def __init__(self, logger: ILogger) -> None:
         need("Builder", (logger, ILogger))
         missing = DEVICE.absent()
-        if missing is not None:
+        if missing is not None and not IS_RTX:
             text = f"CUDA initialization failure with error: {int(missing)}"
             logger.log(ILogger.WARNING, text)
             raise TypeError("pybind11::init(): factory function returned nullptr")
@@ -68,7 +68,7 @@ class Builder(Bound):
         return IBuilderConfig(self._logger)
 
     def create_optimization_profile(self) -> IOptimizationProfile:
-        return IOptimizationProfile()
+        return IOptimizationProfile(self._logger)
 
     def get_plugin_registry(self) -> Any:
         return REGISTRY
@@ -133,6 +133,7 @@ class _Building:
         layers = [self._network.get_layer(at) for at in range(self._network.num_layers)]
         if monitor is not None:
             monitor.phase_start("Building Engine", None, len(layers))
+        going_on = True
         for at, layer in enumerate(layers):
             if cache is not None:
                 cache._timed.add(f"{layer.type.name} {layer.name}")
@@ -141,11 +142,12 @@ class _Building:
                 monitor.phase_start(phase, "Building Engine", 1)
                 going_on = monitor.step_complete(phase, 0)
                 monitor.phase_finish(phase)
-                if not (going_on and monitor.step_complete("Building Engine", at)):
-                    return False
+                going_on = going_on and monitor.step_complete("Building Engine", at)
+            if not going_on:
+                break
         if monitor is not None:
             monitor.phase_finish("Building Engine")
-        return True
+        return going_on
 
     def _calibrate(self) -> None:
         calibrator = self._config._values.get("int8_calibrator")
@@ -197,6 +199,7 @@ class _Building:
             "precisions": [one for one in _PRECISIONS if config._has(one)],
             "built_by": FULL,
             "major": MAJOR,
+            "capabilities": [f"{one[2:-1]}.{one[-1]}" for one in config._capabilities],
         }
 
 

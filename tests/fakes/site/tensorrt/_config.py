@@ -7,9 +7,9 @@ from typing import Any
 from tensorrt._bound import Made, buffer_of, need
 from tensorrt._enums import ALL, number
 from tensorrt._network import ILayer
-from tensorrt._profiles import IOptimizationProfile
+from tensorrt._profiles import IOptimizationProfile, ordered
 from tensorrt._values import IHostMemory
-from tensorrt._version import FULL
+from tensorrt._version import FULL, MAJOR
 
 BuilderFlag = ALL["BuilderFlag"]
 _CACHE_TAG = b"fake timing cache "
@@ -38,8 +38,18 @@ class ITimingCache(Made):
         return True
 
 
-def _setting(name: str, kinds: Any, default: Any, accepts: Any = None) -> property:
-    """Return a property of the configuration; `accepts` says which values TensorRT takes."""
+def _setting(
+    name: str, kinds: Any, default: Any, accepts: Any = None, limit: Any = lambda value: value
+) -> property:
+    """Return a property of the configuration.
+
+    Parameters
+    ----------
+    accepts : callable or None
+        Whether TensorRT takes a value; it logs an error and keeps the old one if not.
+    limit : callable
+        What TensorRT makes of a value without a word.
+    """
 
     def get(self: Any) -> Any:
         return self._values.get(name, default)
@@ -49,7 +59,7 @@ def _setting(name: str, kinds: Any, default: Any, accepts: Any = None) -> proper
         if accepts is not None and not accepts(value):
             self._say("ERROR", f"3: [builderConfig.cpp] Error Code 3: API Usage Error ({name})")
             return
-        self._values[name] = value
+        self._values[name] = limit(value)
 
     return property(get, put)
 
@@ -70,11 +80,13 @@ class IBuilderConfig(Made):
         self._flags = 1 << int(BuilderFlag.TF32)
         self._values: dict[str, Any] = {}
         self._pools: dict[int, int] = {}
-        self._previews: dict[int, bool] = {}
+        resize = number(ALL["PreviewFeature"], "RUNTIME_ACTIVATION_RESIZE_10_10")
+        self._previews: dict[int, bool] = {} if resize is None else {resize: MAJOR >= 11}
         self._quantization = 0
         self._devices: dict[str, Any] = {}
         self._profiles: list[IOptimizationProfile] = []
         self._cache: ITimingCache | None = None
+        self._capabilities: list[str] = []
         self._tactics = sum(1 << int(one) for one in ALL["TacticSource"].__members__.values())
 
     def _say(self, severity: str, text: str) -> None:
@@ -82,13 +94,17 @@ class IBuilderConfig(Made):
 
     avg_timing_iterations = _setting("avg_timing_iterations", int, 1)
     builder_optimization_level = _setting(
-        "builder_optimization_level", int, 3, lambda value: 0 <= value <= 5
+        "builder_optimization_level",
+        int,
+        3,
+        lambda value: 0 <= value <= (5 if MAJOR < 11 else value),
+        lambda value: min(value, 5),
     )
-    max_aux_streams = _setting("max_aux_streams", int, -1, lambda value: value >= -1)
-    max_num_tactics = _setting("max_num_tactics", int, -1)
-    l2_limit_for_tiling = _setting("l2_limit_for_tiling", int, -1)
+    max_aux_streams = _setting("max_aux_streams", int, -1, limit=lambda value: max(value, -1))
+    max_num_tactics = _setting("max_num_tactics", int, -1, lambda value: value >= -1)
+    l2_limit_for_tiling = _setting("l2_limit_for_tiling", int, 0, limit=lambda value: max(value, 0))
     profile_stream = _setting("profile_stream", int, 0)
-    DLA_core = _setting("DLA_core", int, -1)
+    DLA_core = _setting("DLA_core", int, -1, limit=lambda _: -1)  # the device has none
     plugins_to_serialize = _setting("plugins_to_serialize", list, [])
     int8_calibrator = _setting("int8_calibrator", object, None)
     progress_monitor = _setting("progress_monitor", object, None)
@@ -116,6 +132,11 @@ class IBuilderConfig(Made):
 
     def set_flag(self, flag: Any) -> None:
         need("set_flag", (flag, BuilderFlag))
+        lean = int(flag) == number(BuilderFlag, "EXCLUDE_LEAN_RUNTIME")
+        if MAJOR >= 11 and lean and not self._has("VERSION_COMPATIBLE"):
+            text = "kEXCLUDE_LEAN_RUNTIME can only be set if kVERSION_COMPATIBLE is set."
+            self._say("ERROR", f"IBuilderConfig::setFlag: Error Code 3: API Usage Error ({text})")
+            return
         self._flags |= 1 << int(flag)
 
     def clear_flag(self, flag: Any) -> None:
@@ -143,11 +164,32 @@ class IBuilderConfig(Made):
 
     def set_memory_pool_limit(self, pool: Any, pool_size: int) -> None:
         need("set_memory_pool_limit", (pool, ALL["MemoryPoolType"]), (pool_size, int))
+        need("set_memory_pool_limit", (pool_size if pool_size >= 0 else None, int))
         self._pools[int(pool)] = pool_size
 
     def get_memory_pool_limit(self, pool: Any) -> int:
         need("get_memory_pool_limit", (pool, ALL["MemoryPoolType"]))
         return self._pools.get(int(pool), _DEFAULT_POOL)
+
+    @property
+    def num_compute_capabilities(self) -> int:
+        return len(self._capabilities)
+
+    @num_compute_capabilities.setter
+    def num_compute_capabilities(self, count: int) -> None:
+        need("num_compute_capabilities", (count, int))
+        self._capabilities = ["NONE"] * count
+
+    def get_compute_capability(self, index: int) -> Any:
+        return getattr(ALL["ComputeCapability"], self._capabilities[index])
+
+    def set_compute_capability(self, compute_capability: Any, index: int) -> bool:
+        need("set_compute_capability", (compute_capability, ALL["ComputeCapability"]))
+        if compute_capability.name == "NONE" or index >= len(self._capabilities):
+            self._say("ERROR", "IBuilderConfig::setComputeCapability: Error Code 3: API Usage")
+            return False
+        self._capabilities[index] = compute_capability.name
+        return True
 
     def set_tactic_sources(self, tactic_sources: int) -> bool:
         need("set_tactic_sources", (tactic_sources, int))
@@ -186,6 +228,9 @@ class IBuilderConfig(Made):
     def add_optimization_profile(self, profile: IOptimizationProfile) -> int:
         need("add_optimization_profile", (profile, IOptimizationProfile))
         if not profile:
+            return -1
+        if not all(map(ordered, profile._shapes.values())):
+            self._say("ERROR", "IBuilderConfig::addOptimizationProfile: kMIN <= kOPT <= kMAX")
             return -1
         self._profiles.append(profile)
         return len(self._profiles) - 1

@@ -158,11 +158,8 @@ class INetworkDefinition(Made):
         self._layers: list[ILayer] = []
         self._name = "Unnamed Network 0"
 
-    def _fill(self, model: Any) -> None:
-        shapes, dims = _model.shape_inputs(model), _model.value_dims(model, {})
-        dependent = _model.data_dependent(model)
-        self._model = model
-        self._name = model.graph.name
+    def _fill_inputs(self, model: Any) -> None:
+        shapes = _model.shape_inputs(model)
         self._inputs = [
             ITensor(
                 one.name,
@@ -173,6 +170,11 @@ class INetworkDefinition(Made):
             )
             for one in _model.inputs_of(model)
         ]
+
+    def _fill(self, model: Any) -> None:
+        dims, dependent = _model.value_dims(model, {}), _model.data_dependent(model)
+        self._fill_inputs(model)
+        self._model = model
         self._outputs = [
             ITensor(
                 one.name,
@@ -213,6 +215,10 @@ class INetworkDefinition(Made):
 
     @property
     def has_implicit_batch_dimension(self) -> bool:
+        return self._implicit
+
+    @property
+    def _implicit(self) -> bool:
         flag = number(ALL["NetworkDefinitionCreationFlag"], "EXPLICIT_BATCH")
         return MAJOR < 10 and not self._flags >> flag & 1
 
@@ -237,10 +243,14 @@ class INetworkDefinition(Made):
     def get_output(self, index: int) -> ITensor:
         return self._at("get_output", self._outputs, index)
 
-    @staticmethod
-    def _at(method: str, things: list[Any], index: int) -> Any:
+    def _at(self, method: str, things: list[Any], index: int) -> Any:
         need(method, (index, int))
-        return things[index] if 0 <= index < len(things) else None
+        if 0 <= index < len(things):
+            return things[index]
+        if MAJOR >= 11:
+            logger = self._builder.logger
+            logger.log(type(logger).ERROR, f"INetworkDefinition::{method}: no index {index}")
+        return None
 
     def mark_output(self, tensor: ITensor) -> None:
         need("mark_output", (tensor, ITensor))

@@ -89,8 +89,9 @@ class OnnxParser(Bound):
         except (DecodeError, OSError, ValueError) as error:
             if not Path(model).is_file():
                 self._say("ERROR", f"Could not open file {model}")
+            missing = MAJOR >= 11 and not Path(model).is_file()
             return self._fail(
-                "MODEL_DESERIALIZE_FAILED",
+                "INVALID_VALUE" if missing else "MODEL_DESERIALIZE_FAILED",
                 f"Failed to parse ONNX model from file: {model}! ({type(error).__name__})",
             )
         self._say("INFO", f"Input filename:   {model}")
@@ -99,7 +100,7 @@ class OnnxParser(Bound):
         return self._take(found)
 
     def _take(self, model: Any) -> bool:
-        if self._network.has_implicit_batch_dimension:
+        if self._network._implicit:
             return self._fail(
                 "INVALID_VALUE",
                 "Assertion failed: !_importer_ctx.network()->hasImplicitBatchDimension() && "
@@ -117,6 +118,7 @@ class OnnxParser(Bound):
         if untyped:
             return self._fail("UNSUPPORTED_GRAPH", f"Unsupported type of input {untyped[0]}")
         if bad:
+            self._network._fill_inputs(model)
             return False
         if not _model.HAS_INT64 and _uses_int64(model):
             self._say(
@@ -146,7 +148,8 @@ class OnnxParser(Bound):
         )
         if MAJOR >= 10:
             desc = f"{desc}\n"
-        error = ParserError(ErrorCode.UNSUPPORTED_NODE, desc, at, node)
+        code = ErrorCode.UNSUPPORTED_NODE if MAJOR < 11 else ErrorCode.INVALID_NODE
+        error = ParserError(code, desc, at, node)
         self._errors.append(error)
         self._say(
             "ERROR",
@@ -169,6 +172,9 @@ class OnnxParser(Bound):
 
     def get_error(self, index: int) -> ParserError:
         need("get_error", (index, int))
+        if MAJOR >= 11 and index >= len(self._errors):
+            self._say("ERROR", f"IParser::getError: there is no error {index}")
+            return None
         return self._errors[index]
 
     def clear_errors(self) -> None:

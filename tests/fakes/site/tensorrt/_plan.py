@@ -6,17 +6,22 @@ import json
 from typing import Any
 
 import onnx
-from tensorrt._version import FULL, NUMBERS, SERIALIZATION
+from tensorrt._version import FULL, IS_RTX, NUMBERS, SERIALIZATION
 
-TAG = b"ftrt"
-_HEAD_BYTES = 32
+TAG = b"vtrt" if IS_RTX else b"ftrt"
+#: As TensorRT for RTX counts the bits of a plan's second header.
+CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "12.0", "12.1")
+_HEAD_BYTES = 40
 
 
 def write(facts: dict[str, Any], model: Any) -> bytes:
     """Return the bytes of a plan of this version."""
     stamp = bytes((*NUMBERS, 0, 0)[:4])
     text = json.dumps({**facts, "tensorrt": FULL, "serialization": SERIALIZATION}).encode()
-    head = TAG + bytes(20) + stamp + len(text).to_bytes(4, "little")
+    wanted = facts.get("capabilities") or CAPABILITIES[1:]
+    bits = sum(1 << CAPABILITIES.index(one) for one in wanted) if IS_RTX else 0
+    head = TAG + bytes(20) + stamp + TAG + bits.to_bytes(4, "little")
+    head += len(text).to_bytes(4, "little")
     return head + text + model.SerializeToString()
 
 
@@ -24,7 +29,7 @@ def read(data: bytes) -> tuple[dict[str, Any], Any] | None:
     """Return what `write` was given; ``None`` if it is no plan, or not a whole one."""
     if len(data) < _HEAD_BYTES or data[:4] != TAG:
         return None
-    size = int.from_bytes(data[28:32], "little")
+    size = int.from_bytes(data[36:40], "little")
     try:
         facts = json.loads(data[_HEAD_BYTES : _HEAD_BYTES + size])
         return facts, onnx.load_from_string(data[_HEAD_BYTES + size :])

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from fake_device.device import DEVICE
+from fake_device.handles import PROPERTIES
 from fake_device.settings import faulty
 from tensorrt import _plan
 from tensorrt._bound import Bound, buffer_of, need
 from tensorrt._engine import ICudaEngine
 from tensorrt._logger import ILogger
 from tensorrt._plugins import REGISTRY
-from tensorrt._version import MAJOR, SERIALIZATION
+from tensorrt._version import IS_RTX, MAJOR, SERIALIZATION
 
 #: The oldest major version whose version-compatible plans load, as seen with real ones.
 _OLDEST = {8: 8, 10: 8, 11: 10}[MAJOR]
@@ -69,6 +70,14 @@ class Runtime(Bound):
                 f"tag does not match. Note: Current Version: {SERIALIZATION}, Serialized Engine "
                 f"Version: {theirs}"
             )
+        served = facts["capabilities"] or _plan.CAPABILITIES[1:]
+        own = f"{PROPERTIES['major']}.{PROPERTIES['minor']}"
+        if IS_RTX and own not in served:
+            self._error(
+                f"The engine cannot run on this GPU, which has compute capability {own}. Supported "
+                f"compute capabilities: {' '.join(served)}."
+            )
+            return None
         if faulty("oom_engine") or not DEVICE.memory.reserve(facts["weight_bytes"]):
             self._out_of_memory(facts["weight_bytes"])
             return None

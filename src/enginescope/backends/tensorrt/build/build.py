@@ -24,14 +24,20 @@ from enginescope.backends.tensorrt.build.network import (
     set_io_formats,
 )
 from enginescope.backends.tensorrt.build.options import build_options, read_options, read_precision
+from enginescope.backends.tensorrt.build.precision import set_precision
 from enginescope.backends.tensorrt.build.profiles import NetworkInput, Span, spans_of
 from enginescope.backends.tensorrt.build.progress_monitor import make_monitor
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.libraries import Libraries, inspect, installed_version
 from enginescope.backends.tensorrt.logger import Log, is_out_of_memory, make_logger
+from enginescope.backends.tensorrt.rtx import is_served, served_text
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.jsonio import encode
 from enginescope.core.units import format_bytes
+from enginescope.formats.lenient_json import Document
+from enginescope.formats.plan.engine_file import engine_header
+from enginescope.formats.plan.inspector_text import inspected_plan
+from enginescope.formats.plan.plan_json import plan_of
 from enginescope.formats.trex.trex_metadata import build_metadata
 from enginescope.probe.memory import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory
@@ -42,61 +48,8 @@ from enginescope.records.plan.plan import Plan
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
 
-#: The first version that knows only strongly typed networks.
-STRONGLY_TYPED_ONLY = (11,)
-
-
-def set_precision(libraries: Libraries, config: Any, parts: tuple[str, ...], device: str) -> None:
-    """Allow `parts` in a build.
-
-    Args:
-        device: Compute capability, ``"9.0"``: ``best`` leaves out what the GPU has not.
-
-    Raises:
-        UnsupportedError: This TensorRT cannot be asked for one of them.
-    """
-    for part in parts:
-        for flag in _best(libraries, device) if part == "best" else (part.upper(),):
-            config.set_flag(_flag(libraries, flag, part))
-
-
-def _flag(libraries: Libraries, name: str, part: str) -> Any:
-    flags = libraries.trt.BuilderFlag
-    found = getattr(flags, name, None)
-    if found is not None:
-        return found
-    version = libraries.trt.__version__
-    if libraries.version >= STRONGLY_TYPED_ONLY:
-        raise UnsupportedError(
-            f"trt:{part} on TensorRT {version}",
-            why="it builds strongly typed networks only: the model must carry its precision",
-            hint=_way_to(part),
-        )
-    raise UnsupportedError(
-        f"trt:{part}", why=f"TensorRT {version} has no {part}", hint="a newer TensorRT"
-    )
-
-
-def _way_to(part: str) -> str:
-    if part in ("fp16", "bf16"):
-        return (
-            "pip install 'nvidia-modelopt[onnx]', then: python -m modelopt.onnx.autocast "
-            f"--onnx_path MODEL.onnx --low_precision_type {part}; and measure that with --on trt"
-        )
-    if part == "best":
-        return "convert the model to the precision it should run in, and measure that with --on trt"
-    return f"quantize the model (python -m modelopt.onnx.quantization --quantize_mode {part})"
-
-
-def _best(libraries: Libraries, device: str) -> tuple[str, ...]:
-    """Return the flags that trtexec's ``--best`` sets in this version, on this GPU."""
-    if libraries.version < (10,):
-        return ("FP16", "INT8")
-    capability = tuple(int(one) for one in device.split("."))
-    flags = ["FP16"]
-    flags += ["BF16"] if capability >= (8, 0) else []
-    flags += ["INT8"] if capability != (10, 3) else []
-    return tuple(flags)
+#: Options that make an engine refittable.
+_REFIT = ("refit", "refit_identical", "strip_plan")
 
 
 def build_engine(libraries: Libraries, job: Job, progress: ProgressSink) -> Measured:
@@ -106,18 +59,29 @@ def build_engine(libraries: Libraries, job: Job, progress: ProgressSink) -> Meas
         UnsupportedError: This runtime cannot build, or TensorRT has not what is asked for.
         BackendError: The model cannot be parsed or built.
     """
-    if libraries.runtime != "full":
+    if libraries.runtime not in ("full", "rtx"):
         raise UnsupportedError(
             f"the {libraries.runtime} runtime cannot build",
             why="it only runs version-compatible plans",
             hint="pip install tensorrt, or give it an engine built with version_compatible=1",
         )
     options = read_options(job.backend.options)
-    cuda = Cuda(libraries.cuda, options.get("device", 0))
+    cuda = _gpu(libraries, options.get("device", 0))
     try:
         return _Building(libraries, cuda, job, options, progress).run()
     finally:
-        cuda.close()
+        if cuda is not None:
+            cuda.close()
+
+
+def _gpu(libraries: Libraries, device: int) -> Cuda | None:
+    """Take the GPU; ``None`` where there is none and the library builds without."""
+    try:
+        return Cuda(libraries.cuda, device) if libraries.cuda is not None else None
+    except UnsupportedError:
+        if libraries.is_rtx:
+            return None
+        raise
 
 
 class _Building:
@@ -126,7 +90,7 @@ class _Building:
     def __init__(
         self,
         libraries: Libraries,
-        cuda: Cuda,
+        cuda: Cuda | None,
         job: Job,
         options: dict[str, Any],
         progress: ProgressSink,
@@ -136,7 +100,7 @@ class _Building:
         self._job = job
         self._options = options
         self._progress = progress
-        self._device: Device = cuda.described(cuda.device)
+        self._device: Device | None = cuda.described(cuda.device) if cuda is not None else None
         self._log = Log()
         self._logger = make_logger(libraries.trt, self._log, options.get("log_level", "info"))
         self._notices: list[Notice] = []
@@ -156,7 +120,7 @@ class _Building:
         config = builder.create_builder_config()
         target = Target(libraries=libraries, builder=builder, network=network, config=config)
         cache = self._configure(target)
-        with PeakDeviceMemory(self._cuda.device) as peak:
+        with PeakDeviceMemory(options.get("device", 0)) as peak:
             data, build_ms = self._build(target)
         self._notices += save_cache(config, cache)
         report = BuildReport(
@@ -165,7 +129,8 @@ class _Building:
             precision=self._job.backend.precision,
             options=build_options(self._job.backend.options),
             tensorrt=libraries.trt.__version__,
-            device=self._device.name,
+            compute_capabilities=_targets(libraries, data),
+            device=self._device.name if self._device else None,
             parse_ms=parse_ms,
             build_ms=build_ms,
             layers=network.num_layers,
@@ -176,7 +141,7 @@ class _Building:
         return Measured(
             build=self._keep(report, data, text),
             plan=plan,
-            devices=(self._device,),
+            devices=(self._device,) if self._device else (),
             notices=tuple(self._notices),
         )
 
@@ -193,13 +158,14 @@ class _Building:
             raise UsageError(
                 "trt: calibration_cache", why="only INT8 is calibrated", hint="--on trt:int8"
             )
-        set_precision(libraries, target.config, parts, self._device.compute_capability or "0.0")
+        set_precision(libraries, target.config, parts, self._capability or "0.0")
+        self._check_refit()
         apply_options(target, options)
         for key in ("input_formats", "output_formats"):
             if key in options:
                 set_io_formats(target, key, options[key])
         spans = self._add_profiles(target)
-        if {"int8", "best"} & set(parts):
+        if {"int8", "best"} & set(parts) and self._cuda is not None:
             calibrator, notices = set_calibrator(
                 libraries.trt,
                 self._cuda,
@@ -210,13 +176,30 @@ class _Building:
             )
             self._alive.append(calibrator)
             self._notices += notices
-        file = cache_file(
-            options.get("timing_cache"),
-            job.engine_cache,
-            libraries.trt.__version__,
-            self._device.name,
-        )
-        self._notices += load_cache(target.config, file)
+        return self._timing_cache(target.config)
+
+    @property
+    def _capability(self) -> str | None:
+        return self._device.compute_capability if self._device else None
+
+    def _check_refit(self) -> None:
+        """Refuse what TensorRT for RTX compiles on a GPU where there is none."""
+        asked = next((key for key in _REFIT if self._options.get(key)), None)
+        if asked is not None and self._device is None:
+            raise UnsupportedError(
+                f"trt: {asked}=1 without a GPU",
+                why=f"{self._libraries.title} compiles engines that can be refitted on the GPU",
+                hint="omit it, or build on a machine with a GPU",
+            )
+
+    def _timing_cache(self, config: Any) -> Path | None:
+        """Load the timing cache; return where it lies."""
+        libraries, asked = self._libraries, self._options.get("timing_cache")
+        if libraries.is_rtx:  # it times no tactics
+            return None
+        device = self._device.name if self._device else ""
+        file = cache_file(asked, self._job.engine_cache, libraries.trt.__version__, device)
+        self._notices += load_cache(config, file)
         return file
 
     def _add_profiles(self, target: Target) -> tuple[dict[str, Span], ...]:
@@ -266,6 +249,9 @@ class _Building:
         libraries = self._libraries
         if self._options.get("runtime_platform", "same_as_build") != "same_as_build":
             return None, None
+        name = Path(self._job.subject.path or "model").stem
+        if libraries.is_rtx and not is_served(libraries.trt, self._capability):
+            return self._logged_plan(name)
         runtime = libraries.trt.Runtime(self._logger)
         runtime.engine_host_code_allowed = True
         engine = runtime.deserialize_cuda_engine(data)
@@ -275,16 +261,32 @@ class _Building:
             message = f"the engine is built, but could not be loaded for inspection: {why}"
             self._notices.append(Notice(code="W-NO-PLAN", message=message))
             return None, None
-        name = Path(self._job.subject.path or "model").stem
         text, plan, notices = inspect(libraries, engine, context, name)
         self._notices += notices
         return text, plan
+
+    def _logged_plan(self, name: str) -> tuple[str | None, Plan | None]:
+        """Return what the build said of the engine's layers, in the inspector's keys."""
+        gpu = f"this GPU has {self._capability}" if self._device else "this machine has no GPU"
+        why = f"{served_text(self._libraries)}; {gpu}"
+        layers = inspected_plan(self._log.layers)
+        if layers is None:
+            message = f"the engine is built, but cannot be loaded for inspection: {why}"
+            self._notices.append(Notice(code="W-NO-PLAN", message=message, evidence={"why": why}))
+            return None, None
+        plan, notices = plan_of(Document(source=f"{name}.build.log", value=layers), name=name)
+        message = f"the plan comes from the build log: {why}"
+        self._notices += (
+            Notice(code="I-LOGGED-PLAN", message=message, evidence={"why": why}, level="info"),
+            *notices,
+        )
+        return encode(layers).decode(), plan
 
     def _keep(self, report: BuildReport, data: memoryview, graph: str | None) -> BuildReport:
         folder = Path(self._job.engine_cache or ".")
         libraries, device = self._libraries, self._device
         version = installed_version(libraries.runtime) or libraries.trt.__version__
-        key = engine_cache.key_of(self._job, version, device)
+        key = engine_cache.key_of(self._job, version, None if libraries.is_rtx else device)
         named = msgspec.structs.replace(report, key=key, notices=tuple(self._notices))
         metadata = build_metadata(named, self._job.subject.path or "", device)
         texts = {
@@ -293,6 +295,13 @@ class _Building:
             **({".graph.json": graph} if graph else {}),
         }
         return engine_cache.keep(folder, key, named, data, texts)
+
+
+def _targets(libraries: Libraries, data: memoryview) -> tuple[str, ...]:
+    """Return the compute capabilities that TensorRT for RTX built for."""
+    if not libraries.is_rtx:
+        return ()
+    return engine_header(bytes(data[:64]), "the engine").compute_capabilities
 
 
 def stripped_notice(trt: Any, engine: Any, options: Mapping[str, Any]) -> Notice | None:

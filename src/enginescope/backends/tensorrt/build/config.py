@@ -11,6 +11,7 @@ from typing import Any
 
 from enginescope.backends.tensorrt.build.options import OPTIONS
 from enginescope.backends.tensorrt.libraries import Libraries, member
+from enginescope.backends.tensorrt.rtx import compute_capabilities
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 
@@ -77,6 +78,7 @@ class Target(Record, frozen=True, kw_only=True, eq=False):
 FLAGS = {key: key.upper() for key, option in OPTIONS.items() if option.sets == "flag"}
 #: Attributes of the configuration, each with the name of its option.
 ATTRIBUTES = tuple(key for key, option in OPTIONS.items() if option.sets == "attribute")
+_LAST = ("exclude_lean_runtime", "keep_fp32")
 _TILING = ("NONE", "FAST", "MODERATE", "FULL")
 _TYPES = {
     "fp32": "FLOAT",
@@ -101,8 +103,9 @@ def apply_options(target: Target, values: dict[str, Any]) -> None:
     """
     if "profiling_verbosity" not in values:
         values = {**values, "profiling_verbosity": "detailed"}
-    # layers kept in FP32 come behind what is said of all layers
-    for key, value in sorted(values.items(), key=lambda one: one[0] == "keep_fp32"):
+    # layers kept in FP32 come behind what is said of all layers; a plan excludes its lean runtime
+    # once it is version-compatible
+    for key, value in sorted(values.items(), key=lambda one: one[0] in _LAST):
         if key in FLAGS:
             _set_flag(target, key, FLAGS[key], on=value)
         elif key in ATTRIBUTES:
@@ -130,10 +133,9 @@ def _set_attribute(config: Any, key: str, value: int) -> None:
         )
 
 
-def _lacking(target: Target, key: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"trt: {key}", why=f"TensorRT {target.trt.__version__} has no such flag"
-    )
+def _lacking(target: Target, key: str, instead: str | None = None) -> UnsupportedError:
+    why = f"{target.libraries.title} has no such flag"
+    return UnsupportedError(f"trt: {key}", why=why, hint=instead)
 
 
 def _memory_pools(target: Target, pools: tuple[tuple[str, int], ...]) -> None:
@@ -174,7 +176,23 @@ def _sparsity(target: Target, value: str) -> None:
 def _hardware(target: Target, value: str) -> None:
     levels = target.trt.HardwareCompatibilityLevel
     level = member(levels, value.upper(), f"hardware_compatibility={value}")
+    if target.libraries.is_rtx:  # it warns, and goes on without
+        raise _lacking(target, "hardware_compatibility", "compute_capabilities=8.6,8.9")
     target.config.hardware_compatibility_level = level
+
+
+def _capabilities(target: Target, values: tuple[str, ...]) -> None:
+    known = getattr(target.trt, "ComputeCapability", None)
+    if known is None:
+        raise _lacking(target, "compute_capabilities", "--on trt-rtx")
+    target.config.num_compute_capabilities = len(values)
+    for index, value in enumerate(values):
+        kind = getattr(known, f"SM{value.replace('.', '')}", None)
+        if kind is None:
+            listed = ", ".join(compute_capabilities(target.trt))
+            why = f"{target.libraries.title} builds for {listed}"
+            raise UnsupportedError(f"trt: compute_capabilities={value}", why=why)
+        target.config.set_compute_capability(kind, index)
 
 
 def _platform(target: Target, value: str) -> None:
@@ -285,6 +303,7 @@ _SETTERS: dict[str, Callable[[Target, Any], None]] = {
     "preview_features": _preview_features,
     "sparsity": _sparsity,
     "hardware_compatibility": _hardware,
+    "compute_capabilities": _capabilities,
     "runtime_platform": _platform,
     "profiling_verbosity": _verbosity,
     "tiling_optimization_level": _tiling,

@@ -30,11 +30,14 @@ from enginescope.records.run.job import Job
 REPORT = "build.json"
 
 
-def key_of(job: Job, version: str, device: Device) -> str:
+def key_of(job: Job, version: str, device: Device | None) -> str:
     """Return the digest of model, build options, shapes, TensorRT, GPU and driver.
 
     Files that options name (a calibration cache, plugins) count by their content. The shape of a
     request counts only where it becomes that of the build.
+
+    Args:
+        device: ``None``: the engine does not depend on the GPU of this machine.
 
     Raises:
         BackendError: A file of the model's weights is missing.
@@ -55,9 +58,7 @@ def key_of(job: Job, version: str, device: Device) -> str:
         [(one.name, one.dims) for one in job.workload.shapes if one.name not in shaped],
         job.workload.batch,
         version,
-        device.name,
-        device.compute_capability,
-        device.driver,
+        *((device.name, device.compute_capability, device.driver) if device else ()),
     )
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
@@ -163,7 +164,7 @@ def _read(file: Path | None) -> bytes:
 
 def save_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
     """Write what the build has timed back to `file`; if that fails the engine stands."""
-    cache = config.get_timing_cache()
+    cache = config.get_timing_cache() if file is not None else None
     if file is None or cache is None:
         return ()
     try:

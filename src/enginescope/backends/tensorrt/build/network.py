@@ -34,6 +34,8 @@ def node_at(path: str, index: int) -> tuple[str | None, str | None]:
 
 #: Codes of the parser that say: this operator, and not: this file.
 _UNSUPPORTED = {"UNSUPPORTED_NODE", "UNSUPPORTED_GRAPH", "UNSUPPORTED_NODE_ATTR"}
+#: What it says of an operator that it does not know, whose code was another until TensorRT 10.
+_NO_PLUGIN = "Plugin not found"
 _PARSER_FLAGS = {
     "native_instance_norm": "NATIVE_INSTANCENORM",
     "plugin_override": "ENABLE_PLUGIN_OVERRIDE",
@@ -54,9 +56,8 @@ def make_network(libraries: Libraries, builder: Any, *, strongly_typed: bool) ->
     if strongly_typed and libraries.version < (11,):
         flag = getattr(flags, "STRONGLY_TYPED", None)
         if flag is None:
-            version = libraries.trt.__version__
             raise UnsupportedError(
-                "trt: strongly_typed=1", why=f"TensorRT {version} has no such networks"
+                "trt: strongly_typed=1", why=f"{libraries.title} has no such networks"
             )
         wanted |= 1 << int(flag)
     return builder.create_network(wanted)
@@ -81,9 +82,11 @@ def parse_onnx(
         return
     errors = [parser.get_error(index) for index in range(parser.num_errors)]
     lines = [_error_line(error, path) for error in errors] or ["the parser gave no reason"]
-    codes = {_name(error.code()) for error in errors}
-    kind = UnsupportedError if codes & _UNSUPPORTED else BackendError
-    raise kind(f"TensorRT {trt.__version__} cannot parse {path}", why="\n".join(lines))
+    lacks = any(
+        _name(error.code()) in _UNSUPPORTED or _NO_PLUGIN in error.desc() for error in errors
+    )
+    kind = UnsupportedError if lacks else BackendError
+    raise kind(f"{libraries.title} cannot parse {path}", why="\n".join(lines))
 
 
 def _set_flag(trt: Any, parser: Any, key: str, name: str, *, on: bool) -> None:
@@ -159,7 +162,7 @@ def _set(target: Target, key: str, tensor: Any, spec: str) -> None:
         if target.libraries.version >= (11,):
             raise UnsupportedError(
                 f"{key}={spec}",
-                why="TensorRT 11 takes types from the model",
+                why=f"{target.libraries.title} takes types from the model",
                 hint=f"{key}={formats}",
             )
         tensor.dtype = type_called(target.trt, word)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from enginescope.backends.profile_bounds import read_shapes
+from enginescope.backends.tensorrt.libraries import RUNTIMES
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
@@ -121,6 +122,13 @@ def _pools(text: str) -> tuple[tuple[str, int], ...]:
     return tuple((name.upper(), _size(value)) for name, value in _pairs(text))
 
 
+def _capabilities(text: str) -> tuple[str, ...]:
+    names = _list(text)
+    if not names or not all(re.fullmatch(r"\d{1,2}\.\d", name) for name in names):
+        raise ValueError("compute capabilities, as in 8.6,8.9")
+    return names
+
+
 def _budget(text: str) -> str:
     if text not in ("auto", "off") and not re.fullmatch(r"\d+(\.\d+)?%", text):
         _size(text)
@@ -151,6 +159,7 @@ OPTIONS: dict[str, Option] = {
         key: Option(read=_reader(flag.value), sets=flag.sets or "engine")
         for key, flag in option_flags().items()
     },
+    "runtime": Option(read=_one_of(*RUNTIMES), sets="run"),
     "refit_identical": Option(read=_switch, sets="flag"),
     "refit_individual": Option(read=_switch, sets="flag"),
     "strip_plan": Option(read=_switch, sets="flag"),
@@ -164,6 +173,7 @@ OPTIONS: dict[str, Option] = {
     "memory_pools": Option(read=_pools),
     "preview_features": Option(read=_signed),
     "hardware_compatibility": Option(read=_one_of(*HARDWARE_LEVELS)),
+    "compute_capabilities": Option(read=_capabilities),
     "runtime_platform": Option(read=_one_of("same_as_build", "windows_amd64")),
     "profiling_verbosity": Option(read=_one_of("detailed", "layer_names_only", "none")),
     "keep_fp32": Option(read=_list),

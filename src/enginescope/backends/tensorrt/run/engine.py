@@ -13,7 +13,7 @@ from enginescope.backends.tensorrt.libraries import Libraries, member
 from enginescope.backends.tensorrt.logger import Log, is_out_of_memory
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.units import parse_bytes
-from enginescope.formats.plan.engine_file import ENGINE_TAGS
+from enginescope.formats.plan.engine_file import ENGINE_TAGS, header_of
 
 #: What TensorRT says when a plan is not for this version or GPU.
 _FOREIGN = ("version", "stdVersionRead", "serializ", "magic tag", "platform", "compute capability")
@@ -58,15 +58,24 @@ def load_engine(
     what = f"loading {path}"
     if is_out_of_memory(why):
         raise MemoryError(f"{what}: {why}")
-    version = libraries.trt.__version__
     raise UnsupportedError(
-        f"TensorRT {version} cannot load {path}",
-        why=why,
-        hint="a plan runs on the TensorRT version and kind of GPU it was built for: build again, "
-        "or with version_compatible=1 and hardware_compatibility=ampere_plus"
-        if data.startswith(ENGINE_TAGS) and any(word in why for word in _FOREIGN)
-        else "is it a TensorRT plan, and whole?",
+        f"{libraries.title} cannot load {path}", why=why, hint=_hint(libraries, Path(path), why)
     )
+
+
+def _hint(libraries: Libraries, path: Path, why: str) -> str:
+    """Return what to do about an engine that cannot be loaded."""
+    header = header_of(path)
+    if header is not None and header.is_rtx != libraries.is_rtx:
+        return f"it was {header.text}: --on {'trt-rtx' if header.is_rtx else 'trt'}"
+    if header is not None and header.is_rtx:
+        return f"it was {header.text}: build again with compute_capabilities"
+    if path.read_bytes().startswith(ENGINE_TAGS) and any(word in why for word in _FOREIGN):
+        return (
+            "a plan runs on the TensorRT version and kind of GPU it was built for: build again, "
+            "or with version_compatible=1 and hardware_compatibility=ampere_plus"
+        )
+    return "is it a TensorRT plan, and whole?"
 
 
 def _configure(libraries: Libraries, runtime: Any, options: Mapping[str, Any]) -> None:
