@@ -39,7 +39,10 @@ CAUSES = {
     "trt10-rtx3060/alexnet_fp16": {"TIME205": 5, "PLAN109": 1, "PLAN111": 1},
     "trt10-rtx3060/resnet18_fp16": {"PLAN109": 1},
     "trt86-h200/resnet18": {
-        **{"PLAN115": 16, "PLAN117": 3, "TIME206": 41, "PLAN104": 1},
+        "PLAN115": 16,
+        "PLAN117": 3,
+        "TIME206": 41,
+        "PLAN104": 1,
         "TIME205": 15,  # the log beside it names the GPU
     },
     "trt86-h200/resnet18_cudagraph": {"PLAN115": 16, "PLAN117": 3, "TIME205": 15, "PLAN104": 1},
