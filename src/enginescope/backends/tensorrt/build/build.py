@@ -32,6 +32,7 @@ from enginescope.backends.tensorrt.logger import Log, is_out_of_memory, make_log
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.jsonio import encode
 from enginescope.core.units import format_bytes
+from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.trex.trex_metadata import build_metadata
 from enginescope.probe.memory import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory
@@ -252,9 +253,10 @@ class _Building:
         build_ms = (perf_counter_ns() - begin) / 1e6
         if plan is None:
             why = self._log.why("TensorRT gave no reason")
+            hint = build_failure_hint((*self._log.errors, *self._log.warnings))
             if is_out_of_memory(why):
-                raise MemoryError(f"building {self._job.subject.name}: {why}")
-            raise BackendError(f"building {self._job.subject.name} failed", why=why)
+                raise MemoryError(f"building {self._job.subject.name}: {why}; {hint}")
+            raise BackendError(f"building {self._job.subject.name} failed", why=why, hint=hint)
         self._alive.append(plan)
         return memoryview(plan).cast("B"), build_ms
 
