@@ -1,4 +1,4 @@
-"""Zip and tar files of unknown origin: no path leads out of a folder, no file grows beyond measure."""
+"""Zip and tar files of unknown origin: no path leads out of a folder, no file grows too large."""
 
 from __future__ import annotations
 

@@ -14,11 +14,10 @@ from enginescope.services.plans.import_artifacts import import_artifacts
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.formats import logs, plans
 
+LOG = f"{logs.PREFIX}Using random values for input x\n{logs.prefixed(logs.SUMMARY)}{logs.PASSED}"
 FILES = {
     "net.graph.json.gz": gzip.compress(plans.encoded(plans.tensorrt_11())),
-    "other/net.log.gz": gzip.compress(
-        f"{logs.PREFIX}Using random values for input x\n{logs.prefixed(logs.SUMMARY)}{logs.PASSED}".encode()
-    ),
+    "other/net.log.gz": gzip.compress(LOG.encode()),
 }
 
 
