@@ -178,7 +178,9 @@ class OrtBackend:
         version = f"onnxruntime {ort.__version__}"
         if self.provider.name not in ort.get_available_providers():
             if library_of(self.provider, None) is not None:
-                return Availability(usable=True, detail=f"{version}, as a separate library")
+                failure = probe_failure(self.provider.name)
+                detail = failure or f"{version}, as a separate library"
+                return Availability(usable=failure is None, detail=detail)
             return Availability(
                 usable=False,
                 detail=f"{version} was built without it",

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import onnxruntime
 import pytest
 
-from enginescope.backends.onnxruntime.providers import missing, providers
+from enginescope.backends.onnxruntime import backend
+from enginescope.backends.onnxruntime.providers import missing, placement, providers
 from enginescope.backends.onnxruntime.providers.providers import CUDA, TENSORRT_RTX, provider_called
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
@@ -197,6 +198,28 @@ def test_a_plugin_states_why_it_takes_no_device(plugged, mask, notes, words) -> 
     with pytest.raises(UnsupportedError) as error:
         providers.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
     assert all(each in error.value.why for each in words)
+
+
+def test_a_probe_of_a_plugin_asks_for_its_devices(plugged, monkeypatch) -> None:
+    plugged.ort.SessionOptions = SimpleNamespace
+    plugged.ort.get_available_providers = list
+    monkeypatch.setattr(placement, "preload", lambda _: None)
+    placement.start(plugged.ort, TENSORRT_RTX.name)
+    plugged.ort.capi = incompatible(2, None)
+    plugged.ort.get_ep_devices = list
+    with pytest.raises(UnsupportedError, match="GPU of NVIDIA: device incompatible"):
+        placement.start(plugged.ort, TENSORRT_RTX.name)
+
+
+@pytest.mark.parametrize("failure", [None, "no device: GPU of NVIDIA: device incompatible"])
+def test_a_plugin_without_a_device_is_not_usable(plugged, monkeypatch, failure) -> None:
+    found = backend.tensorrt_rtx()
+    plugged.ort.get_available_providers = list
+    monkeypatch.setattr(found, "_runtime", lambda: plugged.ort)
+    monkeypatch.setattr(backend, "probe_failure", lambda _: failure)
+    availability = found.availability()
+    assert availability.usable is (failure is None)
+    assert availability.detail == (failure or "onnxruntime 1.31.1, as a separate library")
 
 
 def test_the_installed_runtime_has_the_functions() -> None:
