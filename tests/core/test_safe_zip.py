@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import stat
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 
 from enginescope.core import safe_zip
 from enginescope.core.errors import FormatError
-from enginescope.core.safe_zip import copy_member, opened_zip, safe_members
+from enginescope.core.safe_zip import copy_member, is_tar, opened_zip, safe_members
 
 
 def packed(path: Path, **files: str) -> Path:
@@ -123,3 +125,58 @@ def test_damage_inside_is_found_while_it_is_copied(tmp_path) -> None:
 def test_a_file_that_is_not_there(tmp_path) -> None:
     with pytest.raises(FormatError, match="No such file"):
         names(tmp_path / "none.zip")
+
+
+def tarred(path: Path, *members: tuple[tarfile.TarInfo, bytes]) -> Path:
+    kind = {".gz": "w:gz", ".tar": "w:"}[path.suffix]
+    with tarfile.open(path, kind) as made:
+        for member, data in members:
+            member.size = len(data)
+            made.addfile(member, io.BytesIO(data))
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz"])
+def test_a_tar_file_is_read_like_a_zip_file(tmp_path, name) -> None:
+    path = tarred(
+        tmp_path / name, (tarfile.TarInfo("b/c.json.gz"), b"x"), (tarfile.TarInfo("a"), b"yz")
+    )
+    assert is_tar(path)
+    assert names(path) == ["b/c.json.gz", "a"]
+    with opened_zip(path, expected="a tar") as opened:
+        found = {one.path.name: copy_member(opened, one) for one in safe_members(opened, "a.tar")}
+    assert found["a"] == hashlib.sha256(b"yz").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("../evil", tarfile.REGTYPE, "may lead out"),
+        ("link", tarfile.SYMTYPE, "a link or a device"),
+        ("null", tarfile.CHRTYPE, "a link or a device"),
+    ],
+)
+def test_a_tar_file_is_as_safe(tmp_path, name, kind, words) -> None:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = kind, "/etc/passwd"
+    with pytest.raises(FormatError, match=words):
+        names(tarred(tmp_path / "a.tar", (member, b"")))
+
+
+def test_a_tar_file_does_not_grow_beyond_measure(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(safe_zip, "LEAST_SUSPECT_BYTES", 1_000)
+    monkeypatch.setattr(safe_zip, "MOST_GROWTH", 2)
+    path = tarred(tmp_path / "a.tar.gz", (tarfile.TarInfo("zeros"), bytes(100_000)))
+    with pytest.raises(FormatError, match="would grow to more than 1,000 bytes"):
+        names(path)
+
+
+def test_other_files_are_not_tar_files(tmp_path) -> None:
+    log = tmp_path / "a.log.gz"
+    log.write_bytes(gzip.compress(b"&&&& RUNNING TensorRT.trtexec\n" * 50))
+    assert not is_tar(log)
+    assert not is_tar(packed(tmp_path / "a.zip", a="1"))
+    cut = tarred(tmp_path / "b.tar.gz", (tarfile.TarInfo("a"), bytes(range(256)) * 99))
+    cut.write_bytes(cut.read_bytes()[:-60])
+    with pytest.raises(FormatError):
+        names(cut)

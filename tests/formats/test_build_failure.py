@@ -20,6 +20,8 @@ MEMORY = "Requested amount of GPU memory (8589934592 bytes) could not be allocat
         ([NONE], "no implementation of conv1 with"),
         ([MEMORY, NONE], "the GPU's memory was too small"),
         (["Cuda Runtime (out of memory)"], "the GPU's memory was too small"),
+        (["Device memory is insufficient to use tactic.", NONE], "the GPU's memory was too small"),
+        (["CUDA_ERROR_OUT_OF_MEMORY"], "the GPU's memory was too small"),
         (["parse error"], None),
         ([], None),
     ],

@@ -99,7 +99,7 @@ telemetry_options = add_options(
         help="Record power, energy, clocks, memory and temperature of the GPU in a separate pass.",
     ),
     option(
-        "--telemetry-time", type=DURATION_MS, help="Duration of the telemetry pass.  [default: 5s]"
+        "--telemetry-time", type=DURATION_MS, help="Duration of the telemetry pass.  [default: 20s]"
     ),
     option(
         "--gpu-sample-interval",

@@ -1,9 +1,13 @@
-"""Zip files of unknown origin: no path leads out of a folder, no file grows beyond measure."""
+"""Zip and tar files of unknown origin: no path leads out of a folder, no file grows too large."""
 
 from __future__ import annotations
 
 import hashlib
+import lzma
+import shutil
 import stat
+import tarfile
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -16,7 +20,7 @@ from enginescope.core.errors import FormatError
 #: What reading a damaged zip file raises.
 UNREADABLE = (
     *(OSError, EOFError, RuntimeError, ValueError, NotImplementedError),
-    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error),
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, tarfile.TarError, zlib.error),
 )
 #: What zip files begin with; the second of an empty one.
 ZIP_TAGS = (b"PK\x03\x04", b"PK\x05\x06")
@@ -38,7 +42,9 @@ class Member(NamedTuple):
 
 @contextmanager
 def opened_zip(file: Path, *, expected: str) -> Iterator[zipfile.ZipFile]:
-    """Open a zip file; whatever is wrong with it, also later, becomes a `FormatError`.
+    """Open a zip or tar file; whatever is wrong with it becomes a `FormatError`, also later.
+
+    A tar file is copied into a temporary zip file; its own packing may be gzip, bzip2 or xz.
 
     Args:
         expected: What it should be, for the message.
@@ -47,11 +53,48 @@ def opened_zip(file: Path, *, expected: str) -> Iterator[zipfile.ZipFile]:
         FormatError
     """
     try:
-        with zipfile.ZipFile(file) as packed:
-            yield packed
+        if not is_tar(file):
+            with zipfile.ZipFile(file) as packed:
+                yield packed
+        else:
+            with tempfile.TemporaryFile() as copy:
+                _copy_tar(file, copy)
+                with zipfile.ZipFile(copy) as packed:
+                    yield packed
     except UNREADABLE as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise FormatError(str(file), why=why or "it is damaged", expected=expected) from error
+
+
+def is_tar(file: Path) -> bool:
+    """Return whether a file is a tar file, packed or not, with a file in it."""
+    try:
+        with tarfile.open(file) as archive:
+            return archive.next() is not None
+    except (*UNREADABLE, lzma.LZMAError):
+        return False
+
+
+def _copy_tar(file: Path, out: BinaryIO) -> None:
+    """Write the files of a tar file to a zip file; links and devices are refused.
+
+    Raises:
+        FormatError: It holds something else than files and folders, or would grow beyond measure.
+    """
+    most = max(LEAST_SUSPECT_BYTES, MOST_GROWTH * file.stat().st_size)
+    total = 0
+    with tarfile.open(file) as archive, zipfile.ZipFile(out, "w") as copy:
+        for count, member in enumerate(archive, 1):
+            total += member.size
+            if total > most or count > MOST_MEMBERS:
+                why = f"it would grow to more than {most:,} bytes or {MOST_MEMBERS:,} files"
+                raise FormatError(str(file), where=member.name, why=why)
+            source = archive.extractfile(member) if member.isreg() else None
+            if source is not None:
+                with copy.open(member.name, "w", force_zip64=True) as target:
+                    shutil.copyfileobj(source, target, _BLOCK_BYTES)
+            elif not member.isdir():
+                raise FormatError(str(file), where=member.name, why="a link or a device")
 
 
 def safe_members(packed: zipfile.ZipFile, source: str) -> list[Member]:

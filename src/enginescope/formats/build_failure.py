@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 _NO_IMPLEMENTATION = re.compile(r"[Cc]ould not find any implementation for node ([^\s,;]+)")
 _NO_MEMORY = re.compile(
-    r"out of memory|outofmemory|insufficient (?:workspace|memory)|requested amount of \S+ memory"
-    r"|skipping tactic \S+ due to (?:insufficient|oom)",
+    r"out of memory|out_?of_?memory|insufficient (?:workspace|memory)|memory is insufficient"
+    r"|requested amount of \S+ memory|skipping tactic \S+ due to (?:insufficient|oom)",
     re.IGNORECASE,
 )
 _LESS_MEMORY = (

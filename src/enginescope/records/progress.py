@@ -35,7 +35,8 @@ class Phase(Record, frozen=True, kw_only=True):
 
     Names used: ``cooldown``, ``process_start``, ``imports``, ``parse``, ``build``, ``convert``,
     ``infer_shapes``, ``cold_load``, ``cold_first_inference``, ``load``, ``first_inference``,
-    ``warm_up``, ``steady_state``, ``telemetry``, ``layer_profile``.
+    ``warm_up``, ``steady_state``, ``telemetry``, ``layer_profile``, ``compile_model``,
+    ``session_from_model``, ``session_from_compiled``.
     """
 
     name: str

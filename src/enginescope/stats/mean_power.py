@@ -23,6 +23,7 @@ class MeanPower(Record, frozen=True, kw_only=True):
         uncertainty_w: Standard uncertainty of reading it, without that of the sensor.
         duration_ms: Of the part of the stretch that it was taken over.
         changes: How often what was read changed: what the readings are worth.
+        readings: Values read in the stretch.
         step_mj, step_ms: The counter's usual steps, in energy and in time.
     """
 
@@ -31,6 +32,7 @@ class MeanPower(Record, frozen=True, kw_only=True):
     method: Literal["counter", "power"]
     duration_ms: float
     changes: int
+    readings: int
     step_mj: float | None = None
     step_ms: float | None = None
 
@@ -65,6 +67,7 @@ def of_counter(time_ms: Array, energy_mj: Array, from_ms: float, to_ms: float) -
         method="counter",
         duration_ms=span_ms,
         changes=int(at.size),
+        readings=int(times.size),
         step_mj=float(np.median(steps[at])),
         step_ms=float(np.median(np.diff(middles))),
     )
@@ -91,6 +94,7 @@ def of_power(time_ms: Array, power_w: Array, from_ms: float, to_ms: float) -> Me
         method="power",
         duration_ms=span_ms,
         changes=int(np.count_nonzero(np.diff(power))),
+        readings=int(times.size),
     )
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.analysis.runs.energy import energy_of
+from enginescope.analysis.runs.energy import energy_notices, energy_of
 from enginescope.records.run.telemetry import (
     ENERGY,
     POWER,
@@ -118,3 +118,48 @@ def test_idle_power_of_another_method_is_not_subtracted() -> None:
     assert found is not None
     assert found.method == "counter"
     assert (found.idle_w, found.net_joules, found.net_interval) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "seen_pct", "words"),
+    [
+        ("NVIDIA H100 PCIe", 25.0, "sensor sees about 25 % of the time"),
+        ("NVIDIA A100-SXM4-80GB", 25.0, "sensor sees about 25 % of the time"),
+        ("NVIDIA GeForce RTX 4090", None, "sensor sees an unknown share of the time"),
+    ],
+)
+def test_every_figure_says_how_it_was_sampled(name, seen_pct, words) -> None:
+    gpu = SampledGpu(source="nvml", name=name)
+    counted = energy_of(telemetry(ENERGY, gpu=gpu))
+    added = energy_of(telemetry(POWER, gpu=gpu))
+    assert counted is not None
+    assert added is not None
+    assert counted.seen_pct == added.seen_pct == seen_pct
+    assert counted.sampling == f"sampled: {counted.steps} counter steps of 100 ms, {words}"
+    assert added.sampling == f"sampled: {added.steps} readings of power, {words}"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "names", "is_withheld"),
+    [
+        (2.5, (ENERGY, POWER), False),
+        (1.0, (ENERGY, POWER), True),
+        (1.0, (POWER,), True),
+        (0.05, (ENERGY, POWER), True),
+    ],
+)
+def test_a_window_of_few_steps_gives_no_figure(seconds, names, is_withheld) -> None:
+    load = Span(kind="load", from_ms=5_020, to_ms=5_020 + 1e3 * seconds)
+    gpu = telemetry(*names, spans=(SPANS[0], load))
+    assert (energy_of(gpu) is None) is is_withheld
+    found = energy_notices(gpu)
+    assert [one.code for one in found] == ["W-ENERGY-WINDOW"] * is_withheld
+    if is_withheld:
+        assert found[0].evidence["steps"] < found[0].evidence["fewest"]
+        assert "sample for at least" in found[0].message
+
+
+def test_a_gpu_without_power_has_nothing_to_withhold() -> None:
+    assert energy_notices(None) == ()
+    assert energy_notices(telemetry()) == ()
+    assert energy_notices(telemetry(ENERGY, requests=None)) == ()

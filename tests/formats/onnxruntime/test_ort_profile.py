@@ -142,3 +142,33 @@ def test_iterations_give_batches_of_medians_and_the_clock_truncates() -> None:
     assert profile.batch_sums_ms == pytest.approx((0.005,) * 12)
     assert profile.resolution_ms == (0.0, 0.001)
     assert profile.sum_median_ms == pytest.approx(0.005)
+
+
+def kernel(name: str, ts: int, dur: int, category: str = "Kernel") -> dict:
+    return {"cat": category, "name": name, "ts": ts, "dur": dur, "args": {"stream": "7"}}
+
+
+def whole(ts: int, dur: int) -> dict:
+    return {"cat": "Session", "name": "model_run", "ts": ts, "dur": dur, "args": {}}
+
+
+def test_gpu_kernels_are_summed_within_runs_and_kept_apart_from_nodes() -> None:
+    runs = [whole(0, 100), whole(200, 100), whole(400, 100)]
+    kernels = [
+        kernel("gemm", 10, 90),  # of the first run, which is dropped
+        *(kernel("gemm", 210, 20), kernel("relu", 240, 4), kernel("gemm", 410, 30)),
+        kernel("late", 900, 50),
+        kernel("cudaLaunchKernel", 215, 70, category="Api"),
+    ]
+    profile, notices = read([node("a", 5, 40), *runs[:1], node("a", 205, 40), *runs[1:], *kernels])
+    (said,) = [one for one in notices if one.code == "I-GPU-EVENTS"]
+    assert said.evidence["gpu_ms"] == pytest.approx(0.027)
+    assert said.evidence["kernels_ms"] == pytest.approx({"gemm": 0.025, "relu": 0.002})
+    assert "GPU time 0.027 ms a run in 1.5 kernels, most in gemm" in said.message
+    assert [one.name for one in profile.layers] == ["a"]
+    assert profile.layers[0].total_ms == pytest.approx(0.04)
+
+
+def test_a_profile_without_kernels_says_nothing_of_gpu_time() -> None:
+    _, notices = read([node("a", 5, 40), whole(0, 100), kernel("x", 5, 3, category="Api")])
+    assert "I-GPU-EVENTS" not in [one.code for one in notices]

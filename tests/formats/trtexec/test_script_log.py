@@ -91,3 +91,54 @@ def test_what_is_a_log_of_a_script() -> None:
     with pytest.raises(FormatError, match="neither a built engine nor layers") as error:
         parse_script_logs(f"{PREFIX}[W] careful\n".encode(), "s.log")
     assert "trt.Logger" in error.value.hint
+
+
+TORCH = {
+    "python": (
+        "DEBUG",
+        "INFO",
+        "WARNING",
+        "ERROR",
+        ":torch_tensorrt [TensorRT Conversion Context]:",
+    ),
+    "c++": (
+        *("DEBUG", "INFO", "WARNING", "ERROR"),
+        ": [Torch-TensorRT TorchScript Conversion Context] - ",
+    ),
+}
+
+
+@pytest.mark.parametrize("logger", TORCH)
+def test_torch_tensorrt_prints_lines_of_tensorrt(logger) -> None:
+    debug, info, warning, error, context = TORCH[logger]
+    text = (
+        "INFO:torch_tensorrt.dynamo._compiler:Compilation Settings: CompilationSettings()\n"
+        f"{debug}{context}Tactic: 0x3e8 Time: 0.011776\n"
+        f"{warning}{context}careful\n"
+        f"{info}{context}Total Weights Memory: 1024 bytes\n"
+        f"{info}{context}Engine generation completed in 3.21 seconds.\n"
+        f"{error}{context}broken\n"
+    )
+    assert is_script_log(text)
+    ((log, _),) = parse_script_logs(text.encode(), "torch.log")
+    assert (log.backend, log.report.build_s) == ("trt", 3.21)
+    assert log.report.memory == {"Total Weights Memory": 1024}
+    assert [(one.level, one.text) for one in log.report.messages] == [
+        ("warning", "careful"),
+        ("error", "broken"),
+    ]
+
+
+def test_other_lines_of_torch_are_no_log_of_tensorrt() -> None:
+    assert not is_script_log("INFO:torch_tensorrt.dynamo._compiler:Compilation Settings\n")
+    assert not is_script_log("INFO: [Torch-TensorRT] - Partitioning\n")
+
+
+def test_a_weight_streaming_script() -> None:
+    text = (
+        f"{PREFIX}[I] Loaded engine size: 48 MiB\n"
+        "streamable_weights_size = 25165824\n"
+        f"{PREFIX}[I] Weight streaming is enabled with a budget of 12582912 bytes.\n"
+    )
+    ((log, _),) = parse_script_logs(text.encode(), "streaming.log")
+    assert log.report.engine_bytes == 48 << 20

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Literal
 
+from msgspec.structs import replace
+
 from enginescope.core.record import Record
+from enginescope.core.units import format_significant
+from enginescope.records.notice import Notice
 from enginescope.records.run.telemetry import (
     ENERGY,
     POWER,
@@ -19,6 +24,11 @@ from enginescope.stats.mean_power import MeanPower, of_counter, of_power, scatte
 
 #: Standard uncertainties to either side that make 95 %.
 _COVERAGE = 1.96
+#: Fewer steps of the counter, or readings of power, carry no figure.
+FEWEST_STEPS = 20
+#: Boards whose power sensor averages 25 ms of each 100 ms (arXiv 2312.02741).
+_PART_TIME = re.compile(r"\b(?:[AH][18]00|H20|H200|GH200|A30)\b")
+_PART_TIME_PCT = 25.0
 
 
 class Energy(Record, frozen=True, kw_only=True):
@@ -35,6 +45,9 @@ class Energy(Record, frozen=True, kw_only=True):
         duration_ms: That the requests took.
         step_mj, step_ms: The counter's usual steps.
         is_shared: Other processes were on the GPU: some of it is theirs.
+        steps: Of the counter in that time; readings where power was added up.
+        seen_pct: Share of the time that the board's sensor sees; ``None``: not known.
+        sampling: The same in words.
     """
 
     method: Literal["counter", "power"]
@@ -51,19 +64,21 @@ class Energy(Record, frozen=True, kw_only=True):
     step_mj: float | None
     step_ms: float | None
     is_shared: bool
+    steps: int
+    seen_pct: float | None
+    sampling: str
 
 
 def energy_of(gpu: GpuTelemetry | None, batch: int | None = None) -> Energy | None:
-    """Return what a request costs; ``None`` where the GPU did not report it.
+    """Return what a request costs; ``None``: not reported, or withheld (`energy_notices`).
 
     Args:
         batch: Items of a request; not known counts as 1.
     """
-    load = gpu.span("load") if gpu else None
-    if gpu is None or gpu.series is None or load is None or not gpu.requests:
+    drawn, load = _drawn(gpu), gpu.span("load") if gpu else None
+    if gpu is None or gpu.series is None or load is None or drawn is None or not gpu.requests:
         return None
-    drawn = _mean_power(gpu.series, load)
-    if drawn is None:
+    if _steps(drawn) < FEWEST_STEPS:
         return None
     idle = gpu.span("idle")
     resting = _idle_power(gpu.series, idle, drawn.method) if idle else None
@@ -86,7 +101,59 @@ def energy_of(gpu: GpuTelemetry | None, batch: int | None = None) -> Energy | No
         step_mj=drawn.step_mj,
         step_ms=drawn.step_ms,
         is_shared=bool(gpu.others),
+        steps=_steps(drawn),
+        seen_pct=_seen_pct(gpu),
+        sampling=_sampling(gpu, drawn),
     )
+
+
+def energy_notices(gpu: GpuTelemetry | None) -> tuple[Notice, ...]:
+    """Return why the energy of a telemetry pass is withheld, where it is."""
+    drawn, load = _drawn(gpu), gpu.span("load") if gpu else None
+    channels = {one.name for one in gpu.series.channels} if gpu and gpu.series else set()
+    if gpu is None or load is None or not gpu.requests or not channels & {ENERGY, POWER}:
+        return ()
+    steps, seconds = _steps(drawn) if drawn else 0, load.duration_ms / 1e3
+    if steps >= FEWEST_STEPS:
+        return ()
+    is_counter = drawn is not None and drawn.method == "counter"
+    what = "steps of the energy counter" if is_counter else "readings of power"
+    needed = math.ceil(seconds * FEWEST_STEPS / max(1, steps))
+    message = f"energy is withheld: {steps} {what} in {seconds:.1f} s, fewer than {FEWEST_STEPS}"
+    return (
+        Notice(
+            code="W-ENERGY-WINDOW",
+            message=f"{message}; sample for at least {needed} s",
+            evidence={"steps": steps, "fewest": FEWEST_STEPS, "duration_s": seconds},
+        ),
+    )
+
+
+def _drawn(gpu: GpuTelemetry | None) -> MeanPower | None:
+    """Return the power of the load; ``None`` where requests, or all readings, are missing."""
+    load = gpu.span("load") if gpu else None
+    if gpu is None or gpu.series is None or load is None or not gpu.requests:
+        return None
+    return _mean_power(gpu.series, load)
+
+
+def _steps(drawn: MeanPower) -> int:
+    return drawn.changes if drawn.method == "counter" else drawn.readings
+
+
+def _seen_pct(gpu: GpuTelemetry) -> float | None:
+    return _PART_TIME_PCT if _PART_TIME.search(gpu.gpu.name) else None
+
+
+def _sampling(gpu: GpuTelemetry, drawn: MeanPower) -> str:
+    steps = f"sampled: {_steps(drawn)}"
+    if drawn.method == "counter":
+        text = f"{steps} counter steps of {format_significant(drawn.step_ms or 0, 2)} ms"
+    else:
+        text = f"{steps} readings of power"
+    seen = _seen_pct(gpu)
+    share = f"about {seen:g} %" if seen is not None else "an unknown share"
+    return f"{text}, sensor sees {share} of the time"
 
 
 def _mean_power(series: Telemetry, span: Span) -> MeanPower | None:
@@ -116,15 +183,7 @@ def _idle_power(
     inside = (series.time_ms >= span.from_ms) & (series.time_ms <= span.to_ms)
     scatter = scatter_w(power[inside])
     both = math.hypot(found.uncertainty_w, scatter)
-    return MeanPower(
-        watts=found.watts,
-        uncertainty_w=both,
-        method=found.method,
-        duration_ms=found.duration_ms,
-        changes=found.changes,
-        step_mj=found.step_mj,
-        step_ms=found.step_ms,
-    )
+    return replace(found, uncertainty_w=both)
 
 
 def _interval(value: float, uncertainty: float) -> Interval:

@@ -21,8 +21,9 @@ from enginescope.analysis.layers.layer_sum import (
 from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, layer_rows, time_by
 from enginescope.analysis.plans.plan_columns import PlanTotals, plan_totals
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.analysis.runs.energy import Energy, energy_of
+from enginescope.analysis.runs.energy import Energy, energy_notices, energy_of
 from enginescope.analysis.runs.latency_curves import CurvePoint, percentile_curve
+from enginescope.analysis.runs.thermal_state import ThermalState, thermal_state
 from enginescope.analysis.runs.throughput import (
     Pipeline,
     RoundTrip,
@@ -141,7 +142,7 @@ class RunView(Result):
         stored = {(notice.code, notice.message): notice for notice in self.run.notices}
         codes = {notice.code for notice in self.run.notices}
         headline = self.run.headline
-        derived = notices_of(headline) if headline else ()
+        derived = (*(notices_of(headline) if headline else ()), *energy_notices(self.run.gpu))
         if self.plan_view is not None and self.plan_view.profile is not None:
             derived = (*derived, *profile_notices(self.plan_view.rows))
         every = (*stored.values(), *(one for one in derived if one.code not in codes))
@@ -233,8 +234,16 @@ class RunView(Result):
 
     @cached_property
     def energy(self) -> Energy | None:
-        """Joules of a request; ``None`` without a telemetry pass, or a GPU that reports none."""
+        """Joules of a request; ``None`` without a telemetry pass, or a GPU that reports none.
+
+        Also where the pass was too short for its sensor (``W-ENERGY-WINDOW`` in `notices`).
+        """
         return energy_of(self.run.gpu, self.run.job.workload.batch)
+
+    @cached_property
+    def thermal_state(self) -> ThermalState:
+        """Whether the GPU's temperature had settled; ``unknown`` without telemetry."""
+        return thermal_state(self.run.gpu)
 
     @cached_property
     def sm_clock(self) -> ClockAround | None:

@@ -176,6 +176,7 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
     if run.inputs:
         found.append(CellFigure(metric="inputs", value=len(run.inputs), unit="1"))
     cold = run.preparation.cold if run.preparation else ()
+    cold = (*cold, *(one for one in run.phases if one.name.startswith("session_from_")))
     found += [CellFigure(metric=one.name, value=one.duration_ms, unit="ms") for one in cold]
     for one in GATED_FIGURES:
         value = one.of(view)

@@ -97,7 +97,7 @@ FIGURES: tuple[Figure, ...] = (
     ),
     Figure(
         name="energy",
-        title="Energy of a request",
+        title="Energy of a request (sampled)",
         unit="J",
         of=lambda view: view.energy.joules if view.energy else None,
     ),

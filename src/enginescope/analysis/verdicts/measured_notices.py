@@ -10,6 +10,7 @@ from msgspec import to_builtins
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
+from enginescope.analysis.verdicts.energy_notices import compares_energy, thermal_states
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredPair,
@@ -260,10 +261,12 @@ def _not_in_turn(found: MeasuredComparison) -> Found:
     if found.comparison is not None or _take_turns(found.sides):
         return
     if all(all(run.origin == "measured" for run in side.runs) for side in found.sides):
+        heat = ", and heat left by one side changes the energy of the next"
         yield Notice(
             code="I-NOT-IN-TURN",
-            message="the sides were not interleaved: drift between them counts as a difference; "
-            "enginescope bench A B --compare interleaves them",
+            message="weaker evidence, the sides were not interleaved: drift between them counts "
+            f"as a difference{heat if compares_energy(found) else ''}; enginescope bench A B "
+            "--compare interleaves them",
             level="info",
         )
 
@@ -359,6 +362,7 @@ RULES: tuple[Callable[[MeasuredComparison], Found], ...] = (
     _assumed_scatter,
     _few_processes,
     _not_in_turn,
+    thermal_states,
     _meant,
     _versions,
     _printed_tail,

@@ -14,6 +14,7 @@ from enginescope.backends.base import Availability, Feeds, FeedSource, Measured,
 from enginescope.backends.loop import Recorder
 from enginescope.backends.onnxruntime import prepared, preparing
 from enginescope.backends.onnxruntime.answering import OrtAnswers
+from enginescope.backends.onnxruntime.compiled_model import compiled_start
 from enginescope.backends.onnxruntime.convert.precision_notices import precision_notices
 from enginescope.backends.onnxruntime.options import check_spec, fp16_way, session_options
 from enginescope.backends.onnxruntime.providers import providers
@@ -177,7 +178,9 @@ class OrtBackend:
         version = f"onnxruntime {ort.__version__}"
         if self.provider.name not in ort.get_available_providers():
             if library_of(self.provider, None) is not None:
-                return Availability(usable=True, detail=f"{version}, as a separate library")
+                failure = probe_failure(self.provider.name)
+                detail = failure or f"{version}, as a separate library"
+                return Availability(usable=failure is None, detail=detail)
             return Availability(
                 usable=False,
                 detail=f"{version} was built without it",
@@ -224,12 +227,17 @@ class OrtBackend:
             )
         if measured.profile is not None:
             require_work(self.provider, measured.placement, measured.profile)
+        phases, said = measured.phases, measured.notices
+        if job.backend.options.get("ep_context") == "1":
+            more, notice = compiled_start(ort, job, setup)
+            phases, said = (*phases, *more), (*said, notice)
         placement = with_reasons(measured.placement, self.provider.name, profiling.reasons)
         return msgspec.structs.replace(
             measured,
             placement=placement,
             arenas=profiling.arenas,
-            notices=(*precision_notices(job, self.provider, found), *measured.notices),
+            phases=phases,
+            notices=(*precision_notices(job, self.provider, found), *said),
         )
 
     def open_for_answers(self, job: Job) -> OrtAnswers:

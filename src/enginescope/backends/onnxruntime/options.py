@@ -46,6 +46,7 @@ _OWN: dict[str, tuple[str, ...] | None] = {
     "op_block_list": None,
     "node_block_list": None,
     "autocast_python": None,
+    "ep_context": ("0", "1"),
     "infer_shapes": ("auto", "always", "never"),
     "plugin": None,
 }

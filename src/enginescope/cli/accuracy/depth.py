@@ -109,7 +109,9 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
     default=0.1,
     help="Seconds between two samples of the GPU in the telemetry pass.",
 )
-@option("--telemetry-time", type=DURATION_MS, help="Duration of the telemetry pass.  [default: 5s]")
+@option(
+    "--telemetry-time", type=DURATION_MS, help="Duration of the telemetry pass.  [default: 20s]"
+)
 @option("--gpu-id", type=FROM_0, default=0, help="Index of the GPU to run on.")
 @option(
     "--output-dir",

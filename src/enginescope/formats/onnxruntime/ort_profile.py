@@ -1,4 +1,4 @@
-"""ONNX Runtime's profile (a JSON list of trace events), 1.16 to 1.31.
+"""ONNX Runtime's profile (a JSON list of trace events), 1.16 to 1.32.
 
 What ONNX Runtime's profile says of its allocators (from 1.26 on).
 """
@@ -70,6 +70,7 @@ def ort_profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
     if len(runs) == 1:
         notices.append(_single(document.source))
     kept = runs[1:] or runs
+    notices += _gpu_time(document)
     layers = tuple(_timing(index, node, kept) for index, node in enumerate(_in_order(kept)))
     whole = float(np.mean([run.whole_ms for run in kept]))
     profile = Profile(
@@ -131,6 +132,44 @@ def _node(event: dict[str, Any]) -> _Node | None:
         provider=_text(arguments.get("provider")),
         index=_text(arguments.get("node_index")),
     )
+
+
+def _gpu_time(document: Document) -> list[Notice]:
+    """Return the GPU time of kernels that a provider recorded, where it did.
+
+    Providers that trace with CUPTI add events of the category ``Kernel``. Their link to nodes is
+    not certain, so they are summed within runs, by time; the first of several runs is dropped.
+    """
+    timed = [
+        (one, start, duration)
+        for one in document.value
+        if isinstance(one, dict)
+        and (start := finite_number(one.get("ts"))) is not None
+        and (duration := finite_number(one.get("dur"))) is not None
+    ]
+    spans = [
+        (start, start + duration)
+        for one, start, duration in timed
+        if one.get("cat") == "Session" and one.get("name") == "model_run"
+    ]
+    spans = spans[1:] or spans
+    kernels = [
+        (str(one.get("name")), duration)
+        for one, start, duration in timed
+        if one.get("cat") == "Kernel" and any(low <= start <= high for low, high in spans)
+    ]
+    if not kernels or not spans:
+        return []
+    sums: dict[str, float] = {}
+    for name, duration in kernels:
+        sums[name] = sums.get(name, 0.0) + duration * _MS_PER_US / len(spans)
+    total, longest = sum(sums.values()), max(sums, key=sums.__getitem__)
+    message = (
+        f"GPU time {total:.4g} ms a run in {len(kernels) / len(spans):.4g} kernels, most in "
+        f"{longest} ({sums[longest]:.4g} ms); times of nodes are the host's"
+    )
+    evidence = {"gpu_ms": total, "runs": len(spans), "kernels_ms": sums}
+    return [Notice(code="I-GPU-EVENTS", message=message, evidence=evidence, level="info")]
 
 
 def _in_order(kept: list[_Run]) -> list[_Node]:

@@ -20,8 +20,17 @@ IS_LOG = re.compile(
     re.MULTILINE,
 )
 
+#: What Torch-TensorRT puts before TensorRT's own lines: its logger in Python, and that in C++.
+_TORCH = (
+    r"(?P<level>DEBUG|INFO|WARNING|ERROR|INTERNAL_ERROR|CRITICAL):"
+    r"(?:torch_tensorrt \[[^\]]*Conversion Context\]:| \[Torch-TensorRT[^\]]*Context\] - )"
+)
+_TORCH_PREFIX = re.compile(_TORCH + "(?P<text>.*)$", re.DOTALL)
+_TORCH_LEVELS = {"INTERNAL_ERROR": "F", "CRITICAL": "F"}
 #: The same of TensorRT's logger in Python, which puts its name before the level.
-IS_SCRIPT_LOG = re.compile(r"^\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT\] \[[VIWEF]\]", re.MULTILINE)
+IS_SCRIPT_LOG = re.compile(
+    rf"^(?:\[\d\d/\d\d/\d{{4}}-\d\d:\d\d:\d\d\] \[TRT\] \[[VIWEF]\]|{_TORCH})", re.MULTILINE
+)
 
 
 class LogLine(NamedTuple):
@@ -50,7 +59,9 @@ def log_lines(text: str, first: int = 1) -> Iterator[LogLine]:
         if line[22:25] == "[V]" or line[22:31] == "[TRT] [V]":
             continue
         if line[:1] != "[":
-            yield LogLine(number, None, is_library=False, text=line)
+            found = _torch_line(number, line)
+            if found is None or found.level != "D":
+                yield found or LogLine(number, None, is_library=False, text=line)
             continue
         match = _PREFIX.match(line)
         if match is None:
@@ -58,6 +69,15 @@ def log_lines(text: str, first: int = 1) -> Iterator[LogLine]:
         else:
             is_library = match[1] is not None or match[3] is not None
             yield LogLine(number, match[2], is_library=is_library, text=match[4])
+
+
+def _torch_line(number: int, line: str) -> LogLine | None:
+    """Return a line of TensorRT as Torch-TensorRT logs it; ``None`` for any other."""
+    match = _TORCH_PREFIX.match(line) if "Context]" in line else None
+    if match is None:
+        return None
+    level = _TORCH_LEVELS.get(match["level"], match["level"][0])
+    return LogLine(number, level, is_library=True, text=match["text"])
 
 
 #: Major and minor of TensorRT. A newer one is taken for this one, and that is said.

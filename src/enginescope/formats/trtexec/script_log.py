@@ -1,4 +1,4 @@
-"""Logs of scripts that use TensorRT's Python API: the logger's lines, and inspected layers."""
+"""Logs of scripts that use TensorRT in Python or Torch-TensorRT, and inspected layers."""
 
 from __future__ import annotations
 

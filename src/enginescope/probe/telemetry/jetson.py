@@ -66,13 +66,15 @@ class JetsonSampler:
             channel.DEVICE_MEMORY: _scaled(_dig(board.memory, "RAM", "shared"), 1024),
             channel.PROCESS_MEMORY: self._memory_of(pid),
             channel.MEMORY_CLOCK: _mhz(_dig(board.memory, "EMC", "cur")),
-            channel.TEMPERATURE: self._temperature(),
             **self.clock(),
         }
 
     def clock(self) -> Sample:
-        """Return the GPU's clock."""
-        return {channel.SM_CLOCK: _mhz(_dig(self._board.gpu, self._name, "freq", "cur"))}
+        """Return the GPU's clock and temperature."""
+        return {
+            channel.TEMPERATURE: self._temperature(),
+            channel.SM_CLOCK: _mhz(_dig(self._board.gpu, self._name, "freq", "cur")),
+        }
 
     def processes(self) -> tuple[GpuProcess, ...]:
         """Return the processes that have memory of the GPU."""

@@ -80,13 +80,13 @@ class NvmlSampler:
             channel.DEVICE_MEMORY: _number(memory.used) if memory is not None else None,
             channel.PROCESS_MEMORY: self._memory_of(pid),
             channel.MEMORY_CLOCK: self._clock("NVML_CLOCK_MEM"),
-            channel.TEMPERATURE: self._temperature(),
             **self.clock(),
         }
 
     def clock(self) -> Sample:
-        """Return SM clock and throttle reasons."""
+        """Return SM clock, throttle reasons and temperature."""
         return {
+            channel.TEMPERATURE: self._temperature(),
             channel.SM_CLOCK: self._clock("NVML_CLOCK_SM"),
             channel.THROTTLE: self._throttle(),
         }

@@ -29,7 +29,7 @@ class Sampler(Protocol):
         """
 
     def clock(self) -> Sample:
-        """Return SM clock and throttle reasons alone: cheap enough between two stretches."""
+        """Return SM clock, throttle reasons and temperature: cheap enough between two stretches."""
 
     def processes(self) -> tuple[GpuProcess, ...]:
         """Return who computes on it; empty where it does not say."""

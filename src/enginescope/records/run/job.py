@@ -23,8 +23,9 @@ class TelemetryRule(Record, frozen=True, kw_only=True):
     """Which GPU metrics are sampled, how often and for how long.
 
     Attributes:
-        depth: ``clock``: SM clock, throttle reasons and other processes around the timed loop.
-            ``full``: also a pass of its own that repeats the loop while every channel is sampled.
+        depth: ``clock``: SM clock, throttle reasons, temperature and other processes around the
+            timed loop. ``full``: also a pass of its own that repeats the loop while every channel
+            is sampled.
         interval_ms: Between two samples of the pass.
         duration_ms: Of the repeated loop.
         idle_ms: Of the stretch before it in which nothing is asked of the model.
@@ -33,7 +34,7 @@ class TelemetryRule(Record, frozen=True, kw_only=True):
 
     depth: Depth = "clock"
     interval_ms: float = 100.0
-    duration_ms: float = 5_000.0
+    duration_ms: float = 20_000.0
     idle_ms: float = 3_000.0
     settle_ms: float = 1_000.0
 

@@ -176,8 +176,8 @@ class GpuTelemetry(Record, frozen=True, kw_only=True, eq=False):
     """Raw readings of one GPU; energy and cycles are computed from them when asked.
 
     Attributes:
-        timed: Clock and throttle reasons before the timed loop, between its stretches, and after
-            it.
+        timed: Clock, throttle reasons and temperature before the timed loop, between its
+            stretches, and after it.
         series: Every channel, from the pass of its own; ``None`` where it was not asked for.
         requests: Requests of the ``load`` span, all of them.
         interval_ms: Between two samples of `series`, as asked for.

@@ -40,6 +40,7 @@ def energy_parts(energy: Energy) -> tuple[str, ...]:
     if energy.net_joules is not None and energy.idle_w is not None:
         idle = f"{format_significant(energy.idle_w)} W idle"
         parts.append(f"{joules_text(energy.net_joules)} above {idle}")
+    parts.append(energy.sampling)
     return tuple(parts)
 
 
@@ -54,6 +55,7 @@ def energy_sentences(energy: Energy) -> tuple[str, ...]:
     )
     seconds, watts = energy.duration_ms / 1e3, format_significant(energy.load_w)
     said = [
+        f"{energy.sampling[:1].upper()}{energy.sampling[1:]}.",
         f"{way}; {energy.requests:,} requests in {seconds:.1f} s at {watts} W.",
         "The intervals are of the reading; the sensor's own accuracy is not in them.",
     ]
@@ -99,6 +101,7 @@ def gpu_facts(view: RunView) -> tuple[tuple[str, str], ...]:
         pairs.append(("SM clock around the timed loop", clock[0]))
         pairs += [("In cycles of the SM clock", one) for one in clock[1:]]
     pairs.append(("Clock held down by", _held(held_by(gpu.timed))))
+    pairs.append(("Thermal state", view.thermal_state.text))
     if view.energy is not None:
         pairs += _energy_pairs(view.energy)
     if gpu.gpu.power_limit_w is not None:
@@ -111,7 +114,7 @@ def gpu_facts(view: RunView) -> tuple[tuple[str, str], ...]:
 
 def _energy_pairs(energy: Energy) -> list[tuple[str, str]]:
     whole = f"{joules_text(energy.joules)}, {joules_interval(energy.interval, energy.joules)}"
-    pairs = [("Energy of a request", whole)]
+    pairs = [("Energy of a request", whole), ("… read", energy.sampling)]
     if energy.net_joules is not None and energy.net_interval is not None:
         interval = joules_interval(energy.net_interval, energy.net_joules)
         pairs.append(("… above idle", f"{joules_text(energy.net_joules)}, {interval}"))

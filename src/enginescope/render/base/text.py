@@ -164,7 +164,9 @@ def _gpu(view: RunView, width: int) -> list[RenderableType]:
     """Return what a request cost, and the clock it ran at, where a GPU said so."""
     energy = [Text(part) for part in energy_parts(view.energy)] if view.energy else []
     clock = [Text(part) for part in clock_parts(view)]
-    return [*_rows("energy", energy, width), *_rows("SM clock", clock, width)]
+    thermal = [Text(view.thermal_state.text)] if view.run.gpu else []
+    rows = (("energy", energy), ("SM clock", clock), ("thermal", thermal))
+    return [line for label, parts in rows for line in _rows(label, parts, width)]
 
 
 def _sparkline(view: RunView, width: int) -> list[RenderableType]:

@@ -255,6 +255,7 @@ def gpu_summary(view: RunView) -> dict[str, Any] | None:
         and {**msgspec.to_builtins(view.sm_clock), "drop_pct": view.sm_clock.drop_pct},
         "cycles": view.cycles,
         "energy": view.energy,
+        "thermal": view.thermal_state,
         "throttled_by": [
             {"name": each.reason.name, "share_pct": each.share_pct} for each in held_by(gpu.timed)
         ],

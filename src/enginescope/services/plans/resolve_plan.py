@@ -37,7 +37,7 @@ _SHOWN_NAMES = 8
 #: Bytes of a file that tell a plan's JSON from an engine.
 _HEAD_BYTES = 4096
 #: Endings of names that are never looked up in the store.
-_FILES = frozenset({".gz", ".json", ".tea", ".zip", ".engine", ".plan", ".trt"})
+_FILES = frozenset({".gz", ".json", ".tar", ".tea", ".tgz", ".zip", ".engine", ".plan", ".trt"})
 _SILENT = PlanObserver()
 
 
@@ -138,12 +138,12 @@ def resolve_inputs(
 
 
 def is_archive(path: Path) -> bool:
-    """Return whether a file is an archive: a zip file, or named like one."""
-    from enginescope.core.safe_zip import ZIP_TAGS
+    """Return whether a file is an archive: a zip or tar file, or named like one."""
+    from enginescope.core.safe_zip import ZIP_TAGS, is_tar
 
     if not path.is_file():
         return False
-    return path.suffix.lower() == ".tea" or _head(path).startswith(ZIP_TAGS)
+    return path.suffix.lower() == ".tea" or _head(path).startswith(ZIP_TAGS) or is_tar(path)
 
 
 def _of_view(view: RunView | PlanView) -> PlanInput:

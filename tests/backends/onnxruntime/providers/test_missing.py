@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import onnxruntime
 import pytest
 
-from enginescope.backends.onnxruntime.providers import missing, providers
+from enginescope.backends.onnxruntime import backend
+from enginescope.backends.onnxruntime.providers import missing, placement, providers
 from enginescope.backends.onnxruntime.providers.providers import CUDA, TENSORRT_RTX, provider_called
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
@@ -155,6 +156,82 @@ def test_a_plugin_without_a_device(plugged) -> None:
     plugged.ort.get_ep_devices = list
     with pytest.raises(UnsupportedError, match="finds no device here"):
         providers.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
+
+
+def incompatible(mask: int, notes: str | None):
+    """ONNX Runtime's native module with one GPU that a provider does not take."""
+    gpu = SimpleNamespace(type=SimpleNamespace(name="GPU"), vendor="NVIDIA")
+    members = {
+        "NONE": SimpleNamespace(value=0),
+        "DRIVER_INCOMPATIBLE": SimpleNamespace(value=1),
+        "DEVICE_INCOMPATIBLE": SimpleNamespace(value=2),
+        "UNKNOWN": SimpleNamespace(value=-(1 << 31)),
+    }
+
+    def details(name: str, device: object) -> dict[str, object]:
+        if name != TENSORRT_RTX.name:
+            raise RuntimeError("no valid factory")
+        return {"reasons_bitmask": mask, "notes": notes, "error_code": 0}
+
+    native = SimpleNamespace(
+        OrtDeviceEpIncompatibilityReason=SimpleNamespace(__members__=members),
+        get_hardware_devices=lambda: [gpu],
+        get_hardware_device_ep_incompatibility_details=details,
+    )
+    return SimpleNamespace(_pybind_state=native)
+
+
+@pytest.mark.parametrize(
+    ("mask", "notes", "words"),
+    [
+        (2, "needs 8.0", ("GPU of NVIDIA: device incompatible (needs 8.0)",)),
+        (3, None, ("GPU of NVIDIA: driver incompatible, device incompatible",)),
+        (-(1 << 31), None, ("GPU of NVIDIA: unknown",)),
+        (0, None, ()),
+    ],
+)
+def test_a_plugin_states_why_it_takes_no_device(plugged, mask, notes, words) -> None:
+    plugged.ort.capi = incompatible(mask, notes)
+    plugged.ort.get_ep_devices = list
+    assert providers.incompatibilities(plugged.ort, TENSORRT_RTX.name) == words
+    assert providers.incompatibilities(plugged.ort, "Nope") == ()
+    with pytest.raises(UnsupportedError) as error:
+        providers.devices_of(plugged.ort, TENSORRT_RTX, plugged.library)
+    assert all(each in error.value.why for each in words)
+
+
+def test_a_probe_of_a_plugin_asks_for_its_devices(plugged, monkeypatch) -> None:
+    plugged.ort.SessionOptions = SimpleNamespace
+    plugged.ort.get_available_providers = list
+    monkeypatch.setattr(placement, "preload", lambda _: None)
+    placement.start(plugged.ort, TENSORRT_RTX.name)
+    plugged.ort.capi = incompatible(2, None)
+    plugged.ort.get_ep_devices = list
+    with pytest.raises(UnsupportedError, match="GPU of NVIDIA: device incompatible"):
+        placement.start(plugged.ort, TENSORRT_RTX.name)
+
+
+@pytest.mark.parametrize("failure", [None, "no device: GPU of NVIDIA: device incompatible"])
+def test_a_plugin_without_a_device_is_not_usable(plugged, monkeypatch, failure) -> None:
+    found = backend.tensorrt_rtx()
+    plugged.ort.get_available_providers = list
+    monkeypatch.setattr(found, "_runtime", lambda: plugged.ort)
+    monkeypatch.setattr(backend, "probe_failure", lambda _: failure)
+    availability = found.availability()
+    assert availability.usable is (failure is None)
+    assert availability.detail == (failure or "onnxruntime 1.31.1, as a separate library")
+
+
+def test_the_installed_runtime_has_the_functions() -> None:
+    ort = pytest.importorskip("onnxruntime", minversion="1.27")
+    native = ort.capi._pybind_state
+    if not hasattr(native, "get_hardware_device_ep_incompatibility_details"):
+        pytest.skip(f"not in ONNX Runtime {ort.__version__}")
+    device = native.get_hardware_devices()[0]
+    found = native.get_hardware_device_ep_incompatibility_details(providers.CPU_NAME, device)
+    assert found.keys() >= {"reasons_bitmask", "notes"}
+    assert device.type.name
+    assert providers.incompatibilities(ort, providers.CPU_NAME) == ()
 
 
 def test_a_plugin_that_does_not_load(plugged) -> None:

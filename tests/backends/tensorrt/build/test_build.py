@@ -310,8 +310,11 @@ def test_a_plugin_library_that_does_not_load(
 
 def test_a_build_that_fails_says_why(use, perceptron, engines) -> None:
     fake = use("10.16.1", "build_fails")
-    with pytest.raises(BackendError, match="Could not find any implementation for node product"):
+    with pytest.raises(
+        BackendError, match="Could not find any implementation for node product"
+    ) as error:
         flags(perceptron, engines)
+    assert "TensorRT has no implementation of product" in error.value.hint
     assert fake.device.memory.live() == ()
 
 
@@ -324,8 +327,28 @@ def test_a_build_out_of_memory_is_that(use, perceptron, engines, monkeypatch) ->
         )
 
     monkeypatch.setattr(fake.trt.Builder, "build_serialized_network", refuses)
-    with pytest.raises(MemoryError, match=r"building perceptron.onnx: .*OutOfMemory"):
+    with pytest.raises(
+        MemoryError, match=r"perceptron.onnx: .*OutOfMemory.*; the GPU's memory was"
+    ):
         flags(perceptron, engines)
+
+
+def test_memory_behind_a_missing_implementation_is_named(
+    use, perceptron, engines, monkeypatch
+) -> None:
+    fake = use()
+
+    def refuses(builder, network, config):
+        say = builder.logger.log
+        say(fake.trt.ILogger.WARNING, "Device memory is insufficient to use tactic.")
+        say(fake.trt.ILogger.ERROR, "Could not find any implementation for node conv1.")
+
+    monkeypatch.setattr(fake.trt.Builder, "build_serialized_network", refuses)
+    with pytest.raises(BackendError) as error:
+        flags(perceptron, engines)
+    assert "the GPU's memory was too small ('no implementation for conv1' follows" in (
+        error.value.hint
+    )
 
 
 @pytest.mark.parametrize("fault", ["oom_engine", "oom_context"])

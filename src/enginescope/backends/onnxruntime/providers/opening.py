@@ -172,6 +172,28 @@ def _open_plugin(ort: Any, setup: Setup, options: Any) -> Any:
         return ort.InferenceSession(setup.model, options)
 
 
+def add_provider(ort: Any, setup: Setup, options: Any) -> None:
+    """Add the provider of `setup` to session options, without those that take the leftover.
+
+    Raises:
+        UnsupportedError: It is not in this build, or does not start.
+    """
+    provider = setup.provider
+    own = {k: v for k, v in setup.provider_options.items() if k != "device_id"}
+    if setup.plugin is None and provider.name in ort.get_available_providers():
+        told = setup.provider_options
+        options.add_provider(
+            provider.name, spelled(told, provider.options) if provider.spells_switches else told
+        )
+    else:
+        library = library_of(provider, setup.plugin)
+        if library is None:
+            raise not_built_in(ort, provider)
+        devices = devices_of(ort, provider, library)
+        index = _index(setup.provider_options, len(devices), provider.name)
+        options.add_provider_for_devices([devices[index]], own)
+
+
 def _index(options: dict[str, str], count: int, name: str) -> int:
     index = int(options.get("device_id", "0"))
     if not 0 <= index < count:

@@ -27,7 +27,12 @@ import msgspec
 from enginescope.backends.onnxruntime.providers.missing import did_not_start, translated
 from enginescope.backends.onnxruntime.providers.opening import Setup, preload
 from enginescope.backends.onnxruntime.providers.provider_options import unknown
-from enginescope.backends.onnxruntime.providers.providers import Provider, provider_called
+from enginescope.backends.onnxruntime.providers.providers import (
+    Provider,
+    devices_of,
+    library_of,
+    provider_called,
+)
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.optional import require
 from enginescope.records.notice import Notice
@@ -178,20 +183,26 @@ def probe_failure(provider: str) -> str | None:
 
 
 def start(ort: Any, provider: str) -> None:
-    """Open a one-node model on `provider`.
+    """Open a one-node model on `provider`; of a separate library, find its devices.
 
     Raises:
-        BackendError: It did not start.
+        BackendError: It did not start, or takes no device of this machine.
     """
-    options = ort.SessionOptions()
-    if provider_called(provider).on_cuda:
+    options, meant = ort.SessionOptions(), provider_called(provider)
+    if meant.on_cuda:
         with redirect_stdout(sys.stderr):  # it says on standard output what it cannot load
             preload(ort)
+    library = None
+    if provider not in ort.get_available_providers():
+        library = library_of(meant, None)
+    if library is not None:
+        devices_of(ort, meant, library)
+        return
     with translated(f"starting {provider}"):
         session = ort.InferenceSession(
             _one_node_model(), options, providers=[provider], enable_fallback=0
         )
-        require_provider(ort, session, provider_called(provider), ())
+        require_provider(ort, session, meant, ())
 
 
 def _one_node_model() -> bytes:

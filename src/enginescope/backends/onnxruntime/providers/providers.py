@@ -6,6 +6,7 @@ Providers that are libraries of their own: found in their wheels, registered, as
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -169,11 +170,36 @@ def devices_of(ort: Any, provider: Provider, library: str) -> list[Any]:
     devices = [one for one in every if one.ep_name == provider.name]
     if not devices:
         offered = ", ".join(sorted({one.ep_name for one in every}))
+        why = f"{Path(library).name} is registered; devices are there for: {offered or 'none'}"
+        reasons = incompatibilities(ort, provider.name)
         raise UnsupportedError(
-            f"{provider.name} finds no device here",
-            why=f"{Path(library).name} is registered; devices are there for: {offered or 'none'}",
+            f"{provider.name} finds no device here", why="; ".join((why, *reasons))
         )
     return devices
+
+
+def incompatibilities(ort: Any, name: str) -> tuple[str, ...]:
+    """Return why a registered provider takes none of the machine's devices, a text for each.
+
+    Empty where this ONNX Runtime cannot be asked, or the provider states no reason.
+    """
+    native = getattr(getattr(ort, "capi", None), "_pybind_state", None)
+    ask = getattr(native, "get_hardware_device_ep_incompatibility_details", None)
+    if native is None or ask is None:
+        return ()
+    members = native.OrtDeviceEpIncompatibilityReason.__members__
+    texts = []
+    for device in native.get_hardware_devices():
+        details: Any = {"reasons_bitmask": 0, "notes": None}
+        with suppress(Exception):  # no factory for the provider: no common base of exceptions
+            details = ask(name, device)
+        mask = details["reasons_bitmask"] & 0xFFFFFFFF
+        bits = {key: int(one.value) & 0xFFFFFFFF for key, one in members.items()}
+        named = [key.lower().replace("_", " ") for key, bit in bits.items() if bit and mask & bit]
+        notes = f" ({details['notes']})" if details["notes"] else ""
+        if named:
+            texts.append(f"{device.type.name} of {device.vendor}: {', '.join(named)}{notes}")
+    return tuple(dict.fromkeys(texts))
 
 
 def _module_of(distribution: metadata.Distribution) -> str | None:

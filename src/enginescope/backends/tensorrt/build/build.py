@@ -34,6 +34,7 @@ from enginescope.backends.tensorrt.rtx import is_served, served_text
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.jsonio import encode
 from enginescope.core.units import format_bytes
+from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.lenient_json import Document
 from enginescope.formats.plan.engine_file import engine_header
 from enginescope.formats.plan.inspector_text import inspected_plan
@@ -235,9 +236,10 @@ class _Building:
         build_ms = (perf_counter_ns() - begin) / 1e6
         if plan is None:
             why = self._log.why("TensorRT gave no reason")
+            hint = build_failure_hint((*self._log.errors, *self._log.warnings))
             if is_out_of_memory(why):
-                raise MemoryError(f"building {self._job.subject.name}: {why}")
-            raise BackendError(f"building {self._job.subject.name} failed", why=why)
+                raise MemoryError(f"building {self._job.subject.name}: {why}; {hint}")
+            raise BackendError(f"building {self._job.subject.name} failed", why=why, hint=hint)
         self._alive.append(plan)
         return memoryview(plan).cast("B"), build_ms
 
