@@ -17,13 +17,13 @@
   function configOf(place, theme) {
     const config = themes[theme];
     if (!isNarrow(place)) return config;
-    const stacked = { direction: "vertical", margin: 4 }, fit = Math.max(1, Math.floor((place.clientWidth - 130) / 130));
+    const stacked = { direction: "vertical", margin: 4 }, fit = Math.max(1, Math.floor(place.clientWidth / 145));
     return {
       ...config,
       axisX: { titleAnchor: "end" },
       axisY: { labelLimit: 120 },
       legend: {
-        ...config.legend, columns: fit, gradientLength: 110, labelLimit: 150, titleLimit: 200,
+        ...config.legend, columns: fit, columnPadding: 4, gradientLength: 110, labelLimit: 150, titleLimit: 200,
         layout: { bottom: stacked, top: stacked },
       },
     };
