@@ -28,6 +28,12 @@ def test_options_of_one_backend_are_said_of_it() -> None:
     assert found.shared == f"options of all trt: {SAID}"
 
 
+def test_the_id_of_a_run_is_no_option() -> None:
+    found = told_apart(["trt?a=1&b=2 (0f5f34d1)", "trt?a=1&b=2 (e3b2b1)", "trt?a=1&b=3 (ef884e)"])
+    assert found.labels == ("trt?b=2 (0f5f34d1)", "trt?b=2 (e3b2b1)", "trt?b=3 (ef884e)")
+    assert found.shared == "options of all: a=1"
+
+
 def test_of_all_before_those_of_one_backend() -> None:
     found = told_apart(
         ["ort-cuda?device_id=1", "ort-trt@new?device_id=1&a=2", "ort-trt:fp16?a=2&device_id=1"]

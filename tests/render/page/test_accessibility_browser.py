@@ -8,15 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.analysis.runs.run_view import RunView
-from enginescope.render.page.page import report_page
-from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.services.plans.resolve_plan import resolve_plan
-from tests.analysis.runs.test_time_line import trace
 from tests.conftest import DATA, missing
 from tests.render.browser import chromium_tab
-from tests.render.gpu_runs import gpu_run
-from tests.render.runs import failed_run, imported_run, measured_run
+from tests.render.every_page import SERVED, addresses, plan_page, report, write_pages
+from tests.render.page.test_widths_browser import draw_all, visit
 
 pytestmark = pytest.mark.browser
 
@@ -29,6 +24,7 @@ FINDINGS = """
   return serious.flatMap((one) => one.nodes.slice(0, 6).map((node) => said(one, node)));
 })()
 """
+COLORS = FINDINGS.replace("{ resultTypes", "{ runOnly: ['color-contrast'], resultTypes")
 
 
 @pytest.fixture(scope="session")
@@ -54,53 +50,57 @@ def tab(tmp_path_factory):
         yield made
 
 
-def plan_page(file: Path) -> bytes:
-    return report_page([PageSubject(RunView(resolve_plan(str(file)).as_run()))])
+PLANS = {file.name: file for file in sorted(DATA.rglob("*.graph.json"))}
 
 
-def report() -> bytes:
-    runs = (
-        measured_run(trace=trace([2.0] * 6)),
-        gpu_run(),
-        failed_run(),
-        imported_run(),
-    )
-    return report_page([RunView(run) for run in runs])
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    made = {name: page.as_uri() for name, page in write_pages(folder).items()}
+    for name, file in PLANS.items():
+        (folder / f"{name}.html").write_bytes(plan_page(file))
+        made[name] = (folder / f"{name}.html").as_uri()
+    with addresses(folder / "store") as served:
+        yield {**made, **served}
 
 
-PAGES = {
-    **{file.name: (plan_page, file) for file in sorted(DATA.rglob("*.graph.json"))},
-    "report": (report,),
-}
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_serious(tab, axe, tmp_path, name, theme) -> None:
-    make, *arguments = PAGES[name]
-    path = tmp_path / "page.html"
-    path.write_bytes(make(*arguments))
-    tab.open(path)
+def findings(tab, theme: str, asked: str = FINDINGS) -> list[str]:
     tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    tab.evaluate("document.dispatchEvent(new Event('theme'))")
+    draw_all(tab)
+    return tab.evaluate(asked, awaits=True)
+
+
+@pytest.mark.parametrize(
+    "name", [*PLANS, "reports", "comparison", "three-sides", "suite", *SERVED, "/login"]
+)
+def test_axe_finds_nothing_serious(tab, axe, pages, name) -> None:
+    visit(tab, pages[name])
     tab.evaluate(
-        "document.dispatchEvent(new Event('theme'));"
         "for (const one of document.querySelectorAll('details')) one.open = true;"
         "for (const one of document.querySelectorAll('.graph')) one.scrollIntoView()"
     )
     tab.until(
-        "[...document.querySelectorAll('.graph')].every((one) => one.dataset.state === 'ready')"
+        "[...document.querySelectorAll('.graph[data-state]')]"
+        ".every((one) => one.dataset.state === 'ready')"
     )
-    tab.evaluate("pageSelect('table-layers', null, 0)")
-    tab.draw_all()
+    tab.evaluate("globalThis.pageSelect?.('table-layers', null, 0)")
     tab.evaluate(axe)
-    assert tab.evaluate(FINDINGS, awaits=True) == []
+    assert findings(tab, "light") == []
+    # but for colors, both themes are one page
+    assert findings(tab, "dark", COLORS) == []
 
 
 def test_axe_sees_what_is_wrong(tab, axe, tmp_path) -> None:
     path = tmp_path / "page.html"
     path.write_bytes(report())
     tab.open(path)
-    tab.evaluate("document.querySelector('main').append(document.createElement('select'))")
+    tab.evaluate(
+        "document.querySelector('main').append(document.createElement('select'));"
+        "document.querySelector('main p').style = 'color: #777; background: #666'"
+    )
     tab.evaluate(axe)
     found = tab.evaluate(FINDINGS, awaits=True)
     assert any(one.startswith("select-name") for one in found)
+    colors = tab.evaluate(COLORS, awaits=True)
+    assert {one.partition(":")[0] for one in colors} == {"color-contrast"}

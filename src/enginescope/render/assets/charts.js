@@ -10,7 +10,24 @@
     const place = document.getElementById(id);
     if (place) charts.set(place, spec);
   }
-  const left = (places) => [...places].filter((place) => drawnAs.get(place) !== pageTheme());
+  // Where there is little room, legends have columns and titles of axes end with the axis.
+  const isNarrow = (place) => place.clientWidth > 0 && place.clientWidth < 480;
+  const look = (place) => pageTheme() + (isNarrow(place) ? " narrow" : "");
+  const left = (places) => [...places].filter((place) => drawnAs.get(place) !== look(place));
+  function configOf(place, theme) {
+    const config = themes[theme];
+    if (!isNarrow(place)) return config;
+    const stacked = { direction: "vertical", margin: 4 }, fit = Math.max(1, Math.floor(place.clientWidth / 145));
+    return {
+      ...config,
+      axisX: { titleAnchor: "end" },
+      axisY: { labelLimit: 120 },
+      legend: {
+        ...config.legend, columns: fit, columnPadding: 4, gradientLength: 110, labelLimit: 150, titleLimit: 200,
+        layout: { bottom: stacked, top: stacked },
+      },
+    };
+  }
 
   // The rest that is known of a layer that a mark stands for.
   const SAID = ["#", "Layer", "Mean ms", "Share %", "Findings", "Median ms", "Implementation", "ONNX nodes"];
@@ -36,11 +53,11 @@
 
   // The interpreter (ast) does not need eval, which the page's policy forbids.
   const embed = (place, spec, theme) => vegaEmbed(place, spec, {
-    actions: false, renderer: "svg", ast: true, config: themes[theme], tooltip: showTip,
+    actions: false, renderer: "svg", ast: true, config: configOf(place, theme), tooltip: showTip,
   });
 
   async function draw(place) {
-    drawnAs.set(place, pageTheme());
+    drawnAs.set(place, look(place));
     try {
       const { view } = await embed(place, charts.get(place), pageTheme());
       place.vega = view;
@@ -137,5 +154,6 @@
     if (!isDrawing) root.dataset.charts = "drawn";
   });
   document.addEventListener("theme", drawCharts);
+  addEventListener("resize", drawCharts);
   if (!charts.size) drawCharts();
 })();

@@ -17,6 +17,7 @@ from enginescope.render.base.phrases import (
     range_text,
     support_text,
 )
+from enginescope.render.base.shared_options import told_apart
 
 UNKNOWN = "—"
 
@@ -159,8 +160,9 @@ def reported_rows(view: RunView) -> Figures | None:
 
 def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures:
     """Return one row per run; its first cell leads to the run's place in the page."""
+    apart = told_apart([backend_text(view.run.job.backend) for view in views])
     rows = []
-    for view in views:
+    for view, backend in zip(views, apart.labels, strict=True):
         job, latency = view.run.job, view.latency
         p99 = latency.percentile(99) if latency else None
         weak = "" if p99 is None or p99.is_supported else " *"
@@ -168,7 +170,7 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
             (
                 view.id[:8],
                 job.subject.name,
-                backend_text(job.backend),
+                backend,
                 UNKNOWN if job.workload.batch is None else str(job.workload.batch),
                 format_ms(latency.median_ms) if latency else UNKNOWN,
                 interval_cell(latency.median_interval) if latency else UNKNOWN,
@@ -178,7 +180,8 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
             )
         )
     return Figures(
-        caption="All runs of this report; * too few samples to state it",
+        caption="All runs of this report; * too few samples to state it"
+        + (f"; {apart.shared}" if apart.shared else ""),
         headers=(
             "Run",
             "Subject",

@@ -70,6 +70,7 @@ def chart_config(theme: Theme, *, background: str | None = None) -> dict[str, An
             "titlePadding": 10,
             "labelFlush": False,
         },
+        "axisXQuantitative": {"labelBound": 18},
         "title": {
             "anchor": "start",
             "color": theme.ink,

@@ -10,6 +10,8 @@ from enginescope.core.record import Record
 #: A model and its backend.
 BETWEEN = " · "
 _NAME_ENDS = re.compile(r"[:@? ]")
+#: The id of a run, which follows the options.
+_ID = re.compile(r" \([0-9a-f]{6,12}\)$")
 
 
 class ToldApart(Record, frozen=True, kw_only=True):
@@ -28,6 +30,7 @@ class ToldApart(Record, frozen=True, kw_only=True):
 class _Label(Record, frozen=True, kw_only=True):
     before: str
     options: tuple[str, ...]
+    id: str = ""
 
     @property
     def backend(self) -> str:
@@ -37,12 +40,13 @@ class _Label(Record, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The label with what is left of its options."""
-        return f"{self.before}?{'&'.join(self.options)}" if self.options else self.before
+        options = f"?{'&'.join(self.options)}" if self.options else ""
+        return f"{self.before}{options}{self.id}"
 
     def without(self, options: Collection[str]) -> _Label:
         """Return the label without some options."""
         left = tuple(option for option in self.options if option not in options)
-        return _Label(before=self.before, options=left)
+        return _Label(before=self.before, options=left, id=self.id)
 
 
 def told_apart(texts: Sequence[str], limit: int | None = None) -> ToldApart:
@@ -85,7 +89,7 @@ def _within(label: _Label, others: Sequence[_Label], limit: int | None) -> str:
     named_alike = {other for other in others if other.before == label.before}
     if limit is None or len(label.text) <= limit or len(named_alike) > 1:
         return label.text
-    return f"{label.before}?…"
+    return f"{label.before}?…{label.id}"
 
 
 def _shared(labels: Sequence[_Label]) -> tuple[str, ...]:
@@ -97,6 +101,7 @@ def _shared(labels: Sequence[_Label]) -> tuple[str, ...]:
 
 def _read(text: str) -> _Label:
     model, between, spec = text.rpartition(BETWEEN)
-    name, _, options = spec.partition("?")
+    name, _, options = _ID.sub("", spec).partition("?")
     held = tuple(options.split("&")) if options else ()
-    return _Label(before=f"{model}{between}{name}", options=held)
+    found = _ID.search(spec)
+    return _Label(before=f"{model}{between}{name}", options=held, id=found.group() if found else "")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from enginescope.core.record import Record
-from enginescope.core.units import format_ms, format_significant
+from enginescope.core.units import format_significant
 from enginescope.records.samples import Array
 from enginescope.render.charts.series import colored, dashed
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, zoomable
@@ -15,74 +15,169 @@ from enginescope.stats.describe import shown_range
 
 #: More series than these are not told apart by color and dashes.
 MOST_OVERLAID = 6
-#: Areas are pale, their marks in the legend need not be.
-SIDES_LEGEND: Spec = {
-    "symbolOpacity": 1,
-    "orient": "top",
-    "columns": 1,
-    "labelLimit": 320,
-}
 _BINS = 60
 #: Times the lowest from which on the scale is logarithmic.
 _WIDE = 8.0
+#: Characters of a label from which on each entry of a legend has a line of its own.
+_LONG = 16
 
 
-def overlaid(
-    series: Sequence[tuple[str, Array]],
-    medians: Sequence[float | None],
-    *,
-    key: str,
-    title: str,
-    what: str,
-    lines: tuple[str, ...] = (),
-) -> Chart:
-    """Return the share of each series' samples by time.
+def series_legend(labels: Sequence[str]) -> Spec:
+    """Return the legend above series; areas are pale, their marks in it need not be."""
+    legend: Spec = {"symbolOpacity": 1, "orient": "top", "labelLimit": 320}
+    return {**legend, "columns": 1} if max(map(len, labels)) > _LONG else legend
 
-    What lies far from the rest of its series is left out, and counted in the subtitle. The scale is
-    logarithmic, and so are the bins, where the series are far apart.
+
+class Overlay(Record, frozen=True, kw_only=True, eq=False):
+    """Samples of several series by time.
+
+    Attributes:
+        what: What a series is: ``side``, ``run``.
+        medians: Of each series in ms, as it is stated elsewhere; ``None``: not drawn.
+        edges: Of the bins that all share, in ms.
+        shares: Of each series' samples in the bins, in %.
+        outside: Samples of each series that lie far from the rest of it, and in no bin.
+    """
+
+    what: str
+    labels: tuple[str, ...]
+    medians: tuple[float | None, ...]
+    edges: Array
+    shares: tuple[Array, ...]
+    outside: tuple[int, ...]
+    is_log: bool
+
+    def chart(
+        self, key: str, title: str, lines: tuple[str, ...] = (), *, only: str | None = None
+    ) -> Chart:
+        """Return the series over each other.
+
+        Samples outside the scale are counted in the subtitle.
+
+        Args:
+            only: The label of a series drawn alone, low, on the scale of all, with the first one's
+                median beside its own.
+        """
+        shown = [at for at, label in enumerate(self.labels) if only in (None, label)]
+        left = ", ".join(
+            f"{self.outside[at]:,}" + (f" of {self.labels[at]}" if only is None else "")
+            for at in shown
+            if self.outside[at]
+        )
+        return Chart(
+            key=key,
+            title=title,
+            subtitle=(*lines, *((f"Samples outside the scale: {left}",) if left else ())),
+            spec=self._spec(shown, is_alone=only is not None),
+            table=self._table(shown),
+            height=230 if only is None else 74,
+            is_wide=True,
+        )
+
+    def _spec(self, shown: Sequence[int], *, is_alone: bool) -> Spec:
+        legend = None if is_alone else series_legend(self.labels)
+        color = colored(self.what, self.labels, legend=legend)
+        dashes = {"strokeDash": dashed(self.what, self.labels, legend=legend)}
+        title = "time, ms (log)" if self.is_log else "time, ms"
+        scale: Spec = {"nice": False, "domain": [float(self.edges[0]), float(self.edges[-1])]}
+        scale |= {"type": "log"} if self.is_log else {"zero": False}
+        axis = {"tickCount": 8, "grid": False, **({"format": ".3~g"} if self.is_log else {})}
+        most: Spec = {"domain": [0, max(float(of.max()) for of in self.shares)]}
+        share = "samples, %" if is_alone else f"samples of the {self.what}, %"
+        encoding = {
+            "x": quantity("low", title, scale=scale, axis=axis),
+            "y": quantity(
+                "share",
+                share,
+                stack=None,
+                axis={"tickCount": 5},
+                **({"scale": most} if is_alone else {}),
+            ),
+            "color": color,
+            "tooltip": tooltip(
+                **{self.what: self.what}, low="from, ms#", high="to, ms#", share="samples, %#"
+            ),
+        }
+        rule = {
+            "x": quantity("x", title),
+            "color": color,
+            **dashes,
+            "tooltip": tooltip(**{self.what: self.what}, x="median, ms#"),
+        }
+        rows = {"data": {"values": self._rows(shown)}}
+        rules = {"data": {"values": self._rules({0, *shown})}}
+        step = {"interpolate": "step-after", "clip": True}
+        area = {"type": "area", "fillOpacity": 0.22, **step}
+        line = {"type": "line", "strokeWidth": 1.6, **step}
+        median = {"type": "rule", "strokeWidth": 1.6, "clip": True}
+        return zoomable(
+            [
+                {**rows, "mark": area, "encoding": encoding},
+                {**rows, "mark": line, "encoding": {**encoding, **dashes}},
+                {**rules, "mark": median, "encoding": rule},
+            ]
+        )
+
+    def _rows(self, shown: Sequence[int]) -> list[Spec]:
+        """Return a row for each bin of each series; the step's last edge has to be drawn too."""
+        edges = [*self.edges, self.edges[-1]]
+        return [
+            {self.what: self.labels[at], "low": float(low), "high": float(high), "share": float(of)}
+            for at in shown
+            for low, high, of in zip(edges, edges[1:], [*self.shares[at], 0.0], strict=False)
+        ]
+
+    def _rules(self, shown: set[int]) -> list[Spec]:
+        low, high = self.edges[0], self.edges[-1]
+        return [
+            {self.what: label, "x": median}
+            for at, (label, median) in enumerate(zip(self.labels, self.medians, strict=True))
+            if at in shown and median is not None and low <= median <= high
+        ]
+
+    def _table(self, shown: Sequence[int]) -> ChartTable:
+        shares = [self.shares[at] for at in shown]
+        rows = (
+            (
+                format_significant(float(self.edges[at]), 5),
+                format_significant(float(self.edges[at + 1]), 5),
+                *(f"{of[at]:.2f}" for of in shares),
+            )
+            for at in range(len(self.edges) - 1)
+            if any(of[at] for of in shares)
+        )
+        names = (f"{self.labels[at]}, %" for at in shown)
+        return ChartTable(headers=("From, ms", "To, ms", *names), rows=tuple(rows))
+
+
+def overlay(
+    what: str, series: Sequence[tuple[str, Array]], medians: Sequence[float | None]
+) -> Overlay:
+    """Count the samples of each series in bins that all share.
+
+    What lies far from the rest of its series is left out. The scale is logarithmic, and so are the
+    bins, where the series are far apart.
 
     Args:
-        series: Labels that differ, and samples in ms; at least one each.
         what: What a series is: ``side``, ``run``.
+        series: Labels that differ, and samples in ms; at least one each.
+        medians: In ms.
     """
-    labels = [label for label, _ in series]
     ends = [shown_range(values) for _, values in series]
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     is_log = low > 0 and high > _WIDE * low
     edges = _edges(low, high, is_log=is_log)
-    shares = tuple(100 * np.histogram(values, edges)[0] / values.size for _, values in series)
-    rules = [
-        {what: label, "x": median, "label": f"{label} {format_ms(median)}"}
-        for label, median in zip(labels, medians, strict=True)
-        if median is not None and edges[0] <= median <= edges[-1]
-    ]
-    left = _left_out(series, edges)
-    return Chart(
-        key=key,
-        title=title,
-        subtitle=(*lines, *((f"Samples outside the scale: {left}",) if left else ())),
-        spec=_spec(what, labels, _Bars(edges=edges, shares=shares, is_log=is_log), rules),
-        table=_table(labels, edges, shares),
-        height=230,
-        is_wide=True,
+    counts = [np.histogram(values, edges)[0] for _, values in series]
+    sized = [(of, values.size) for of, (_, values) in zip(counts, series, strict=True)]
+    return Overlay(
+        what=what,
+        labels=tuple(label for label, _ in series),
+        medians=tuple(medians),
+        edges=edges,
+        shares=tuple(100 * of / size for of, size in sized),
+        outside=tuple(size - int(of.sum()) for of, size in sized),
+        is_log=is_log,
     )
-
-
-class _Bars(Record, frozen=True, kw_only=True, eq=False):
-    """Shares of each series in common bins."""
-
-    edges: Array
-    shares: tuple[Array, ...]
-    is_log: bool
-
-    def rows(self, what: str, labels: Sequence[str]) -> list[Spec]:
-        """Return a row for each bin of each series; the step's last edge has to be drawn too."""
-        edges = self.edges
-        return [
-            {what: label, "low": float(low), "high": float(high), "share": float(share)}
-            for label, of in zip(labels, self.shares, strict=True)
-            for low, high, share in zip(edges, [*edges[1:], edges[-1]], [*of, 0.0], strict=True)
-        ]
 
 
 def _edges(low: float, high: float, *, is_log: bool) -> Array:
@@ -90,68 +185,3 @@ def _edges(low: float, high: float, *, is_log: bool) -> Array:
         return np.geomspace(low / 1.02, high * 1.02, 2 * _BINS + 1)
     margin = 0.02 * (high - low) or 0.01 * high
     return np.linspace(low - margin, high + margin, _BINS + 1)
-
-
-def _left_out(series: Sequence[tuple[str, Array]], edges: Array) -> str:
-    outside = (
-        (label, int(values.size - np.count_nonzero((values >= edges[0]) & (values <= edges[-1]))))
-        for label, values in series
-    )
-    return ", ".join(f"{count:,} of {label}" for label, count in outside if count)
-
-
-def _spec(what: str, labels: Sequence[str], bars: _Bars, rules: list[Spec]) -> Spec:
-    edges, rows = bars.edges, bars.rows(what, labels)
-    scale: Spec = {"nice": False, "domain": [float(edges[0]), float(edges[-1])]}
-    scale |= {"type": "log"} if bars.is_log else {"zero": False}
-    axis = {"tickCount": 8, "grid": False, **({"format": ".3~g"} if bars.is_log else {})}
-    title = "time, ms (log)" if bars.is_log else "time, ms"
-    color, dashes = (
-        colored(what, labels, legend=SIDES_LEGEND),
-        dashed(what, labels, legend=SIDES_LEGEND),
-    )
-    encoding = {
-        "x": quantity("low", title, scale=scale, axis=axis),
-        "y": quantity("share", f"samples of the {what}, %", stack=None, axis={"tickCount": 5}),
-        "color": color,
-        "tooltip": tooltip(**{what: what}, low="from, ms#", high="to, ms#", share="samples, %#"),
-    }
-    step = {"interpolate": "step-after", "clip": True}
-    return zoomable(
-        [
-            {
-                "data": {"values": rows},
-                "mark": {"type": "area", "fillOpacity": 0.22, **step},
-                "encoding": encoding,
-            },
-            {
-                "data": {"values": rows},
-                "mark": {"type": "line", "strokeWidth": 1.6, **step},
-                "encoding": {**encoding, "strokeDash": dashes},
-            },
-            {
-                "data": {"values": rules},
-                "mark": {"type": "rule", "strokeWidth": 1.6, "clip": True},
-                "encoding": {
-                    "x": quantity("x", title),
-                    "color": color,
-                    "strokeDash": dashes,
-                    "tooltip": tooltip(**{what: what}, x="median, ms#"),
-                },
-            },
-        ]
-    )
-
-
-def _table(labels: Sequence[str], edges: Array, shares: Sequence[Array]) -> ChartTable:
-    rows = (
-        (
-            format_significant(float(edges[at]), 5),
-            format_significant(float(edges[at + 1]), 5),
-            *(f"{of[at]:.2f}" for of in shares),
-        )
-        for at in range(len(edges) - 1)
-        if any(of[at] for of in shares)
-    )
-    headers = ("From, ms", "To, ms", *(f"{label}, %" for label in labels))
-    return ChartTable(headers=headers, rows=tuple(rows))

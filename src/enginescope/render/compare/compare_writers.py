@@ -22,7 +22,7 @@ from enginescope.core.jsonio import encode
 from enginescope.records.notice import Notice
 from enginescope.render.base.data_table import csv_bytes, escaped, number_column
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import shorten, shorten_apart
+from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.plan_comparison.compare_phrases import (
     against_first,
@@ -82,9 +82,10 @@ def compare_text(found: Comparison, chosen: Chosen, *, width: int = 80) -> Rende
 
 def _titles(found: Comparison, width: int) -> list[Text]:
     plans = found.overview.plans
+    names = shorten_apart([_plain(plan.name) for plan in plans], width - 3)
     return [
-        Text(f"{plan.label}  ", style="bold").append(shorten(_plain(plan.name), width - 3))
-        for plan in plans
+        Text(f"{plan.label}  ", style="bold").append(name)
+        for plan, name in zip(plans, names, strict=True)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
@@ -24,11 +25,20 @@ _LINE = 120
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
+_FIGURE = re.compile(r"[-−+]?[\d.,]+(\D*$| …)|—?$")
+
+
 class ChartTable(Record, frozen=True, kw_only=True):
     """What a picture shows, for readers of tables."""
 
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Columns that hold figures alone; what is not known is one."""
+        columns = enumerate(zip(*self.rows, strict=True))
+        return tuple(at for at, column in columns if all(map(_FIGURE.match, column)))
 
 
 class Chart(Record, frozen=True, kw_only=True):
@@ -43,6 +53,7 @@ class Chart(Record, frozen=True, kw_only=True):
         height: Pixels of the plotting area; of each, where there are several above each other.
         is_wide: Whether it takes the page's whole width; else two of them may stand beside each
             other.
+        least_width: Pixels; where a page has fewer, the picture scrolls sideways.
     """
 
     key: str
@@ -52,6 +63,7 @@ class Chart(Record, frozen=True, kw_only=True):
     table: ChartTable | None = None
     height: int = 260
     is_wide: bool = False
+    least_width: int = 0
 
     @property
     def box_height(self) -> int:

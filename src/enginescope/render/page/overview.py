@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_ms
 from enginescope.render.base.phrases import in_text
-from enginescope.render.base.shared_options import BETWEEN
+from enginescope.render.base.shared_options import BETWEEN, told_apart
 from enginescope.render.charts.latency_boxes import latency_boxes
-from enginescope.render.charts.overlay import MOST_OVERLAID, overlaid
+from enginescope.render.charts.overlay import MOST_OVERLAID, overlay
 from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.verdict_phrases import side_names
 
@@ -29,14 +29,8 @@ def overview_chart(views: Sequence[RunView]) -> Chart | None:
     if len(series) > MOST_OVERLAID:
         return latency_boxes(labelled, key="all_runs", title=title)
     medians = [view.latency.median_ms if view.latency else None for _, view in labelled]
-    return overlaid(
-        series,
-        medians,
-        key="all_runs",
-        title=title,
-        what="run",
-        lines=("Vertical lines are medians; a name in the legend shows its run alone",),
-    )
+    lines = ("Vertical lines are medians; a name in the legend shows its run alone",)
+    return overlay("run", series, medians).chart("all_runs", title, lines)
 
 
 def overview_sentence(views: Sequence[RunView]) -> str | None:
@@ -70,9 +64,9 @@ def _alike(views: Sequence[RunView]) -> list[tuple[str, RunView]]:
         return []
     (metric, _), *_ = metrics.most_common(1)
     alike = [view for view in views if view.latency is not None and view.latency.metric == metric]
-    names = side_names([view.run.job for view in alike])
+    names = told_apart(side_names([view.run.job for view in alike])).labels
     if len({name.rpartition(BETWEEN)[0] for name in names}) == 1:
-        names = [name.rpartition(BETWEEN)[2] for name in names]
+        names = tuple(name.rpartition(BETWEEN)[2] for name in names)
     if len(set(names)) < len(names):
-        names = [f"{name} ({view.id[:6]})" for name, view in zip(names, alike, strict=True)]
+        names = tuple(f"{name} ({view.id[:6]})" for name, view in zip(names, alike, strict=True))
     return list(zip(names, alike, strict=True))

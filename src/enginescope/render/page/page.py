@@ -13,6 +13,7 @@ from enginescope.render.base.facts import made_text, subject_line
 from enginescope.render.base.figures import overview_rows
 from enginescope.render.base.phrases import Headline
 from enginescope.render.base.printed_phrases import first_figures
+from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.bars import layer_bars, time_stacked
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.telemetry import telemetry_charts
@@ -47,6 +48,7 @@ from enginescope.render.plans.plan_headline import (
 from enginescope.render.sections import graph
 from enginescope.render.sections.findings import Worst, worst_findings
 from enginescope.render.sections.section import Section
+from enginescope.render.verdicts.verdict_phrases import side_names
 
 if TYPE_CHECKING:
     from enginescope.render.validation.report_answers import AnswersSection, ReportedAnswers
@@ -104,6 +106,7 @@ def report_page(
         css=_style(has_graph=has_graph, has_answers=bool(compared)),
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,
+        names=told_apart(side_names([view.run.job for view in views])).labels,
         what=_what(subjects),
         overview=overview_rows(views, anchors) if len(runs) > 1 else None,
         fastest=overview_sentence(views) if len(runs) > 1 else None,

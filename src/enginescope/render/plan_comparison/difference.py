@@ -10,7 +10,7 @@ from enginescope.core.record import Record
 from enginescope.core.units import format_ms
 from enginescope.render.base.data_table import number_text
 from enginescope.render.base.palette import BLUE, GREY, OTHER, VERMILLION
-from enginescope.render.base.phrases import shorten
+from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.plan_comparison.compare_phrases import cause_text, changes_text
 
@@ -92,7 +92,11 @@ def _rows(layers: LayerComparison, label: str) -> list[Spec]:
         rows.append(_bar(step.text, reached, reached + ms, kind, number_text(ms, 4, signed=True)))
         reached += ms
     rows.append(_whole(label, layers.b_ms))
-    return [{**one, "row": f"{at:05}"} for at, one in enumerate(rows)]
+    names = shorten_apart([row["what"] for row in rows], _NAME + 10)
+    return [
+        {**row, "short": name, "row": f"{at:05}"}
+        for at, (row, name) in enumerate(zip(rows, names, strict=True))
+    ]
 
 
 def _waterfall(
@@ -125,9 +129,10 @@ def speedups(layers: LayerComparison, threshold_pct: float) -> Chart | None:
     if not shown:
         return None
     which = f"The {len(shown)} of {len(both):,} pairs" if len(both) > len(shown) else "Pairs"
+    names = shorten_apart([one.name for _, one in shown], _NAME)
     rows = [
-        {**_speedup_row(one, threshold_pct), "row": f"{at:05}", "pair": pair}
-        for at, (pair, one) in enumerate(shown)
+        {**_speedup_row(one, threshold_pct), "short": name, "row": f"{at:05}", "pair": pair}
+        for at, ((pair, one), name) in enumerate(zip(shown, names, strict=True))
     ]
     return Chart(
         key="speedups",
@@ -159,7 +164,6 @@ def _whole(label: str, ms: float) -> Spec:
 def _bar(text: str, start: float, end: float, kind: str, label: str) -> Spec:
     return {
         "what": text,
-        "short": shorten(text, _NAME + 10),
         "start": min(start, end),
         "end": max(start, end),
         "kind": kind,
@@ -279,7 +283,6 @@ def _speedup_row(one: ComparedLayers, threshold_pct: float) -> Spec:
         kind = _LESS if (one.difference_ms or 0.0) < 0 else _MORE
     return {
         "name": one.name,
-        "short": shorten(one.name, _NAME),
         "type": one.type,
         "changes": changes_text(one),
         "a": one.a_ms,

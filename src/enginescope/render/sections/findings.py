@@ -146,7 +146,10 @@ def _rules(report: LintReport) -> Figures:
 def _explained(found: Sequence[Finding]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     codes = {one.code for one in found}
     return tuple(
-        (f"{rule.code} {rule.name}: {rule.summary}", tuple(paragraphs(rule).items()))
+        (
+            f"{rule.code} {rule.name}: {rule.summary}",
+            tuple((title, words.replace("``", "")) for title, words in paragraphs(rule).items()),
+        )
         for rule in RULES
         if rule.code in codes
     )

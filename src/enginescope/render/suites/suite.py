@@ -44,6 +44,8 @@ _NAME_LENGTH = 34
 _STRONG = 0.62
 #: Pixels that a cell has for its words, and a backend for its name.
 _ROOM = "max(bandwidth('x') - 4, 12)"
+#: Pixels that names and a cell with its words need.
+_NAMES, _CELL = 220, 72
 _FLAT = {"labelAngle": 0, "labelLimit": {"expr": _ROOM}, "labelOverlap": False}
 #: What a cell says of requests whose tensors stay on the device.
 _COPIES = {"device_latency": "without copies, ms#", "copies": "copies, ms#"}
@@ -81,12 +83,14 @@ def _heat(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart:
     title = "Speed-up over the baseline" if compared else "Latency, median"
     if not known:
         title = "How every cell ended"
+    backends = list(backend_names(result).values())
     return Chart(
         key="suite_heat",
         title=f"{title}, by model and backend",
-        spec=_matrix_spec(lines, list(backend_names(result).values()), known, others, color),
+        spec=_matrix_spec(lines, backends, known, others, color),
         height=_height(lines),
         is_wide=True,
+        least_width=_NAMES + _CELL * len(backends) if len(backends) <= _WORDY_COLUMNS else 0,
     )
 
 
@@ -245,9 +249,7 @@ def _words(points: list[Spec], place: Spec) -> Spec:
     elif points and "latency" in points[0]:
         color = {"value": "#ffffff"}
         mark = {**mark, "stroke": "#111111", "strokeWidth": 0.3}
-    else:
-        color = {}
-    encoding = {**place, "text": {"field": "text"}, **({"color": color} if color else {})}
+    encoding = {**place, "text": {"field": "text"}, "color": color}
     return {"data": {"values": points}, "mark": mark, "encoding": encoding}
 
 

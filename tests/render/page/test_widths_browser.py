@@ -1,0 +1,145 @@
+"""Every kind of page at four widths: nothing cut, nothing hidden without a cue, links that land."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.render.browser import Tab, chromium_tab
+from tests.render.every_page import SERVED, addresses, write_pages
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (1920, 1280, 800, 420)
+FILES = ("plan", "report", "reports", "comparison", "three-sides", "suite")
+#: What a page of some width shows wrong. A text that ends in "…" has to be whole in its title.
+WRONG = r"""
+(() => {
+  const found = new Set(), wide = document.documentElement.clientWidth;
+  const say = (what, one) => found.add(`${what}: ${one.tagName} ${one.className} ${one.textContent.trim().slice(0, 60)}`);
+  if (document.documentElement.scrollWidth > wide) found.add("the page scrolls sideways");
+  for (const one of document.querySelectorAll("body *")) {
+    if (!one.clientWidth || !one.textContent.trim() || one.closest("svg, .unseen, .skip")) continue;
+    if (!one.checkVisibility({ visibilityProperty: true })) continue;
+    const style = getComputedStyle(one), isWider = one.scrollWidth > one.clientWidth + 1;
+    const cut = (overflow) => overflow === "hidden" || overflow === "clip";
+    const isCut = (isWider && cut(style.overflowX))
+      || (one.scrollHeight > one.clientHeight + 1 && cut(style.overflowY));
+    if (isCut && !(style.textOverflow === "ellipsis" && one.title)) say("cut", one);
+    const cue = style.backgroundImage.includes("gradient") && style.backgroundAttachment.includes("local");
+    if (isWider && ["auto", "scroll"].includes(style.overflowX) && !cue) say("goes on without a cue", one);
+    const { left, right } = one.getBoundingClientRect();
+    const says = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (says && !one.closest(".scroll") && (left < -1 || right > wide + 1)) say("outside", one);
+  }
+  for (const place of document.querySelectorAll(".vis svg")) {
+    const box = place.getBoundingClientRect();
+    for (const one of place.querySelectorAll("text")) {
+      const at = one.getBoundingClientRect();
+      if (getComputedStyle(one).opacity !== "0" && at.width && (at.left < box.left - 3 || at.right > box.right + 3 || at.top < box.top - 3 || at.bottom > box.bottom + 3)) {
+        found.add(`cut in ${place.closest("[id]").id}: ${one.textContent}`);
+      }
+    }
+  }
+  return [...found];
+})()
+"""  # noqa: E501
+#: Links of the index whose heading is not in the first 100 px, or in sight at the page's end.
+MISSED = """
+(async () => {
+  const missed = [], still = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  for (const link of document.querySelectorAll(".index a")) {
+    if (!link.checkVisibility()) continue;
+    scrollTo(0, 0);
+    link.click();
+    for (let wait = 0; wait < 100 && (await still(), document.documentElement.dataset.charts !== "drawn"); wait++);
+    const place = document.getElementById(link.hash.slice(1));
+    const heading = place.matches("h1, h2, h3") ? place : place.querySelector("h1, h2, h3");
+    const top = heading.getBoundingClientRect().top;
+    const isLast = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+    if (top < 0 || top > (isLast ? innerHeight : 100)) missed.push([link.hash, top]);
+  }
+  return missed;
+})()
+"""  # noqa: E501
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
+        made.send(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-reduced-motion", "value": "reduce"}],
+        )
+        yield made
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    files = {name: page.as_uri() for name, page in write_pages(folder).items()}
+    with addresses(folder / "store") as served:
+        yield {**files, **served}
+
+
+def set_width(tab: Tab, width: int) -> None:
+    size = {"height": 800, "deviceScaleFactor": 1, "mobile": False}
+    tab.send("Emulation.setDeviceMetricsOverride", width=width, **size)
+    tab.until(f"innerWidth === {width}")
+
+
+def visit(tab: Tab, address: str) -> None:
+    tab.events.clear()
+    tab.send("Page.navigate", url="about:blank")
+    tab.send("Page.navigate", url=address)
+    tab.until(f"document.readyState === 'complete' && location.href === {json.dumps(address)}")
+    until_drawn(tab)
+
+
+def until_drawn(tab: Tab) -> None:
+    tab.until(
+        "!document.querySelector('.vis') || document.documentElement.dataset.charts === 'drawn'"
+    )
+
+
+def draw_all(tab: Tab) -> None:
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    until_drawn(tab)
+
+
+@pytest.mark.parametrize("name", [*FILES, *SERVED, "/login"])
+def test_nothing_is_cut_or_hidden(tab, pages, name) -> None:
+    set_width(tab, WIDTHS[0])
+    visit(tab, pages[name])
+    tab.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    for width, theme in zip(WIDTHS, ("dark", "light", "dark", "light"), strict=True):
+        set_width(tab, width)
+        tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        tab.evaluate("document.dispatchEvent(new Event('theme'))")
+        draw_all(tab)
+        assert (width, tab.evaluate(WRONG)) == (width, [])
+    told = [one for one in tab.complaints() if one.get("level") != "verbose"]
+    assert [one for one in told if "404" not in str(one)] == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_links_of_the_index_land(tab, pages, width) -> None:
+    set_width(tab, width)
+    for name in ("report", "reports", "comparison", "three-sides", "suite"):
+        visit(tab, pages[name])
+        assert (name, tab.evaluate(MISSED, awaits=True)) == (name, [])
+
+
+def test_what_is_cut_is_seen(tab, pages) -> None:
+    set_width(tab, 420)
+    visit(tab, pages["report"])
+    tab.evaluate(
+        "document.querySelector('h1').style = 'width: 90px; overflow: hidden; white-space: nowrap';"
+        "document.querySelector('main p').style = 'width: 900px; white-space: nowrap';"
+        "for (const one of document.querySelectorAll('.scroll')) one.style.background = 'none'"
+    )
+    wrong = tab.evaluate(WRONG)
+    assert {one.partition(":")[0] for one in wrong} == {
+        *("cut", "outside", "goes on without a cue", "the page scrolls sideways"),
+    }
