@@ -274,3 +274,12 @@ def test_a_script_s_name_is_of_the_python_that_can_run_it() -> None:
     assert line["ORT-TRTFp16 \nmean (ms)"] == 1.0
     assert line["ort-trt:fp16 \nmean (ms)"] is None
     assert printed_gains(made) == (("a", "TRT_CUDA_fp16_gain(%)", 50.0),)
+
+
+def test_a_model_without_an_fp16_part_is_not_called_fp16() -> None:
+    half = cell("net", "ort-cpu:fp16")
+    for codes, called in (((), "fp16"), (("W-NOT-FP16",), None)):
+        suite = result([timed(half, 2.0, warnings=codes)])
+        assert set(tidy_columns(suite)["precision"]) == {called}
+        (success,) = (one for one in perf_tables(suite) if one.name == "success")
+        assert success.rows[0][success.headers.index("fp16")] is (called == "fp16")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from enginescope.analysis.suites.suite_table import GAINS, case_of, gains_of
+from enginescope.analysis.suites.suite_table import GAINS, case_of, gains_of, precision_of
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, SuiteResult
 
@@ -186,7 +186,7 @@ def _success_row(row: CellRow, label: str) -> tuple[Any, ...]:
         _ENGINES.get(backend.name, "onnxruntime" if is_ours else backend.name),
         _onnxruntime(row) if is_ours else trt if backend.name in _ENGINES else None,
         label,
-        backend.precision == "fp16",
+        precision_of(row) == "fp16",
         backend.options.get("io_binding"),
         backend.options.get("graph_optimization_level"),
         backend.options.get("trt_engine_cache_enable"),

@@ -13,6 +13,7 @@ from typing import Any
 from enginescope.backends.onnxruntime.convert.fp16_repair import (
     constants_as_initializers,
     list_weights,
+    name_weights_apart,
     repaired,
     take_out_listed_weights,
 )
@@ -23,13 +24,13 @@ from enginescope.backends.onnxruntime.convert.model_cache import (
     lacking_operators,
     versions_of,
 )
-from enginescope.backends.onnxruntime.convert.model_io import read_model, write_model
+from enginescope.backends.onnxruntime.convert.model_io import blocking_hint, read_model, write_model
 from enginescope.core.errors import (
     BackendError,
     EnginescopeError,
     UnsupportedError,
     UsageError,
-    reasons_of,
+    innermost_reason,
 )
 from enginescope.core.optional import require
 from enginescope.core.record import Record
@@ -134,6 +135,7 @@ def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
     """
     source = read_model(model)
     _name_nodes(source)
+    name_weights_apart(source)
     operators, nodes = _staying(source, options, model)
     constants_as_initializers(source)
     counts = _counts(source, operators, nodes)
@@ -157,6 +159,7 @@ def _converted(
     float16 = require(TOOL, purpose=_PURPOSE, install="onnxruntime")
     header = type(source)(ir_version=source.ir_version, opset_import=source.opset_import)
     listed = take_out_listed_weights(source)
+    kinds = {node.op_type for graph in graphs_of(source.graph) for node in graph.node}
     try:
         made = float16.convert_float_to_float16(
             source,
@@ -172,8 +175,8 @@ def _converted(
     except Exception as error:  # the converter asserts, and raises whatever it runs into
         raise BackendError(
             f"{model.name} cannot be converted to fp16",
-            why=f"{TOOL}: {reasons_of(error)}",
-            hint="?op_block_list=OPERATOR keeps an operator in fp32",
+            why=(reason := innermost_reason(error, TOOL)),
+            hint=blocking_hint(reason, kinds),
         ) from error
 
 

@@ -14,7 +14,7 @@ from collections import Counter
 from typing import Any
 
 from enginescope.core.optional import require
-from enginescope.formats.onnx.onnx_precision import graphs_of
+from enginescope.formats.onnx.onnx_precision import graphs_of, inner_graphs
 
 #: What the converter calls the output of a node that it leaves out, before it is cast; by version.
 _OF_LEFT_OUT = ("_cast_to_fp16", "_output_cast_")
@@ -150,11 +150,84 @@ def _as_initializers(graph: Any, names: set[str]) -> None:
 
 
 def _in_order(model: Any) -> Any:
+    """Return `model` with its nodes in order, by onnx_ir where it can read the model.
+
+    It has no maps, and no names that a graph declares twice; ONNX Runtime has both.
+    """
     ir = require("onnx_ir", purpose="sorting nodes", install="enginescope[convert]")
     sorting = require("onnx_ir.passes.common", purpose="sorting", install="enginescope[convert]")
-    representation = ir.from_proto(model)
-    sorting.TopologicalSortPass()(representation)
-    return ir.to_proto(representation)
+    try:
+        representation = ir.from_proto(model)
+        sorting.TopologicalSortPass()(representation)
+        return ir.to_proto(representation)
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - its errors have no common base
+        for graph in graphs_of(model.graph):
+            _sort(graph)
+        return model
+
+
+def _sort(graph: Any) -> None:
+    """Put each node of a graph behind those that it reads, else in the order they have."""
+    nodes = list(graph.node)  # referred to until the end: they are known by their ids
+    makers = {name: node for node in nodes for name in node.output if name}
+    done: dict[int, Any] = {}
+    started: set[int] = set()
+    for first in nodes:
+        waiting = [first]
+        while waiting:
+            node = waiting[-1]
+            needed = [makers[name] for name in _read_by(node) if name in makers]
+            open_ones = [one for one in needed if id(one) not in done and id(one) not in started]
+            started.add(id(node))
+            if open_ones:
+                waiting += open_ones
+            else:
+                done.setdefault(id(waiting.pop()), node)
+    ordered = [_copy(node) for node in done.values()]
+    del graph.node[:]
+    graph.node.extend(ordered)
+
+
+def name_weights_apart(model: Any) -> None:
+    """Give every weight a name of its own: the converter knows weights by their names alone.
+
+    Of a name that is declared twice, the weight stays that ONNX Runtime uses: the last one of a
+    graph, and that of the graph around a branch or body.
+    """
+    _name_apart(model.graph, frozenset(), set())
+
+
+def _name_apart(graph: Any, around: frozenset[str], seen: set[str]) -> None:
+    weights = {one.name: one for one in graph.initializer if one.name not in around}
+    if len(weights) < len(graph.initializer):
+        kept = [_copy(one) for one in weights.values()]
+        del graph.initializer[:]
+        graph.initializer.extend(kept)
+    for one in graph.initializer:
+        name = one.name
+        while one.name in seen:
+            one.name += "_"
+        if one.name != name:
+            _rename(graph, name, one.name)
+        seen.add(one.name)
+    held = around | {one.name for one in graph.initializer}
+    for node in graph.node:
+        for inner in inner_graphs(node):
+            _name_apart(inner, held, seen)
+
+
+def _rename(graph: Any, old: str, new: str) -> None:
+    """Let a graph, and those inside that do not declare the name again, call a weight `new`."""
+    for value in (*graph.value_info, *graph.output):
+        value.name = new if value.name == old else value.name
+    for node in graph.node:
+        for at, name in enumerate(node.input):
+            node.input[at] = new if name == old else name
+        for inner in inner_graphs(node):
+            if old not in _made_in(inner):
+                _rename(inner, old, new)
 
 
 def _cast_where_it_is_used(model: Any) -> None:
