@@ -43,6 +43,7 @@ _OPTIONS = {
     "idle_ms": "--idle",
     "cold": "--cold",
     "rotate": "--rotate",
+    "decode": "--decode",
 }
 
 
@@ -80,7 +81,12 @@ def check_demands(spec: BackendSpec, mode: Mode) -> None:
         asked = getattr(mode, field)
         if asked is None or (field == "kind" and asked == "latency") or field in honoured:
             continue
-        raise UsageError(f"{spec.name} has no {option}", hint="omit it, or measure on trt")
+        raise UsageError(
+            f"{spec.name} has no {option}",
+            hint="omit it, or measure on ort-cpu"
+            if field == "decode"
+            else "omit it, or measure on trt",
+        )
     if isinstance(backend, Demanding):
         backend.require(spec)
 

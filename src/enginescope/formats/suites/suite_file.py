@@ -81,8 +81,9 @@ class ModelPart(Record, frozen=True, kw_only=True):
     precisions: tuple[str, ...] = ()
     batches: tuple[Positive, ...] = ()
     shapes: tuple[dict[str, str | tuple[int, ...]], ...] = ()
-    dims: tuple[dict[str, Positive], ...] = ()
+    dims: tuple[dict[str, Count], ...] = ()
     ranges: dict[str, tuple[int, int]] = {}  # noqa: RUF012 - msgspec copies empty defaults
+    decode: Annotated[int, msgspec.Meta(ge=2)] | None = None
     timeout: str | None = None
     memory_limit: str | None = None
     gpu: str | None = None

@@ -47,12 +47,16 @@ _FIGURES = (
     ("latency_high", "to, ms", 4),
     ("device_latency", "without copies, ms", 4),
     ("copies", "copies, ms", 4),
+    ("time_to_first_token", "first token, ms", 4),
+    ("time_per_token", "per token, ms", 4),
     ("p99", "p99, ms", 4),
     ("throughput", "throughput, /s", 1),
     ("load", "load, ms", 1),
     ("first_inference", "first inference, ms", 2),
     ("max_abs_error", "largest error", 6),
 )
+#: … of which there is a column only if a cell has them.
+_OF_TOKENS = frozenset({"time_to_first_token", "time_per_token"})
 #: … of a figure too small for its decimals.
 _DIGITS = 3
 
@@ -227,6 +231,7 @@ def _cells(result: SuiteResult) -> DataTable | None:
         *(
             column(title, [row.figure(name) for row in rows], places, digits=_DIGITS)
             for name, title, places in _FIGURES
+            if name not in _OF_TOKENS or any(row.figure(name) is not None for row in rows)
         ),
         column("peak host memory, MiB", [_mebibytes(row, "peak_memory") for row in rows], 0),
         column("device memory, MiB", [_mebibytes(row, "device_memory") for row in rows], 0),
