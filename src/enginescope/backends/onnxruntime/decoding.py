@@ -208,7 +208,8 @@ class DecodeRecorder:
     def times_ms(self, last: int | None = None) -> Array:
         """Return the times of whole requests, or the last so many."""
         times = self._series(self._ends) - self._series(self._starts)
-        return (times if last is None else times[-last:]) / 1e6
+        shown: Array = (times if last is None else times[-last:]) / 1e6
+        return shown
 
     def run(self, count: int, untimed: int = 0) -> None:
         """Time `count` requests, after `untimed` ones."""

@@ -28,6 +28,7 @@ from enginescope.render.suites.suite_phrases import (
     baseline_sentence,
     counts_sentence,
     coverage_text,
+    failure_groups,
     options_sentence,
     processes_sentence,
     reason_text,
@@ -186,9 +187,14 @@ def _facts(result: SuiteResult) -> list[tuple[str, str]]:
 
 def _failures(result: SuiteResult) -> Figures | None:
     rows = tuple(
-        (row.cell.label, status_text(row.status), row.ended[:10], reason_text(row))
-        for row in result.rows
-        if row.status is not CellStatus.OK
+        (
+            group.cells,
+            f"{len(group.rows):,}",
+            status_text(group.status),
+            min(row.ended for row in group.rows)[:10],
+            group.reason,
+        )
+        for group in failure_groups(result)
     )
     if not rows:
         return None
@@ -197,9 +203,10 @@ def _failures(result: SuiteResult) -> Figures | None:
         caption += f"; {_FAILURES} of {len(rows):,}, the others are among all cells below"
     return Figures(
         caption=caption,
-        headers=("cell", "status", "since", "why"),
+        headers=("backends and models", "cells", "status", "since", "why"),
         rows=rows[:_FAILURES],
-        sentences=(3,),
+        numbers=(1,),
+        sentences=(4,),
     )
 
 

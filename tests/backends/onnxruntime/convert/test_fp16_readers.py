@@ -143,3 +143,20 @@ def test_a_model_of_which_the_runtime_removes_fp16_is_not_called_so(convnet, tmp
     assert ("W-NOT-FP16" in notes) == (not kept)
     if not kept:
         assert "computation is FP32" in notes["W-NOT-FP16"].message
+
+
+@pytest.mark.parametrize(("key", "value"), [("offset", "-8"), ("length", "-4"), ("offset", "x")])
+def test_an_unsound_place_of_external_weights_is_said(key, value, tmp_path) -> None:
+    held = onnx.TensorProto(name="w", data_type=FLOAT, dims=[4, 3], data_location=1)
+    for name, text in {"location": "w.bin", "offset": "0", "length": "48", key: value}.items():
+        held.external_data.add(key=name, value=text)
+    (tmp_path / "w.bin").write_bytes(bytes(48))
+    ends = [models.info("x", FLOAT, 2, 4)], [models.info("y", FLOAT, 2, 3)]
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", *ends, [held])
+    source = tmp_path / "net.onnx"
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save_model(helper.make_model(graph, ir_version=8, opset_imports=opsets), source)
+    (run,) = run_jobs(make_jobs([source], ["ort-cpu:fp16"], QUICK), lambda _: None)
+    assert run.outcome.kind.value == "failed"
+    assert "external data of weight w" in (run.outcome.message or "")
+    assert run.outcome.hint == "export the model again, or fetch it again"

@@ -21,7 +21,12 @@ from enginescope.backends.onnxruntime.convert.model_cache import (
 )
 from enginescope.core.errors import BackendError, innermost_reason
 from enginescope.core.optional import require
-from enginescope.formats.onnx.onnx_precision import digest_of, graphs_of, load_without_weights
+from enginescope.formats.onnx.onnx_precision import (
+    digest_of,
+    external_data,
+    graphs_of,
+    load_without_weights,
+)
 
 #: Weights of this size may decide a shape; larger ones do not.
 _SMALL_BYTES = 1 << 16
@@ -109,16 +114,12 @@ def weight_bytes(model: Any) -> int:
 
 def _load_weights(model: Any, path: Path, below: int | None) -> None:
     """Read external weights: only those smaller than `below`, if it is given."""
-    from onnx.external_data_helper import (
-        ExternalDataInfo,
-        load_external_data_for_tensor,
-        uses_external_data,
-    )
+    from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
     for tensor in _tensors(model):
         if not uses_external_data(tensor):
             continue
-        length = ExternalDataInfo(tensor).length
+        length = external_data(tensor, str(path)).length
         if below is not None and (not length or int(length) > below):
             continue
         try:
