@@ -30,30 +30,31 @@ def with_language_sizes(
     The past is empty unless the workload gives it a length. A mask is as long as the past and the
     tokens together.
     """
-    sizes = {one.name: one.size for one in workload.dims}
+    sizes = {dim.name: dim.size for dim in workload.dims}
+    if not any(map(is_past, inputs.dims)):
+        return inputs, sizes
     if workload.batch is not None:
-        firsts = (dims[0] for name, dims in inputs.dims.items() if dims and not is_past(name))
-        sizes = {one: workload.batch for one in firsts if isinstance(one, str)} | sizes
-    dims = {name: _with_axis_names(name, one) for name, one in inputs.dims.items()}
-    past = next((one[_TOKENS] for name, one in dims.items() if is_past(name) and one[1:]), None)
-    if isinstance(past, str):
-        sizes.setdefault(past, 0)
-    for name, one in dims.items():
-        if is_past(name):
-            lengths = (dim for dim in one if isinstance(dim, str) and _is_past_length(dim))
-            sizes |= {dim: sizes.get(dim, 0) for dim in lengths}
-    length = _length(dims, sizes)
-    for name, one in dims.items():
-        for axis, dim in enumerate(one):
+        firsts = (shape[0] for name, shape in inputs.dims.items() if shape and not is_past(name))
+        sizes = {dim: workload.batch for dim in firsts if isinstance(dim, str)} | sizes
+    dims = {name: _with_axis_names(name, shape) for name, shape in inputs.dims.items()}
+    pasts = [shape for name, shape in dims.items() if is_past(name)]
+    empty = {
+        dim
+        for shape in pasts
+        for axis, dim in enumerate(shape, -len(shape))
+        if isinstance(dim, str) and (axis == _TOKENS or ("past" in dim and "+" not in dim))
+    }
+    sizes = dict.fromkeys(empty, 0) | sizes
+    total = past_length(dims, sizes) + _length(dims, sizes)
+    for name, shape in dims.items():
+        for axis, dim in enumerate(shape):
             if not isinstance(dim, str) or dim in sizes:
                 continue
             terms = [term.strip() for term in dim.split("+")]
             if len(terms) > 1:
                 sizes[dim] = sum(_size(term, sizes) for term in terms)
-            elif past is not None and (
-                "total" in dim or (is_mask(name) and axis and dim not in _token_dims(dims))
-            ):
-                sizes[dim] = past_length(dims, sizes) + length
+            elif "total" in dim or (is_mask(name) and axis and dim not in _token_dims(dims)):
+                sizes[dim] = total
     return replace(inputs, dims=dims), sizes
 
 
@@ -64,10 +65,6 @@ def _with_axis_names(name: str, dims: Dims) -> Dims:
     if axis > 0 and named[axis] is None and (is_past(name) or is_mask(name)):
         named[axis] = "past_sequence_length" if is_past(name) else "total_sequence_length"
     return tuple(named)
-
-
-def _is_past_length(dim: str) -> bool:
-    return "past" in dim and "+" not in dim
 
 
 def past_length(dims: Mapping[str, Dims], sizes: Mapping[str, int]) -> int:
@@ -98,19 +95,19 @@ def filled_inputs(
     inputs: OnnxInputs, sizes: Mapping[str, int], workload: Workload
 ) -> tuple[FilledInput, ...]:
     """Return the inputs whose values follow from their names; those with a file or range do not."""
-    given = {file.name for file in workload.files} | {one.name for one in workload.filled}
-    given |= {bounds.name for bounds in workload.ranges} - {*workload.index_inputs}
+    known = {file.name for file in workload.files} | {one.name for one in workload.filled}
+    known |= {bounds.name for bounds in workload.ranges} - {*workload.index_inputs}
     past = past_length(inputs.dims, sizes)
-    found = []
+    filled = []
     for name, dims in inputs.dims.items():
-        if name in given or len(dims) > 2:
+        if name in known or len(dims) > 2:
             continue
         if is_mask(name):
-            found.append(FilledInput(name=name, first=1))
+            filled.append(FilledInput(name=name, first=1))
         elif is_positions(name):
-            found.append(FilledInput(name=name, first=past, step=1))
+            filled.append(FilledInput(name=name, first=past, step=1))
         elif is_segments(name):
-            found.append(FilledInput(name=name, first=0))
+            filled.append(FilledInput(name=name, first=0))
         elif name == HAS_PAST:
-            found.append(FilledInput(name=name, first=int(past > 0)))
-    return tuple(found)
+            filled.append(FilledInput(name=name, first=int(past > 0)))
+    return tuple(filled)

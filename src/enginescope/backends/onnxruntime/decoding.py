@@ -103,15 +103,15 @@ class DecodeSession(OrtSession):
         """Generate the tokens of a request; leave when the first and the last were known."""
         fed, self.generated = dict(self._prompt), []
         for number in range(self._tokens):
-            given = self._run(fed)
-            chosen = self._chosen(given)
+            outputs = self._run(fed)
+            chosen = self._chosen(outputs)
             self.generated.append(chosen)
             self.last_ns = perf_counter_ns()
             if number == 0:
                 self.first_ns = self.last_ns
             if number + 1 < self._tokens:
-                fed = self._next(fed, given, chosen, number + 1)
-        self._last = given
+                fed = self._next(fed, outputs, chosen, number + 1)
+        self._last = outputs
 
     def _run(self, fed: dict[str, Any]) -> dict[str, Any]:
         binding = self._session.io_binding()
@@ -122,19 +122,19 @@ class DecodeSession(OrtSession):
         self._session.run_with_iobinding(binding)
         return dict(zip(self._outputs, binding.get_outputs(), strict=True))
 
-    def _chosen(self, given: dict[str, Any]) -> Array:
+    def _chosen(self, outputs: dict[str, Any]) -> Array:
         """Return the next token of each row."""
         presents = set(self._presents.values())
-        name = "logits" if "logits" in given else next(x for x in given if x not in presents)
-        logits = given[name].numpy()
+        name = "logits" if "logits" in outputs else next(x for x in outputs if x not in presents)
+        logits = outputs[name].numpy()
         return np.asarray(logits.reshape(self._rows, -1, logits.shape[-1])[:, -1].argmax(-1))
 
     def _next(
-        self, fed: dict[str, Any], given: dict[str, Any], chosen: Array, number: int
+        self, fed: dict[str, Any], outputs: dict[str, Any], chosen: Array, number: int
     ) -> dict[str, Any]:
         """Return the inputs of the next step: one token, after `number` generated ones."""
         total = self._before + self._length + number
-        made = {name: given[present] for name, present in self._presents.items()}
+        inputs = {name: outputs[present] for name, present in self._presents.items()}
         for name, values in self._arrays.items():
             if name == self._ids:
                 step = chosen.reshape(-1, 1)
@@ -149,8 +149,8 @@ class DecodeSession(OrtSession):
             else:
                 continue
             step = np.ascontiguousarray(step, dtype=values.dtype)
-            made[name] = self._ort.OrtValue.ortvalue_from_numpy(step)
-        return {**fed, **made}
+            inputs[name] = self._ort.OrtValue.ortvalue_from_numpy(step)
+        return {**fed, **inputs}
 
     def settle(self) -> None:
         """After the first request: leave the step bare."""
@@ -164,11 +164,11 @@ class DecodeSession(OrtSession):
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return the inputs of the prompt, and the outputs of the last token."""
-        given = (
+        outputs = (
             Tensor(name=name, shape=tuple(self._last[name].shape()), dtype=dtype)
             for name, dtype in self._outputs.items()
         )
-        return super().tensors()[0], tuple(given)
+        return super().tensors()[0], tuple(outputs)
 
     def notices(self) -> tuple[Notice, ...]:
         """Return what a request consists of."""

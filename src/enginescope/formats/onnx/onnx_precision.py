@@ -115,8 +115,8 @@ def external_data(tensor: Any, path: str) -> Any:
     from onnx.external_data_helper import ExternalDataInfo
 
     try:
-        found = ExternalDataInfo(tensor)
-        numbers = (("offset", found.offset), ("length", found.length))
+        place = ExternalDataInfo(tensor)
+        numbers = (("offset", place.offset), ("length", place.length))
         wrong = next(
             (f"its {key} is {value}" for key, value in numbers if int(value or 0) < 0), None
         )
@@ -128,7 +128,7 @@ def external_data(tensor: Any, path: str) -> Any:
             why=f"the external data of weight {tensor.name}: {wrong}",
             hint="export the model again, or fetch it again",
         )
-    return found
+    return place
 
 
 def external_files(path: str) -> tuple[str, ...]:

@@ -331,12 +331,12 @@ def _filled_notice(
     past = next((shape for name, shape in shapes.items() if is_past(name)), None)
     if not values and past is None:
         return ()
-    said = [f"{name} {text}" for name, text in values.items()]
-    said += [f"past of {past[-2]} tokens"] if past is not None and len(past) > 1 else []
+    parts = [f"{name} {text}" for name, text in values.items()]
+    parts += [f"past of {past[-2]} tokens"] if past is not None and len(past) > 1 else []
     return (
         Notice(
             code="I-NAMED-INPUTS",
-            message=f"inputs by their names: {'; '.join(said)}",
+            message=f"inputs by their names: {'; '.join(parts)}",
             evidence={"values": values, "past": list(past) if past is not None else None},
             level="info",
         ),

@@ -59,12 +59,12 @@ class ReferenceCache:
             if known is not None:
                 return known
             try:
-                made = run()
+                new = run()
             except BackendError as error:
                 self._failed[key] = error
                 raise
-            self.save(job, samples, made, outputs)
-            return made
+            self.save(job, samples, new, outputs)
+            return new
 
     def load(self, job: Job, samples: Sequence[Sample], into: Path) -> Run | None:
         """Copy the outputs of the same job and samples into a folder, and return their run."""

@@ -202,20 +202,20 @@ def name_weights_apart(model: Any) -> None:
 def _name_apart(graph: Any, around: frozenset[str], seen: set[str]) -> None:
     weights = {one.name: one for one in graph.initializer if one.name not in around}
     if len(weights) < len(graph.initializer):
-        kept = [_copy(one) for one in weights.values()]
+        copies = [_copy(weight) for weight in weights.values()]
         del graph.initializer[:]
-        graph.initializer.extend(kept)
-    for one in graph.initializer:
-        name = one.name
-        while one.name in seen:
-            one.name += "_"
-        if one.name != name:
-            _rename(graph, name, one.name)
-        seen.add(one.name)
-    held = around | {one.name for one in graph.initializer}
+        graph.initializer.extend(copies)
+    for weight in graph.initializer:
+        name = weight.name
+        while weight.name in seen:
+            weight.name += "_"
+        if weight.name != name:
+            _rename(graph, name, weight.name)
+        seen.add(weight.name)
+    names = around | {weight.name for weight in graph.initializer}
     for node in graph.node:
         for inner in inner_graphs(node):
-            _name_apart(inner, held, seen)
+            _name_apart(inner, names, seen)
 
 
 def _rename(graph: Any, old: str, new: str) -> None:
