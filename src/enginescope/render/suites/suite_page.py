@@ -56,8 +56,6 @@ _FIGURES = (
     ("first_inference", "first inference, ms", 2),
     ("max_abs_error", "largest error", 6),
 )
-#: … of which there is a column only if a cell has them.
-_OF_TOKENS = frozenset({"time_to_first_token", "time_per_token"})
 #: … of a figure too small for its decimals.
 _DIGITS = 3
 
@@ -188,10 +186,10 @@ def _facts(result: SuiteResult) -> list[tuple[str, str]]:
 def _failures(result: SuiteResult) -> Figures | None:
     rows = tuple(
         (
-            group.cells,
-            f"{len(group.rows):,}",
             status_text(group.status),
+            f"{len(group.rows):,}",
             min(row.ended for row in group.rows)[:10],
+            group.cells,
             group.reason,
         )
         for group in failure_groups(result)
@@ -203,10 +201,10 @@ def _failures(result: SuiteResult) -> Figures | None:
         caption += f"; {_FAILURES} of {len(rows):,}, the others are among all cells below"
     return Figures(
         caption=caption,
-        headers=("backends and models", "cells", "status", "since", "why"),
+        headers=("status", "cells", "since", "backends and models", "why"),
         rows=rows[:_FAILURES],
         numbers=(1,),
-        sentences=(4,),
+        sentences=(3, 4),
     )
 
 
@@ -238,7 +236,6 @@ def _cells(result: SuiteResult) -> DataTable | None:
         *(
             column(title, [row.figure(name) for row in rows], places, digits=_DIGITS)
             for name, title, places in _FIGURES
-            if name not in _OF_TOKENS or any(row.figure(name) is not None for row in rows)
         ),
         column("peak host memory, MiB", [_mebibytes(row, "peak_memory") for row in rows], 0),
         column("device memory, MiB", [_mebibytes(row, "device_memory") for row in rows], 0),
