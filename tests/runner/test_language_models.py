@@ -120,6 +120,18 @@ def test_a_model_without_a_past_or_a_backend_without_the_loop(tmp_path, convnet)
         es.bench(convnet, on="fake", workload=work)
 
 
+def test_a_provider_that_builds_engines_needs_the_range_of_lengths() -> None:
+    from enginescope.backends.onnxruntime.decoding import check_growing
+    from enginescope.backends.onnxruntime.providers.providers import CPU, CUDA, TENSORRT
+
+    with pytest.raises(UnsupportedError, match="an engine for each token") as caught:
+        check_growing(TENSORRT, {})
+    assert "trt_profile_max_shapes" in (caught.value.hint or "")
+    check_growing(TENSORRT, {"trt_profile_max_shapes": "input_ids:1x8"})
+    check_growing(CPU, {})
+    check_growing(CUDA, {})
+
+
 def test_a_suite_runs_language_models_out_of_the_box(tmp_path, convnet, capsys) -> None:
     for style in LENGTHS:
         decoder(tmp_path / f"{style}.onnx", style)

@@ -7,6 +7,7 @@ ONNX Runtime puts them; the logits of a step come to the host.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 from functools import partial
 from time import perf_counter_ns
 from typing import Any
@@ -18,6 +19,7 @@ from enginescope.backends.base import Feeds
 from enginescope.backends.onnxruntime.options import dtype_of
 from enginescope.backends.onnxruntime.providers.missing import translated
 from enginescope.backends.onnxruntime.providers.opening import Setup
+from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.backends.onnxruntime.requests import host_value
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.errors import UnsupportedError
@@ -37,6 +39,22 @@ from enginescope.records.samples import Array, Samples, frozen
 from enginescope.records.tensor import Tensor
 
 
+def check_growing(provider: Provider, options: Mapping[str, str]) -> None:
+    """Raise for a provider that would build an engine anew for each length of the past.
+
+    Raises:
+        UnsupportedError: It builds engines, and the options give them no range of shapes.
+    """
+    if provider.cache_options and not any(key.endswith("profile_max_shapes") for key in options):
+        start = next(iter(provider.cache_options)).partition("_")[0]
+        raise UnsupportedError(
+            f"{provider.name} would build an engine for each token",
+            why="no option gives the range of lengths",
+            hint=f"{start}_profile_min_shapes, {start}_profile_opt_shapes and "
+            f"{start}_profile_max_shapes",
+        )
+
+
 class DecodeSession(OrtSession):
     """A session of which each step generates tokens from the prompt that was bound.
 
@@ -46,6 +64,7 @@ class DecodeSession(OrtSession):
     """
 
     def __init__(self, ort: Any, job: Job, setup: Setup) -> None:
+        check_growing(setup.provider, job.backend.options)
         super().__init__(ort, job, setup)
         self._tokens = job.workload.mode.decode or 0
         self._outputs = {one.name: dtype_of(one.type) for one in self._session.get_outputs()}
