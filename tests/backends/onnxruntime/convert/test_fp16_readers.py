@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,28 +72,68 @@ def twice(path: Path) -> Path:
     return models.write(path, nodes, *ends, weights=held)
 
 
+def shadowing(path: Path) -> Path:
+    """A loop whose body calls what it carries as the graph calls its input."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["going"], ["goes_on"]),
+            helper.make_node("MatMul", ["x", "w"], ["m"]),
+        ],
+        "body",
+        [
+            models.info("at", TensorProto.INT64),
+            models.info("going", TensorProto.BOOL),
+            models.info("x", FLOAT, "N", 4),
+        ],
+        [models.info("goes_on", TensorProto.BOOL), models.info("m", FLOAT, "N", 4)],
+    )
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"]),
+        helper.make_node("Loop", ["n", "yes", "r"], ["y"], body=body),
+    ]
+    held = [
+        weights("w", 4, 4),
+        numpy_helper.from_array(np.array(2), "n"),
+        numpy_helper.from_array(np.array(True), "yes"),
+    ]
+    ends = [models.info("x", FLOAT, "N", 4)], [models.info("y", FLOAT, "N", 4)]
+    return models.write(path, nodes, *ends, weights=held)
+
+
+def two_outputs_of_one_name(path: Path) -> Path:
+    y = models.info("y", FLOAT, "N", 3)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    ends = [models.info("x", FLOAT, "N", 4)], [y, y]
+    return models.write(path, nodes, *ends, weights=[weights("w", 4, 3)])
+
+
 def session(path: str | Path) -> Any:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-@pytest.mark.parametrize("kind", ["map", "branches", "outer", "twice"])
+WRITTEN = {
+    "map": with_a_map,
+    "twice": twice,
+    "branches": partial(branches, outer=False),
+    "outer": partial(branches, outer=True),
+    "shadowing": shadowing,
+    "outputs": two_outputs_of_one_name,
+}
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
 def test_what_onnx_runtime_loads_is_converted(kind, tmp_path) -> None:
-    source = tmp_path / "net.onnx"
-    if kind == "map":
-        with_a_map(source)
-    elif kind == "twice":
-        twice(source)
-    else:
-        branches(source, outer=kind == "outer")
+    source = WRITTEN[kind](tmp_path / "net.onnx")
     made = fp16_model(source, tmp_path / "cache")
     before, after = session(source), session(made.path)
     x = np.random.default_rng(3).standard_normal((2, 4)).astype(np.float32)
     for chosen in (True, False):
         given = {"x": x, "c": np.array(chosen)}
         feeds = {one.name: given[one.name] for one in before.get_inputs()}
-        (a,), (b,) = before.run(None, feeds), after.run(None, feeds)
+        assert len(before.get_outputs()) == len(after.get_outputs())
+        a, b = before.run(None, feeds)[-1], after.run(None, feeds)[-1]
         if kind == "map":
             a, b = ([[row[key] for key in sorted(row)] for row in one] for one in (a, b))
         assert np.allclose(a, b, rtol=1e-2, atol=1e-2)

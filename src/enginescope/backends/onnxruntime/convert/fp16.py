@@ -12,10 +12,12 @@ from typing import Any
 
 from enginescope.backends.onnxruntime.convert.fp16_repair import (
     constants_as_initializers,
+    list_outputs,
     list_weights,
-    name_weights_apart,
+    name_apart,
     repaired,
     take_out_listed_weights,
+    take_out_repeated_outputs,
 )
 from enginescope.backends.onnxruntime.convert.model_cache import (
     MadeModel,
@@ -75,7 +77,7 @@ def _only_fp32(types: Iterable[str]) -> bool:
 
 TOOL = "onnxruntime.transformers.float16"
 #: Raised when this module makes another model of the same source.
-_REVISION = 3
+_REVISION = 4
 _PURPOSE = "converting a model to fp16"
 _QUANTISING = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
@@ -135,7 +137,7 @@ def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
     """
     source = read_model(model)
     _name_nodes(source)
-    name_weights_apart(source)
+    name_apart(source)
     operators, nodes = _staying(source, options, model)
     constants_as_initializers(source)
     counts = _counts(source, operators, nodes)
@@ -158,7 +160,7 @@ def _converted(
     """Convert `source`, which is used up: a copy of the weights may be more than fits."""
     float16 = require(TOOL, purpose=_PURPOSE, install="onnxruntime")
     header = type(source)(ir_version=source.ir_version, opset_import=source.opset_import)
-    listed = take_out_listed_weights(source)
+    listed, outputs = take_out_listed_weights(source), take_out_repeated_outputs(source)
     kinds = {node.op_type for graph in graphs_of(source.graph) for node in graph.node}
     try:
         made = float16.convert_float_to_float16(
@@ -169,7 +171,9 @@ def _converted(
             node_block_list=nodes,
         )
         list_weights(made, listed)
-        return repaired(made, header)
+        made = repaired(made, header)
+        list_outputs(made, outputs)
+        return made
     except (EnginescopeError, MemoryError):
         raise
     except Exception as error:  # the converter asserts, and raises whatever it runs into

@@ -190,8 +190,24 @@ def _sort(graph: Any) -> None:
     graph.node.extend(ordered)
 
 
-def name_weights_apart(model: Any) -> None:
-    """Give every weight a name of its own: the converter knows weights by their names alone.
+def take_out_repeated_outputs(model: Any) -> list[str]:
+    """List each output once; return the names as they were: ONNX Runtime takes repeated ones."""
+    names = [output.name for output in model.graph.output]
+    outputs = {output.name: _copy(output) for output in model.graph.output}
+    del model.graph.output[:]
+    model.graph.output.extend(outputs.values())
+    return names
+
+
+def list_outputs(model: Any, names: list[str]) -> None:
+    """List outputs again in this order, each of the type that it has now."""
+    outputs = {output.name: _copy(output) for output in model.graph.output}
+    del model.graph.output[:]
+    model.graph.output.extend(outputs[name] for name in names)
+
+
+def name_apart(model: Any) -> None:
+    """Give every value a name of its own: the converter knows weights and types by names alone.
 
     Of a name that is declared twice, the weight stays that ONNX Runtime uses: the last one of a
     graph, and that of the graph around a branch or body.
@@ -200,18 +216,18 @@ def name_weights_apart(model: Any) -> None:
 
 
 def _name_apart(graph: Any, around: frozenset[str], seen: set[str]) -> None:
-    weights = {one.name: one for one in graph.initializer if one.name not in around}
+    weights = {weight.name: weight for weight in graph.initializer if weight.name not in around}
     if len(weights) < len(graph.initializer):
         copies = [_copy(weight) for weight in weights.values()]
         del graph.initializer[:]
         graph.initializer.extend(copies)
-    for weight in graph.initializer:
-        name = weight.name
-        while weight.name in seen:
-            weight.name += "_"
-        if weight.name != name:
-            _rename(graph, name, weight.name)
-        seen.add(weight.name)
+    for name in dict.fromkeys(_made_in(graph)):
+        new = name
+        while new in seen:
+            new += "_"
+        if new != name:
+            _rename(graph, name, new)
+        seen.add(new)
     names = around | {weight.name for weight in graph.initializer}
     for node in graph.node:
         for inner in inner_graphs(node):
@@ -219,12 +235,13 @@ def _name_apart(graph: Any, around: frozenset[str], seen: set[str]) -> None:
 
 
 def _rename(graph: Any, old: str, new: str) -> None:
-    """Let a graph, and those inside that do not declare the name again, call a weight `new`."""
-    for value in (*graph.value_info, *graph.output):
+    """Let a graph, and those inside that do not declare the name again, call a value `new`."""
+    for value in (*graph.input, *graph.initializer, *graph.value_info, *graph.output):
         value.name = new if value.name == old else value.name
     for node in graph.node:
-        for at, name in enumerate(node.input):
-            node.input[at] = new if name == old else name
+        for names in (node.input, node.output):
+            for at, name in enumerate(names):
+                names[at] = new if name == old else name
         for inner in inner_graphs(node):
             if old not in _made_in(inner):
                 _rename(inner, old, new)
