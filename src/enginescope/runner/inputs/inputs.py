@@ -26,6 +26,8 @@ from enginescope.runner.model_inputs import open_dims, sized
 
 #: How a dynamic dimension without a name begins.
 _UNNAMED = "axis "
+#: Inputs whose shapes a notice names.
+_MOST_SHAPES = 6
 
 
 def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
@@ -287,7 +289,9 @@ def _assumed_notice(
         for one in assumed
         if any(name.startswith(_UNNAMED) for name in one.names)
     ]
-    inputs = ", ".join(f"{one.input} {'x'.join(map(str, shapes[one.input]))}" for one in assumed)
+    texts = [f"{dims.input} {'x'.join(map(str, shapes[dims.input]))}" for dims in assumed]
+    more = len(texts) - _MOST_SHAPES
+    inputs = ", ".join([*texts[:_MOST_SHAPES], *([f"{more} more"] if more > 0 else [])])
     is_batch = all(one.axes == (0,) for one in assumed)
     return (
         Notice(
