@@ -50,6 +50,12 @@ mode_options = add_options(
     option(
         "--rotate", type=click.IntRange(1, 1024), help="Number of input sets to rotate through."
     ),
+    option(
+        "--decode",
+        type=click.IntRange(2, 1_000_000),
+        help="Generate this many tokens per request: feed present outputs to past inputs (ONNX "
+        "Runtime).",
+    ),
     option("--profile-index", type=FROM_0, help="Select the optimization profile to run."),
 )
 
@@ -68,4 +74,5 @@ def mode_of(options: dict[str, Any]) -> Mode:
         idle_ms=options["idle"],
         cold=options["cold"] or None,
         rotate=options["rotate"],
+        decode=options["decode"],
     )

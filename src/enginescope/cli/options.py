@@ -113,7 +113,7 @@ def parse_shape(text: str) -> InputShape:
 def parse_dim(text: str) -> DimSize:
     """Return ``NAME=SIZE``; the last equals sign splits."""
     name, _, size = text.rpartition("=")
-    if not name or not size.isdecimal() or not 0 < int(size) <= MOST_ITEMS:
+    if not name or not size.isdecimal() or not 0 <= int(size) <= MOST_ITEMS:
         raise UsageError(f"{text!r} is not NAME=SIZE", hint="as in batch=1 or seq=128")
     return DimSize(name=name, size=int(size))
 

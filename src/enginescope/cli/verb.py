@@ -36,7 +36,18 @@ HEADINGS = {
         *("timeout", "retries", "retry-failed", "fail-fast", "processes", "rounds"),
     ),
     "GPU": (
-        *("gpu", "gpu-id", "graph", "transfers", "spin", "streams", "idle", "cold", "rotate"),
+        *(
+            "gpu",
+            "gpu-id",
+            "graph",
+            "transfers",
+            "spin",
+            "streams",
+            "idle",
+            "cold",
+            "rotate",
+            "decode",
+        ),
         *("lock-clocks", "cooldown", "telemetry", "telemetry-time", "gpu-sample-interval"),
     ),
     "Machine": (

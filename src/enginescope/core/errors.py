@@ -21,6 +21,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,14 +51,21 @@ class EnginescopeError(Exception):
         return f"{self.what}: {self.why}" if self.why else self.what
 
 
-def reasons_of(error: BaseException) -> str:
-    """Return an error of another library with its causes: ``PassError: … (ValueError: …)``.
+def innermost_reason(error: BaseException, library: str) -> str:
+    """Return the first cause of another library's error: ``onnx_ir: NotImplementedError: …``.
 
     Libraries raise a general error from the one that names the reason.
+
+    Args:
+        library: Named if the traceback does not say which library raised it.
     """
-    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    own = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"{own} ({reasons_of(cause)})" if cause is not None else own
+    while cause := error.__cause__ or (not error.__suppress_context__ and error.__context__):
+        error = cause
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    raising = str(frames[-1].f_globals.get("__name__", "")).partition(".")[0] if frames else ""
+    named = raising if raising not in ("", "enginescope", "tests") else library
+    text = " ".join(str(error).split())
+    return f"{named}: {type(error).__name__}{f': {text}' if text else ''}"
 
 
 class UsageError(EnginescopeError):

@@ -43,6 +43,7 @@ _OPTIONS = {
     "idle_ms": "--idle",
     "cold": "--cold",
     "rotate": "--rotate",
+    "decode": "--decode",
 }
 
 
@@ -83,7 +84,10 @@ def check_demands(spec: BackendSpec, mode: Mode, *, only_builds: bool = False) -
         asked = getattr(mode, field)
         if asked is None or (field == "kind" and asked == "latency") or field in honoured:
             continue
-        raise UsageError(f"{spec.name} has no {option}", hint="omit it, or measure on trt")
+        measures_it = "ort-cpu" if field == "decode" else "trt"
+        raise UsageError(
+            f"{spec.name} has no {option}", hint=f"omit it, or measure on {measures_it}"
+        )
     if only_builds and isinstance(backend, DemandingForBuild):
         backend.require_for_build(spec)
     elif isinstance(backend, Demanding):

@@ -18,9 +18,11 @@ from msgspec.structs import replace
 
 from enginescope.core.errors import FormatError, MissingDependencyError, UsageError
 from enginescope.core.suggest import did_you_mean
+from enginescope.formats.onnx.language_names import is_past
 from enginescope.formats.onnx.onnx_inputs import OnnxInputs, read_onnx_inputs
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.records.run.job import InputRange, InputShape, OpenDims, Workload
+from enginescope.runner.language_inputs import filled_inputs, with_language_sizes
 
 _Dim = int | str | None
 
@@ -40,8 +42,11 @@ def settled_workload(
     files = [inputs for inputs in map(_inputs_of, models) if inputs is not None]
     if workload.dims and has_every_dim:
         _check_dims(models, files, workload)
-    for inputs in files:
-        workload = _with_ranges(inputs, _with_shapes(inputs, workload))
+    for read in files:
+        inputs, sizes = with_language_sizes(read, workload)
+        filled = filled_inputs(inputs, sizes, workload)
+        workload = replace(workload, filled=(*workload.filled, *filled))
+        workload = _with_ranges(inputs, _with_shapes(inputs, sizes, workload))
     return workload
 
 
@@ -82,9 +87,8 @@ def _check_dims(models: Sequence[Path], files: Sequence[OnnxInputs], workload: W
         raise UsageError(f"dimension {one.name}={one.size}", why=why, hint=hint)
 
 
-def _with_shapes(inputs: OnnxInputs, workload: Workload) -> Workload:
+def _with_shapes(inputs: OnnxInputs, sizes: Mapping[str, int], workload: Workload) -> Workload:
     """Return the workload with a shape for each input that has a dimension with a size."""
-    sizes = {one.name: one.size for one in workload.dims}
     given = {one.name for one in workload.shapes}
     shapes, still_open = [*workload.shapes], [*workload.open_dims]
     for name, dims in inputs.dims.items():
@@ -94,7 +98,15 @@ def _with_shapes(inputs: OnnxInputs, workload: Workload) -> Workload:
         shapes.append(InputShape(name=name, dims=shape))
         if left:
             still_open.append(open_dims(name, left))
-    return replace(workload, shapes=tuple(shapes), open_dims=tuple(still_open))
+    derived = [
+        one.name for one in shapes if one.name not in given and any(map(is_past, inputs.dims))
+    ]
+    return replace(
+        workload,
+        shapes=tuple(shapes),
+        open_dims=tuple(still_open),
+        derived=(*workload.derived, *derived),
+    )
 
 
 def open_dims(name: str, left: Mapping[int, str]) -> OpenDims:
@@ -124,6 +136,7 @@ def sized(
 def _with_ranges(inputs: OnnxInputs, workload: Workload) -> Workload:
     """Return the workload with bounds for random values of inputs that index a table."""
     bounded = {one.name for one in workload.ranges} | {file.name for file in workload.files}
+    bounded |= {one.name for one in workload.filled}
     found = {name: one for name, one in inputs.tables.items() if name not in bounded}
     ranges = (InputRange(name=name, low=0, high=one.size - 1) for name, one in found.items())
     return replace(

@@ -274,3 +274,51 @@ def test_a_script_s_name_is_of_the_python_that_can_run_it() -> None:
     assert line["ORT-TRTFp16 \nmean (ms)"] == 1.0
     assert line["ort-trt:fp16 \nmean (ms)"] is None
     assert printed_gains(made) == (("a", "TRT_CUDA_fp16_gain(%)", 50.0),)
+
+
+def test_a_model_without_an_fp16_part_is_not_called_fp16() -> None:
+    half = cell("net", "ort-cpu:fp16")
+    for codes, called in (((), "fp16"), (("W-NOT-FP16",), None)):
+        suite = result([timed(half, 2.0, warnings=codes)])
+        assert set(tidy_columns(suite)["precision"]) == {called}
+        (success,) = (one for one in perf_tables(suite) if one.name == "success")
+        assert success.rows[0][success.headers.index("fp16")] is (called == "fp16")
+
+
+def test_two_variants_of_a_provider_never_share_a_name_and_the_tables_join() -> None:
+    one, two = "ort-cpu?intra_op_num_threads=1", "ort-cpu?intra_op_num_threads=2"
+    made = result(
+        [
+            timed(cell("a", one), 4.0),
+            timed(cell("a", "ort-cpu"), 2.0),
+            timed(cell("b", two), 6.0),
+            row(cell("b", "ort-cpu"), CellStatus.FAILED),
+            timed(cell("b", "trt"), 1.0),
+            timed(cell("b", "trtexec"), 3.0),
+            row(cell("a", two), CellStatus.CRASHED),
+        ]
+    )
+    found = {
+        each.name: [dict(zip(each.headers, line, strict=True)) for line in each.rows]
+        for each in perf_tables(made)
+    }
+    devices = [(line["model_name"], line["device"]) for line in found["success"]]
+    assert devices == [
+        ("a", one),
+        ("a", "ORT-CPUFp32"),
+        ("b", two),
+        ("b", "TRTFp32"),
+        ("b", "trtexec"),
+    ]
+    by_model = {line["Model"]: line for line in found["latency"]}
+    status = {line["Model"]: line for line in found["status"]}
+    for line in found["success"]:
+        name, device = line["model_name"], line["device"]
+        assert by_model[name][f"{device} \nmean (ms)"] == line["average_latency_ms"]
+        assert status[name][device] == "Pass"
+    for line in found["fail"]:
+        assert status[line["model"]][line["ep"]] == "Fail"
+    assert [(line["model"], line["ep"]) for line in found["fail"]] == [
+        ("b", "ORT-CPUFp32"),
+        ("a", two),
+    ]

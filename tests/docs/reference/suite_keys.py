@@ -60,6 +60,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "shapes": "Shapes by input; each entry makes a cell of its own.",
         "dims": "Sizes of named dimensions; each entry makes a cell of its own.",
         "ranges": "Bounds of random integers by input.",
+        "decode": "Tokens to generate per request; `present` outputs feed `past` inputs.",
         "timeout": "Time limit for each cell of this model.",
         "memory_limit": "Memory limit for each cell of this model.",
         "gpu": "Run only on a machine with such a GPU.",

@@ -115,6 +115,11 @@ def test_model_list_of_the_older_scripts(tmp_path) -> None:
     )
     with pytest.raises(FormatError, match="model_path"):
         read_suite_file(written(tmp_path, '[{"model_name": "x"}]', "model_list.json"))
+    rows[1] |= {"model_path_fp16": "half.onnx", "test_data_path_fp16": "half_data"}
+    file = read_suite_file(written(tmp_path, json.dumps(rows), "model_list.json"))
+    assert [(one.name, one.path, one.data) for one in file.model[1:]] == [
+        ("resnet50_fp16", "/zoo/resnet50/half.onnx", "/zoo/resnet50/half_data")
+    ]
 
 
 def test_the_example_is_a_suite_with_everything_uncommented(tmp_path) -> None:

@@ -137,8 +137,32 @@ def test_screens_fit_and_group_what_fails_alike() -> None:
     assert [name for one in grids for name in one.headers[1:]] == many
     assert all(sum(len(name) + 2 for name in one.headers) <= 60 for one in grids)
     failing = next(one for one in tables if one.headers[0] == "status")
-    assert len(failing.rows) == len(many)  # a line for each backend, its models together
+    assert len(failing.rows) == 1  # one reason: its backends and models together
     assert "4 more" in failing.rows[0][1]
+
+
+def test_reasons_of_one_shape_are_one_line_on_the_screen_and_on_the_page() -> None:
+    def why(spec: str, model: str) -> str:
+        name = {"ort-cuda": "CUDA", "ort-trt": "Tensorrt"}[spec]
+        return f"{name}ExecutionProvider is not in this ONNX Runtime: {model}.onnx, 1.{len(model)}"
+
+    made = [
+        row(cell(model, spec), CellStatus.UNSUPPORTED, reason=why(spec, model))
+        for model in ("a", "net", "large")
+        for spec in ("ort-cuda", "ort-trt")
+    ]
+    made += [row(cell("net"), CellStatus.FAILED, reason="another reason altogether")]
+    made += [row(cell("a"), CellStatus.TIMED_OUT, reason="did not end within 4 s")]
+    made += [row(cell("large", "trt"), CellStatus.TIMED_OUT, reason="did not end within 20 s")]
+    suite = result(made)
+    (failing,) = (one for one in suite_tables(suite, width=80) if one.headers[0] == "status")
+    assert [status for status, _ in failing.rows] == ["unsupported", "failed", "timed out"]
+    first, _, last = (text for _, text in failing.rows)
+    assert first.startswith("ort-cuda, ort-trt · a, net, large\n")
+    assert first.endswith("5 more, with other names or numbers")
+    assert last.startswith("ort-cpu · a, trt · large\n")  # not trt · a, which did not fail
+    page = suite_page(suite, b"").decode()
+    assert page.count("with other names or numbers") == 2
 
 
 LONG = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"

@@ -11,7 +11,8 @@ from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.suite.suite import CellStatus
 from enginescope.runner.jobs import subject_of
-from enginescope.services.suites.cell import ReferenceCache, checked_cell
+from enginescope.services.suites.cell import checked_cell
+from enginescope.services.suites.reference_cache import ReferenceCache
 from tests.suites.made import cell
 
 pytestmark = pytest.mark.usefixtures("in_process")

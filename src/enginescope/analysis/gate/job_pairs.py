@@ -30,6 +30,7 @@ _FIELDS = {
     "cold": "L2 cache",
     "rotate": "input buffers",
     "idle_ms": "pause between queries",
+    "decode": "tokens per request",
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from enginescope.analysis.suites.suite_table import GAINS, case_of, gains_of
+from enginescope.analysis.suites.suite_table import GAINS, case_of, gains_of, precision_of
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, SuiteResult
 
@@ -103,32 +103,36 @@ def by_case(rows: Sequence[CellRow]) -> dict[str, dict[str, CellRow]]:
     found: dict[str, dict[str, CellRow]] = {}
     named = _names(rows)
     for row in rows:
-        own = found.setdefault(case_name(row), {})
-        label = named(row.cell)
-        # two cells of one provider differ in options: both are kept apart by what is typed
-        own[label if label not in own else row.cell.spec] = row
+        found.setdefault(case_name(row), {})[named(row.cell)] = row
     return found
 
 
 def _names(rows: Iterable[CellRow]) -> Callable[[Cell], str]:
-    """Return what names the backend of each cell.
+    """Return what names the backend of each cell, alike in all tables and models.
 
-    A name of those scripts is of one Python in all rows: of one that can run the provider, and of
-    this one where it is among them.
+    A name of those scripts is of one backend as it is typed: of one that can run the provider, in
+    this Python, with the fewest options. The others are called as they are typed.
     """
-    pythons: dict[str, dict[str | None, bool]] = {}
+    variants: dict[str, dict[str, CellRow]] = {}
+    able: set[str] = set()
     for row in rows:
-        able = pythons.setdefault(provider_label(row.cell), {})
-        can = row.status is not CellStatus.UNSUPPORTED
-        able[row.cell.environment] = able.get(row.cell.environment, False) or can
+        variants.setdefault(provider_label(row.cell), {}).setdefault(row.cell.spec, row)
+        able |= {row.cell.spec} if row.status is not CellStatus.UNSUPPORTED else set()
     homes = {
-        label: min(able, key=lambda name: (not able[name], name is not None))
-        for label, able in pythons.items()
+        label: min(
+            specs,
+            key=lambda spec: (
+                spec not in able,
+                specs[spec].cell.environment is not None,
+                len(specs[spec].cell.job.backend.options),
+            ),
+        )
+        for label, specs in variants.items()
     }
 
     def named(cell: Cell) -> str:
         label = provider_label(cell)
-        return label if homes.get(label) == cell.environment else cell.spec
+        return label if homes.get(label) == cell.spec else cell.spec
 
     return named
 
@@ -186,7 +190,7 @@ def _success_row(row: CellRow, label: str) -> tuple[Any, ...]:
         _ENGINES.get(backend.name, "onnxruntime" if is_ours else backend.name),
         _onnxruntime(row) if is_ours else trt if backend.name in _ENGINES else None,
         label,
-        backend.precision == "fp16",
+        precision_of(row) == "fp16",
         backend.options.get("io_binding"),
         backend.options.get("graph_optimization_level"),
         backend.options.get("trt_engine_cache_enable"),

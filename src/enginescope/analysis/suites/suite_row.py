@@ -173,6 +173,10 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
         ]
         found.append(CellFigure(metric="samples", value=latency.n, unit="1"))
         found += _without_copies(view, latency)
+        tokens = (view.summary(metric) for metric in ("time_to_first_token", "time_per_token"))
+        found += [
+            CellFigure(metric=one.metric, value=one.median_ms, unit="ms") for one in tokens if one
+        ]
     if run.inputs:
         found.append(CellFigure(metric="inputs", value=len(run.inputs), unit="1"))
     cold = run.preparation.cold if run.preparation else ()

@@ -82,6 +82,11 @@ def gains_of(rows: Sequence[tuple[str, CellRow]]) -> tuple[Gain, ...]:
     return tuple(found)
 
 
+def precision_of(row: CellRow) -> str | None:
+    """Return the precision that was asked for; ``None`` too if the runtime removed FP16."""
+    return None if "W-NOT-FP16" in row.warnings else row.cell.job.backend.precision
+
+
 #: Columns that hold numbers; the others hold text.
 NUMBERS = frozenset({"value", "batch", "attempts", "processes"})
 COLUMNS = (
@@ -144,7 +149,7 @@ def _head(result: SuiteResult, row: CellRow) -> dict[str, Any]:
         "model": cell.model,
         "model_sha256": cell.job.subject.sha256,
         "backend": cell.job.backend.name,
-        "precision": cell.job.backend.precision,
+        "precision": precision_of(row),
         "environment": cell.environment,
         "spec": cell.spec,
         "batch": work.batch,

@@ -33,7 +33,16 @@ _ACROSS = {
     "spin": ("spin_wait",),
     "cache": ("cold",),
 }
-_MODE_FIELDS = ("streams", "transfers", "cuda_graph", "spin_wait", "cold", "rotate", "idle_ms")
+_MODE_FIELDS = (
+    "streams",
+    "transfers",
+    "cuda_graph",
+    "spin_wait",
+    "cold",
+    "rotate",
+    "idle_ms",
+    "decode",
+)
 _MODE_WORDS = {
     "transfers": ("with transfers", "without transfers"),
     "cuda_graph": ("CUDA graph", "no CUDA graph"),
@@ -65,6 +74,7 @@ class JobIdentity(Record, frozen=True, kw_only=True):
     cold: bool | None = None
     rotate: int | None = None
     idle_ms: float | None = None
+    decode: int | None = None
 
     def differing(self, other: JobIdentity, across: Collection[str] = ()) -> tuple[str, ...]:
         """Return the fields that both know and do not share, but for those of `across`."""
@@ -93,13 +103,15 @@ class JobIdentity(Record, frozen=True, kw_only=True):
         if field in _MODE_WORDS:
             return _MODE_WORDS[field][not value]
         units = {"batch": "batch {}", "in_flight": "{} in flight", "streams": "{} streams"}
+        units["decode"] = "decode {}"
         return units.get(field, "{}").format(value)
 
 
 def _is_open(field: str, a: object, b: object) -> bool:
     # a precision that was not asked for is the backend's default, not one that is not known; a run
-    # without an environment is of the Python that the suite itself ran in
-    return field not in ("precision", "environment") and (a is None or b is None)
+    # without an environment is of the Python that the suite itself ran in; without tokens to
+    # generate, it generates none
+    return field not in ("precision", "environment", "decode") and (a is None or b is None)
 
 
 class JobRuns(Record, frozen=True, kw_only=True, eq=False):

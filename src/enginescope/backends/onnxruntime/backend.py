@@ -16,6 +16,7 @@ from enginescope.backends.onnxruntime import prepared, preparing
 from enginescope.backends.onnxruntime.answering import OrtAnswers
 from enginescope.backends.onnxruntime.compiled_model import compiled_start
 from enginescope.backends.onnxruntime.convert.precision_notices import precision_notices
+from enginescope.backends.onnxruntime.decoding import DecodeSession
 from enginescope.backends.onnxruntime.options import check_spec, fp16_way, session_options
 from enginescope.backends.onnxruntime.providers import providers
 from enginescope.backends.onnxruntime.providers.missing import (
@@ -148,7 +149,8 @@ class OrtBackend:
     def mode_fields(self) -> frozenset[str]:
         """What of a `Mode` it honours: copies and CUDA graphs, where there is a GPU."""
         fields = {"transfers"} if self.provider.on_cuda else set()
-        return frozenset(fields | ({"cuda_graph"} if self.provider.graph_option else set()))
+        graph = {"cuda_graph"} if self.provider.graph_option else set()
+        return frozenset({"decode"} | fields | graph)
 
     def check(self, spec: BackendSpec) -> None:
         """Refuse a precision, value or option that cannot be."""
@@ -217,12 +219,13 @@ class OrtBackend:
         with translated(f"running {job.subject.name} on {self.name}"):
             setup, found = self._setup(ort, job)
             profiling = ProfilePass(ort, setup)
+            opened = OrtSession if job.workload.mode.decode is None else DecodeSession
             measured = measure(
                 job,
-                lambda one: OrtSession(ort, one, setup),
+                lambda one: opened(ort, one, setup),
                 feeds,
                 progress,
-                profiling,
+                profiling if opened is OrtSession else None,
                 complete=partial(_complete, job),
             )
         if measured.profile is not None:

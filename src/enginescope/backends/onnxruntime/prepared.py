@@ -34,6 +34,8 @@ from enginescope.records.run.job import Job
 RECORD = "prepared.json"
 _FOLDER = "ort"
 _CACHES = "caches"
+#: Raised when a record says more of the same model.
+_REVISION = 2
 #: Wheels of which a version decides what is built.
 _WHEELS = (
     "onnxruntime",
@@ -79,6 +81,7 @@ def preparation_key(job: Job, provider: Provider) -> str:
     device = probe_device(int(options.get("device_id", "0"))) if provider.on_cuda else None
     path = job.subject.path or ""
     return key_of(
+        _REVISION,
         digest_of(path),
         Path(path).name,  # TensorRT's provider calls its engines by it
         provider.name,

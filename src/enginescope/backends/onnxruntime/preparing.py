@@ -11,12 +11,15 @@ from pathlib import Path
 from time import monotonic, perf_counter_ns
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
 from enginescope.backends.onnxruntime import prepared
 from enginescope.backends.onnxruntime.convert.autocast import autocast_model
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
 from enginescope.backends.onnxruntime.convert.model_cache import MadeModel
 from enginescope.backends.onnxruntime.convert.model_io import ASKED_FOR, inferred_model
+from enginescope.backends.onnxruntime.convert.removed_fp16 import fp16_notice
 from enginescope.backends.onnxruntime.options import fp16_way
 from enginescope.backends.onnxruntime.providers.missing import not_built_in
 from enginescope.backends.onnxruntime.providers.opening import setup_of
@@ -77,6 +80,8 @@ def make_ready(
             ready = _Building(ort, job, provider, feeds, progress).run(part, key, made)
         else:
             ready = _ready(job, key, made)
+            lost = fp16_notice(ort, job, setup_of(ort, job, provider, ready))
+            ready = replace(ready, notices=lost)
         prepared.write(part, ready)
     found = prepared.read(prepared.record_of(job, key), job, provider)
     return Measured(preparation=found or ready)

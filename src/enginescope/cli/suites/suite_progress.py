@@ -191,9 +191,14 @@ def _note_state(plan: SuitePlan, state: ResumeState) -> None:
     if state.changed:
         parts.append(f"{state.changed:,} from other versions or another machine, to run again")
     note(", ".join(parts))
+    from enginescope.render.suites.suite_phrases import few_of, reason_shape
+
+    alike: dict[object, list[CellRow]] = {}
     for row in state.known_bad:
-        when = row.ended.partition("T")[0]
-        why = f"{row.status.value.replace('_', ' ')}{f': {row.reason}' if row.reason else ''}"
-        note(f"skipped, known to be bad since {when}: {row.cell.label}: {why}")
+        alike.setdefault(reason_shape(row), []).append(row)
+    for rows in alike.values():
+        when = min(row.ended for row in rows).partition("T")[0]
+        names = few_of(row.cell.label for row in rows)
+        note(f"skipped, known to be bad since {when}: {names}: {ending(rows[0])}")
     if state.known_bad:
         note("--retry-failed runs them again")

@@ -106,20 +106,46 @@ def load_without_weights(path: str) -> Any:
         raise BackendError(f"{path} cannot be read", why=f"not an ONNX model ({error})") from error
 
 
+def external_data(tensor: Any, path: str) -> Any:
+    """Return where a tensor's values lie in another file: onnx's ``ExternalDataInfo``.
+
+    Raises:
+        BackendError: Its offset or length is negative, or is not a number.
+    """
+    from onnx.external_data_helper import ExternalDataInfo
+
+    try:
+        place = ExternalDataInfo(tensor)
+        numbers = (("offset", place.offset), ("length", place.length))
+        wrong = next(
+            (f"its {key} is {value}" for key, value in numbers if int(value or 0) < 0), None
+        )
+    except ValueError as error:  # newer versions check the numbers themselves
+        wrong = str(error)
+    if wrong is not None:
+        raise BackendError(
+            f"{path} cannot be read",
+            why=f"the external data of weight {tensor.name}: {wrong}",
+            hint="export the model again, or fetch it again",
+        )
+    return place
+
+
 def external_files(path: str) -> tuple[str, ...]:
     """Return the files beside a model that hold its weights, sorted."""
     model = load_without_weights(path)
-    from onnx.external_data_helper import ExternalDataInfo, _get_all_tensors, uses_external_data
+    from onnx.external_data_helper import _get_all_tensors, uses_external_data
 
     tensors = (tensor for tensor in _get_all_tensors(model) if uses_external_data(tensor))
-    return tuple(sorted({ExternalDataInfo(tensor).location for tensor in tensors}))
+    return tuple(sorted({external_data(tensor, path).location for tensor in tensors}))
 
 
 def digest_of(path: str) -> str:
     """Return a SHA-256 over the model and every file its weights lie in.
 
     Raises:
-        BackendError: It is not an ONNX model, or a file of its weights is missing.
+        BackendError: It is not an ONNX model, or a file of its weights is missing or not named
+            soundly.
     """
     model = Path(path)
     names = external_files(path)

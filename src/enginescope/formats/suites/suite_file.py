@@ -81,8 +81,9 @@ class ModelPart(Record, frozen=True, kw_only=True):
     precisions: tuple[str, ...] = ()
     batches: tuple[Positive, ...] = ()
     shapes: tuple[dict[str, str | tuple[int, ...]], ...] = ()
-    dims: tuple[dict[str, Positive], ...] = ()
+    dims: tuple[dict[str, Count], ...] = ()
     ranges: dict[str, tuple[int, int]] = {}  # noqa: RUF012 - msgspec copies empty defaults
+    decode: Annotated[int, msgspec.Meta(ge=2)] | None = None
     timeout: str | None = None
     memory_limit: str | None = None
     gpu: str | None = None
@@ -206,7 +207,8 @@ def _model_list(held: Any, path: Path) -> SuiteFile:
     """Return what ``model_list.json`` of ONNX Runtime's TensorRT scripts says.
 
     A list of rows with ``model_name``, ``working_directory``, ``model_path`` and
-    ``test_data_path``; a row with ``root_working_directory`` is where they start from.
+    ``test_data_path``; a row with ``root_working_directory`` is where they start from. A model of
+    ``model_path_fp16`` is one of its own, ``NAME_fp16``, with ``test_data_path_fp16``.
     """
     if not isinstance(held, list) or not all(isinstance(one, dict) for one in held):
         raise FormatError(str(path), why="it is not a list of models", expected="model_list.json")
@@ -219,14 +221,17 @@ def _model_list(held: Any, path: Path) -> SuiteFile:
         if lacking:
             raise FormatError(str(path), where=f"[{number}]", why=f"it has no {lacking[0]}")
         folder = Path(root, str(row.get("working_directory", "")))
-        data = row.get("test_data_path")
-        parts.append(
-            ModelPart(
-                name=row["model_name"],
-                path=str(folder / row["model_path"]),
-                data=str(folder / str(data)) if data else None,
+        for end in ("", "_fp16"):
+            if not isinstance(row.get(f"model_path{end}"), str):
+                continue
+            data = row.get(f"test_data_path{end}")
+            parts.append(
+                ModelPart(
+                    name=f"{row['model_name']}{end}",
+                    path=str(folder / row[f"model_path{end}"]),
+                    data=str(folder / str(data)) if data else None,
+                )
             )
-        )
     return SuiteFile(model=tuple(parts))
 
 

@@ -155,6 +155,18 @@ class OpenDims(Record, frozen=True, kw_only=True):
     axes: tuple[int, ...]
 
 
+class FilledInput(Record, frozen=True, kw_only=True):
+    """Values of an input that its name decides, such as a mask or positions.
+
+    Attributes:
+        first, step: Along the last axis ``first``, ``first + step``, …; a step of 0: one value.
+    """
+
+    name: str
+    first: int
+    step: int = 0
+
+
 class WarmUp(Record, frozen=True, kw_only=True):
     """Untimed iterations until both minimums are reached and latency is steady.
 
@@ -210,6 +222,7 @@ class Mode(Record, frozen=True, kw_only=True):
         idle_ms: Pause of the host between two queries.
         cold: The L2 cache is flushed before each timed query.
         rotate: Sets of input buffers, interleaved.
+        decode: Tokens that a request generates one after another, ``present`` fed to ``past``.
     """
 
     kind: Literal["latency", "throughput"] | None = None
@@ -221,6 +234,7 @@ class Mode(Record, frozen=True, kw_only=True):
     idle_ms: float | None = None
     cold: bool | None = None
     rotate: int | None = None
+    decode: int | None = None
 
 
 class Workload(Record, frozen=True, kw_only=True):
@@ -235,6 +249,8 @@ class Workload(Record, frozen=True, kw_only=True):
         open_dims: Of inputs whose shape comes from `dims`: the dimensions that `dims` does not
             name.
         index_inputs: Inputs that index a table of the model: their ranges come from its size.
+        filled: Inputs whose names decide their values.
+        derived: Inputs of a model with a past, whose shapes follow from names of dimensions.
     """
 
     batch: int | None = None
@@ -249,6 +265,8 @@ class Workload(Record, frozen=True, kw_only=True):
     dims: tuple[DimSize, ...] = ()
     open_dims: tuple[OpenDims, ...] = ()
     index_inputs: tuple[str, ...] = ()
+    filled: tuple[FilledInput, ...] = ()
+    derived: tuple[str, ...] = ()
 
 
 class Limits(Record, frozen=True, kw_only=True):

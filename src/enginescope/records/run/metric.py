@@ -33,6 +33,16 @@ METRICS: dict[str, Metric] = {
             meaning="One request from call to output, inputs and outputs in device memory.",
         ),
         Metric(
+            tag="time_to_first_token",
+            title="Time to first token",
+            meaning="From the call to the first token: the run on the prompt.",
+        ),
+        Metric(
+            tag="time_per_token",
+            title="Time per token",
+            meaning="Mean of the further tokens of one request, the choice of each included.",
+        ),
+        Metric(
             tag="trtexec_latency",
             title="Latency (trtexec)",
             meaning="H2D + GPU compute + D2H durations, summed; queries may overlap.",

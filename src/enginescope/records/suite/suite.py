@@ -61,6 +61,7 @@ class SuiteModel(Record, frozen=True, kw_only=True):
         shapes: Each makes cells of its own; one that is empty leaves the shapes to the model.
         batches: Each makes cells of its own.
         dims: Sizes of named dimensions; each set makes cells of its own.
+        decode: Tokens that a request generates; ``None``: a request is one run of the model.
         backends: As they are typed.
         limits: ``None``: the suite's.
     """
@@ -73,6 +74,7 @@ class SuiteModel(Record, frozen=True, kw_only=True):
     batches: tuple[int | None, ...] = (None,)
     ranges: tuple[InputRange, ...] = ()
     dims: tuple[tuple[DimSize, ...], ...] = ((),)
+    decode: int | None = None
     limits: Limits | None = None
     needs: Needs = Needs()
 
@@ -148,7 +150,13 @@ class Cell(Record, frozen=True, kw_only=True):
         """What beside model and backend tells cells apart; empty where nothing was asked for."""
         work = self.job.workload
         parts = [f"batch {work.batch}"] if work.batch is not None else []
-        parts += [f"{one.name} {'×'.join(map(str, one.dims))}" for one in work.shapes]
+        parts += [f"{one.name} {one.size}" for one in work.dims if work.derived]
+        parts += [
+            f"{one.name} {'×'.join(map(str, one.dims))}"
+            for one in work.shapes
+            if one.name not in work.derived
+        ]
+        parts += [f"decode {work.mode.decode}"] if work.mode.decode is not None else []
         return " · ".join(parts)
 
     @property

@@ -206,6 +206,7 @@ def mode_text(mode: Mode) -> str | None:
         "L2 cache flushed before each" if mode.cold else None,
         f"{mode.rotate} sets of inputs" if mode.rotate and mode.rotate > 1 else None,
         f"{format_ms(mode.idle_ms)} pause between" if mode.idle_ms else None,
+        f"{mode.decode} tokens per request" if mode.decode is not None else None,
     )
     return ", ".join(part for part in parts if part) or None
 

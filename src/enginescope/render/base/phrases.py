@@ -271,6 +271,12 @@ def headline(view: RunView) -> Headline:
         for percentile in latency.percentiles
         if percentile.p in (95, 99)
     ]
+    for metric in ("time_to_first_token", "time_per_token"):
+        summary = view.summary(metric)
+        if summary is not None:
+            label = METRICS[metric].title.lower()
+            value, note = format_ms(summary.median_ms), interval_text(summary)
+            beside.append(Figure(label=label, value=value, note=note))
     if view.throughput:
         rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
         beside.append(Figure(label="throughput", value=rate, note=view.throughput.definition))

@@ -76,6 +76,15 @@ def device_line(view: RunView) -> str | None:
     return f"{text}; the copies take {format_ms(copies, 3)} ({share} %)"
 
 
+def token_lines(view: RunView) -> tuple[str | None, str | None]:
+    """Say when a request had its first token, and what each further one took."""
+    found = (view.summary(metric) for metric in ("time_to_first_token", "time_per_token"))
+    first, each = (
+        f"{format_ms(one.median_ms)} median, {interval_text(one)}" if one else None for one in found
+    )
+    return first, each
+
+
 def cold_line(run: Run) -> str | None:
     """Say what load and first inference took with empty caches."""
     made = run.preparation
@@ -95,8 +104,11 @@ def _left(made: Preparation) -> str:
 
 
 def provider_rows(view: RunView) -> tuple[tuple[str, str], ...]:
-    """Return the labeled lines of a run's screen: without copies, cold, nodes."""
+    """Return the labeled lines of a run's screen: tokens, without copies, cold, nodes."""
+    first, each = token_lines(view)
     rows = (
+        ("1st token", first),
+        ("per token", each),
         ("on device", device_line(view)),
         ("cold", cold_line(view.run)),
         ("nodes", placement_line(view.run)),
@@ -108,7 +120,10 @@ def provider_facts(view: RunView) -> Facts:
     """Return copies, cold start, models made and allocators as pairs."""
     run = view.run
     made = run.preparation.made if run.preparation else ()
+    first, each = token_lines(view)
     pairs = [
+        ("Time to first token", first),
+        ("Time per token", each),
         ("Without copies", device_line(view)),
         ("Cold", cold_line(run)),
         *((f"Model made: {one.kind}", _made(one.tool, one.versions, one.made_ms)) for one in made),

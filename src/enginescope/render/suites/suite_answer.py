@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from enginescope.analysis.suites.suite_wins import Win, wins
@@ -12,6 +11,7 @@ from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.suites.suite_phrases import (
     PENDING,
     backend_names,
+    failure_groups,
     matrix,
     status_text,
 )
@@ -143,19 +143,20 @@ def _cells(count: int) -> str:
 
 
 def _failed(result: SuiteResult) -> str | None:
-    bad = [row for row in result.rows if row.status is not CellStatus.OK]
+    groups = failure_groups(result)
     parts = []
     for status in CellStatus:
-        rows = [row for row in bad if row.status is status]
-        if rows:
-            reasons = Counter(_short(row.reason or "no reason is known") for row in rows)
-            reasons_said = [
-                f"{text} ({count:,})" if len(reasons) > 1 else text
-                for text, count in reasons.most_common(_MOST_NAMED)
+        alike = sorted((g for g in groups if g.status is status), key=lambda g: -len(g.rows))
+        if alike:
+            reasons = [_short(group.rows[0].reason or "no reason is known") for group in alike]
+            shown = [
+                f"{reason} ({len(group.rows):,})" if len(alike) > 1 else reason
+                for reason, group in zip(reasons[:_MOST_NAMED], alike, strict=False)
             ]
-            more = len(reasons) - len(reasons_said)
-            reasons_said += [f"{more:,} more reasons"] if more else []
-            parts.append(f"{len(rows):,} {status_text(status)}: {'; '.join(reasons_said)}")
+            more = len(alike) - len(shown)
+            shown += [f"{more:,} more reason{'s' if more > 1 else ''}"] if more else []
+            count = sum(len(group.rows) for group in alike)
+            parts.append(f"{count:,} {status_text(status)}: {'; '.join(shown)}")
     if result.pending:
         parts.append(f"{result.pending:,} {PENDING}")
     total = sum(cell.is_asked for line in matrix(result) for cell in line.cells)

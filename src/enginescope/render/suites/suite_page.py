@@ -28,6 +28,7 @@ from enginescope.render.suites.suite_phrases import (
     baseline_sentence,
     counts_sentence,
     coverage_text,
+    failure_groups,
     options_sentence,
     processes_sentence,
     reason_text,
@@ -47,6 +48,8 @@ _FIGURES = (
     ("latency_high", "to, ms", 4),
     ("device_latency", "without copies, ms", 4),
     ("copies", "copies, ms", 4),
+    ("time_to_first_token", "first token, ms", 4),
+    ("time_per_token", "per token, ms", 4),
     ("p99", "p99, ms", 4),
     ("throughput", "throughput, /s", 1),
     ("load", "load, ms", 1),
@@ -182,9 +185,14 @@ def _facts(result: SuiteResult) -> list[tuple[str, str]]:
 
 def _failures(result: SuiteResult) -> Figures | None:
     rows = tuple(
-        (row.cell.label, status_text(row.status), row.ended[:10], reason_text(row))
-        for row in result.rows
-        if row.status is not CellStatus.OK
+        (
+            status_text(group.status),
+            f"{len(group.rows):,}",
+            min(row.ended for row in group.rows)[:10],
+            group.cells,
+            group.reason,
+        )
+        for group in failure_groups(result)
     )
     if not rows:
         return None
@@ -193,9 +201,10 @@ def _failures(result: SuiteResult) -> Figures | None:
         caption += f"; {_FAILURES} of {len(rows):,}, the others are among all cells below"
     return Figures(
         caption=caption,
-        headers=("cell", "status", "since", "why"),
+        headers=("status", "cells", "since", "backends and models", "why"),
         rows=rows[:_FAILURES],
-        sentences=(3,),
+        numbers=(1,),
+        sentences=(3, 4),
     )
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
+from enginescope.analysis.suites.suite_perf_tables import case_name
 from enginescope.analysis.suites.suite_table import baselines, speed_ups
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
@@ -119,6 +122,67 @@ def reason_text(row: CellRow) -> str:
     """Return why a cell is not ``ok``, with the next step."""
     hint = f" (try: {row.hint})" if row.hint else ""
     return f"{row.reason or 'no reason is known'}{hint}"
+
+
+#: What differs between reasons of one shape: names of providers, paths, numbers.
+_PARTICULARS = re.compile(r"\w+ExecutionProvider|\S*/\S+|0x[0-9a-f]+|\d[\d.,]*")
+_MOST_NAMES = 8
+
+
+def reason_shape(row: CellRow) -> tuple[CellStatus, str]:
+    """Return a row's status and reason without its model, backend, paths and numbers."""
+    cell, text = row.cell, reason_text(row)
+    for name in (cell.job.subject.name, cell.spec, cell.job.backend.name, cell.model):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "…", text)
+    return row.status, _PARTICULARS.sub("…", text)
+
+
+class FailureGroup(Record, frozen=True, kw_only=True):
+    """Cells that failed alike, in order.
+
+    Attributes:
+        cells: Backends and models, few of each named.
+        reason: Of the first; how many others differ from it in names and numbers.
+    """
+
+    status: CellStatus
+    cells: str
+    reason: str
+    rows: tuple[CellRow, ...]
+
+
+def failure_groups(result: SuiteResult) -> tuple[FailureGroup, ...]:
+    """Return the cells that are not ``ok``, those of one shape of reason together."""
+    called = backend_names(result)
+    alike: dict[tuple[CellStatus, str], list[CellRow]] = {}
+    for row in result.rows:
+        if row.status is not CellStatus.OK:
+            alike.setdefault(reason_shape(row), []).append(row)
+    return tuple(_group(rows, called) for rows in alike.values())
+
+
+def _group(rows: Sequence[CellRow], called: dict[str, str]) -> FailureGroup:
+    first = reason_text(rows[0])
+    others = sum(reason_text(row) != first for row in rows)
+    more = f"; {others:,} more, with other names or numbers" if others else ""
+    pairs = {(called[row.cell.spec], case_name(row)): None for row in rows}
+    backends, models = (dict.fromkeys(names) for names in zip(*pairs, strict=True))
+    is_product = len(pairs) == len(backends) * len(models)
+    return FailureGroup(
+        status=rows[0].status,
+        cells=f"{few_of(backends)} · {few_of(models)}"
+        if is_product
+        else few_of(f"{backend} · {model}" for backend, model in pairs),
+        reason=f"{first}{more}",
+        rows=tuple(rows),
+    )
+
+
+def few_of(names: Iterable[str]) -> str:
+    """Return names once each, the first of many."""
+    known = list(dict.fromkeys(names))
+    more = len(known) - _MOST_NAMES
+    return ", ".join([*known[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])])
 
 
 def counts_sentence(result: SuiteResult) -> str:

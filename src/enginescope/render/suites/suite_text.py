@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.suites.suite_perf_tables import case_name, printed_gains
 from enginescope.core.units import format_significant
-from enginescope.records.suite.suite import CellStatus, SuiteResult
+from enginescope.records.suite.suite import SuiteResult
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.text_table import shorten_apart
 from enginescope.render.suites.suite_phrases import (
@@ -14,8 +14,8 @@ from enginescope.render.suites.suite_phrases import (
     backend_names,
     cell_text,
     coverage_text,
+    failure_groups,
     matrix,
-    reason_text,
     status_text,
 )
 
@@ -23,7 +23,6 @@ from enginescope.render.suites.suite_phrases import (
 MOST_LINES = 40
 _NAME_WIDTH = 28
 _GAP = 2
-_MOST_NAMES = 8
 
 
 def suite_tables(result: SuiteResult, *, width: int = 80) -> tuple[TextTable, ...]:
@@ -82,16 +81,10 @@ def _line(line: MatrixLine, name: str, backends: Sequence[str]) -> tuple[str, ..
 
 
 def _failures(result: SuiteResult) -> TextTable | None:
-    """Return what failed; models that fail alike on a backend together."""
-    called = backend_names(result)
-    alike: dict[tuple[str, str, str], list[str]] = {}
-    for row in result.rows:
-        if row.status is not CellStatus.OK:
-            key = (status_text(row.status), called[row.cell.spec], reason_text(row))
-            alike.setdefault(key, []).append(case_name(row))
+    """Return what failed, cells that failed alike together."""
     rows = [
-        (status, f"{backend} · {', '.join(_few(names))}\n{reason}")
-        for (status, backend, reason), names in alike.items()
+        (status_text(group.status), f"{group.cells}\n{group.reason}")
+        for group in failure_groups(result)
     ]
     if not rows:
         return None
@@ -101,11 +94,6 @@ def _failures(result: SuiteResult) -> TextTable | None:
         rows=tuple(rows[:MOST_LINES]),
         left_out=max(0, len(rows) - MOST_LINES),
     )
-
-
-def _few(names: Sequence[str]) -> list[str]:
-    more = len(names) - _MOST_NAMES
-    return [*names[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])]
 
 
 def _coverage(result: SuiteResult) -> TextTable | None:

@@ -16,15 +16,18 @@ import numpy as np
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
+from enginescope.formats.onnx.language_names import is_past
 from enginescope.formats.tensors.tensor_files import load_data_set, load_tensor
 from enginescope.records.notice import Notice
-from enginescope.records.run.job import InputRange, OpenDims, Workload
+from enginescope.records.run.job import FilledInput, InputRange, OpenDims, Workload
 from enginescope.records.tensor import DataType
 from enginescope.runner.inputs.random_inputs import NUMPY_TYPES, PACKED, RAW_TYPES, random_array
 from enginescope.runner.model_inputs import open_dims, sized
 
 #: How a dynamic dimension without a name begins.
 _UNNAMED = "axis "
+#: Inputs whose shapes a notice names.
+_MOST_SHAPES = 6
 
 
 def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
@@ -41,6 +44,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
     from_set = _data_set_arrays(specs, workload)
     files = {file.name: file.path for file in workload.files}
     ranges = {one.name: one for one in workload.ranges}
+    filled = {one.name: one for one in workload.filled}
     arrays: dict[str, Any] = {}
     assumed: list[OpenDims] = []
     indices: list[InputRange] = []
@@ -59,6 +63,9 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
                 _check_given(spec, arrays[spec.name].shape, workload)
         elif spec.name in from_set and _fits(from_set[spec.name].shape, spec, workload):
             arrays[spec.name] = _as_wanted(spec, from_set[spec.name])
+        elif spec.name in filled and spec.dtype in NUMPY_TYPES:
+            arrays[spec.name] = _filled(spec, shape, filled[spec.name])
+            assumed += [left_open] if left_open else []
         else:
             arrays[spec.name] = random_array(spec, shape, workload.seed, ranges.get(spec.name))
             assumed += [left_open] if left_open else []
@@ -70,6 +77,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
         shapes[spec.name] = shape if packed else tuple(arrays[spec.name].shape)
     _check_batch(specs, shapes, workload)
     notices = [*_assumed_notice(assumed, shapes), *_index_notice(indices)]
+    notices += _filled_notice(workload.filled, shapes)
     if from_set:
         notices.append(_data_set_notice(workload))
     return Feeds(
@@ -105,6 +113,14 @@ def resolve_shape(spec: InputSpec, workload: Workload) -> tuple[tuple[int, ...],
             hint="omit --batch, or export the model with a dynamic batch",
         )
     return shape, open_dims(spec.name, left) if left else None
+
+
+def _filled(spec: InputSpec, shape: tuple[int, ...], how: FilledInput) -> Any:
+    """Return the values that the name of an input decides, the same in each row."""
+    last = shape[-1] if shape else 1
+    row = how.first + how.step * np.arange(last)
+    kind = NUMPY_TYPES[spec.dtype or DataType.INT64]
+    return np.ascontiguousarray(np.broadcast_to(row if shape else row[0], shape), dtype=kind)
 
 
 def _shape_values(spec: InputSpec, workload: Workload) -> Any:
@@ -273,7 +289,9 @@ def _assumed_notice(
         for one in assumed
         if any(name.startswith(_UNNAMED) for name in one.names)
     ]
-    inputs = ", ".join(f"{one.input} {'x'.join(map(str, shapes[one.input]))}" for one in assumed)
+    texts = [f"{dims.input} {'x'.join(map(str, shapes[dims.input]))}" for dims in assumed]
+    more = len(texts) - _MOST_SHAPES
+    inputs = ", ".join([*texts[:_MOST_SHAPES], *([f"{more} more"] if more > 0 else [])])
     is_batch = all(one.axes == (0,) for one in assumed)
     return (
         Notice(
@@ -300,6 +318,30 @@ def _index_notice(indices: Sequence[InputRange]) -> tuple[Notice, ...]:
             message=f"random indices lie within the model's tables: {ranges}; "
             f"to set a range: --range {indices[0].name}:LOW:HIGH",
             evidence={"ranges": {index.name: [index.low, index.high] for index in indices}},
+            level="info",
+        ),
+    )
+
+
+def _filled_notice(
+    filled: Sequence[FilledInput], shapes: Mapping[str, tuple[int, ...]]
+) -> tuple[Notice, ...]:
+    """Say which inputs got values by their names, and how long the past is."""
+    values = {
+        one.name: f"{one.first}, {one.first + one.step}, …" if one.step else str(one.first)
+        for one in filled
+        if one.name in shapes
+    }
+    past = next((shape for name, shape in shapes.items() if is_past(name)), None)
+    if not values and past is None:
+        return ()
+    parts = [f"{name} {text}" for name, text in values.items()]
+    parts += [f"past of {past[-2]} tokens"] if past is not None and len(past) > 1 else []
+    return (
+        Notice(
+            code="I-NAMED-INPUTS",
+            message=f"inputs by their names: {'; '.join(parts)}",
+            evidence={"values": values, "past": list(past) if past is not None else None},
             level="info",
         ),
     )

@@ -101,6 +101,7 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
             ranges=model.ranges,
             dims=dims,
             data_set=sets[0] if sets else None,
+            mode=msgspec.structs.replace(job.workload.mode, decode=model.decode),
         )
         workload = settled_workload([Path(model.path)], workload)
         yield Cell(
@@ -152,7 +153,11 @@ def _known_workload(workload: Workload) -> dict[str, Any]:
     The latter came later: cells that do not use them keep their keys.
     """
     fields: dict[str, Any] = msgspec.to_builtins(workload)
-    unused = [one for one in ("dims", "open_dims", "index_inputs") if not fields[one]]
+    if fields["mode"]["decode"] is None:
+        del fields["mode"]["decode"]
+    unused = [
+        one for one in ("dims", "open_dims", "index_inputs", "filled", "derived") if not fields[one]
+    ]
     for one in unused:
         del fields[one]
     return {**fields, "data_set": None}

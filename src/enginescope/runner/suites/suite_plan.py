@@ -126,6 +126,7 @@ def _model(found: FoundModel, part: ModelPart, general: GeneralPart, base: Path)
         ranges=tuple(
             InputRange(name=name, low=low, high=high) for name, (low, high) in part.ranges.items()
         ),
+        decode=part.decode,
         needs=Needs(gpu=gpu, exclusive=exclusive),
     )
 

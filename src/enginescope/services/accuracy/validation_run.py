@@ -105,7 +105,7 @@ class ValidationRun:
         self._rows: dict[str, tuple[str, str]] = {}
         self._rounded: RoundedReference | None = None
 
-    def bindings(self) -> None:
+    def bindings(self, *, reference_last: bool = False) -> None:
         """Open every model and ask what it takes and gives.
 
         Raises:
@@ -115,7 +115,8 @@ class ValidationRun:
         """
         sides = self._plan.sides
         self._rows = {other.label: tolerance_name(other, sides.reference) for other in sides.others}
-        for one in (sides.reference, *sides.others):
+        every = (sides.reference, *sides.others)
+        for one in every[::-1] if reference_last else every:
             if one.job is None:
                 continue
             try:

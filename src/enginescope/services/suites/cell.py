@@ -1,16 +1,12 @@
 """Run one cell of a suite: validate it, measure it, and return its row.
 
 Compare a cell's outputs with the reference, as ``validate`` does.
-
-Reference outputs of a session: the reference runs once for all backends of a model.
 """
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import tempfile
-import threading
 import traceback
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -23,13 +19,12 @@ from enginescope.analysis.suites.suite_row import CellChecked, CellTime, answer_
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, parse_backend
-from enginescope.core.errors import BackendError, EnginescopeError, StoreError
+from enginescope.core.errors import BackendError, EnginescopeError, StoreError, UnsupportedError
 from enginescope.core.record import Record
-from enginescope.core.sidecar import load_record, save_record
 from enginescope.formats.tensors.answer_files import has_expected
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
-from enginescope.records.run.run import Outcome, Run
+from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import Preprocessing, Sample
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus
 from enginescope.runner.environment_fingerprint import environment_fingerprint
@@ -40,65 +35,13 @@ from enginescope.runner.session import Sink
 from enginescope.runner.suites.suite_run import measure_cell, refusal_of
 from enginescope.services.accuracy.sides import EXPECTED, REFERENCE, Side, Sides
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
-
-_RUN = "run.json"
-_OUTPUTS = "answers"
-#: Entries at a time. Models follow one another, and each has two: bindings and outputs.
-_CAPACITY = 8
-
-
-class ReferenceCache:
-    """Least recently used cache of reference outputs, in an empty folder of the session."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._keys: list[str] = []
-
-    def load(self, job: Job, samples: Sequence[Sample], into: Path) -> Run | None:
-        """Copy the outputs of the same job and samples into a folder, and return their run."""
-        key = _key(job, samples)
-        with self._lock:
-            if key not in self._keys:
-                return None
-            self._keys.remove(key)
-            self._keys.append(key)  # the most recently used entry is removed last
-            home = self._folder / key
-            if (home / _OUTPUTS).is_dir():
-                shutil.copytree(home / _OUTPUTS, into, dirs_exist_ok=True)
-            return load_record(Run, home, _RUN)
-
-    def save(self, job: Job, samples: Sequence[Sample], run: Run, outputs: Path) -> None:
-        """Store the outputs of a reference; remove the least recently used entry if full."""
-        key = _key(job, samples)
-        with self._lock:
-            if key in self._keys:
-                return
-            while len(self._keys) >= _CAPACITY:
-                shutil.rmtree(self._folder / self._keys.pop(0), ignore_errors=True)
-            home = self._folder / key
-            home.mkdir()
-            if outputs.is_dir():
-                shutil.copytree(outputs, home / _OUTPUTS)
-            save_record(run, home, _RUN)
-            self._keys.append(key)
-
-
-def _key(job: Job, samples: Sequence[Sample]) -> str:
-    files = [
-        (str(file), file.stat().st_size, file.stat().st_mtime_ns)
-        for sample in samples
-        if sample.data_set is not None
-        for file in sorted(Path(sample.data_set).iterdir())
-    ]
-    content = [job.subject, job.backend, job.workload, job.limits, tuple(samples), files]
-    return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:32]
+from enginescope.services.suites.reference_cache import ReferenceCache
 
 
 def checked_cell(
     cell: Cell, watcher: Watcher, references: ReferenceCache | None = None
 ) -> CellChecked:
-    """Compare the outputs of a cell with the reference.
+    """Compare the outputs of a cell with the reference; end as the reference does if it fails.
 
     The reference is the suite's; else the outputs of the data set; else the model on ONNX
     Runtime's CPU provider with one thread.
@@ -107,7 +50,7 @@ def checked_cell(
         references: Reference outputs of former cells.
 
     Raises:
-        EnginescopeError: The reference failed, or a sample cannot be read.
+        EnginescopeError: A sample cannot be read.
     """
     refused = refusal_of(cell)
     if refused is not None:
@@ -132,22 +75,25 @@ def checked_cell(
         )
         validation = _CellValidation(plan, watcher, references)
         try:
-            validation.bindings()
-            validation.answers()
-            compared = validation.compared(lambda _number: None)
-        except _ReferenceError:
-            if plan.sides.others[0].label not in validation.outcomes:
-                raise
-            return _outcome(validation, plan.sides.others[0].label)
-        return _checked(compared, validation)
+            validation.bindings(reference_last=True)
+            if validation.failed is None:
+                validation.answers()
+        except _ReferenceError as error:
+            return error.checked
+        if validation.failed is not None:
+            return validation.failed
+        return _checked(validation.compared(lambda _number: None))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 class _CellValidation(ValidationRun):
-    """Adds the outcomes of failed processes, and the cache of reference outputs.
+    """Adds the outcome of a side that failed, and the cache of reference outputs.
 
     The one place that overrides a private method of `ValidationRun`.
+
+    Attributes:
+        failed: Why the cell's own side has no outputs.
     """
 
     def __init__(self, plan: Plan, watcher: Watcher, references: ReferenceCache | None) -> None:
@@ -157,33 +103,58 @@ class _CellValidation(ValidationRun):
 
         super().__init__(plan, watch)
         self._reference, self._references = plan.sides.reference, references
-        self.outcomes: dict[str, Outcome] = {}
+        self.failed: CellChecked | None = None
 
     def _answered(
         self, job: Job, side: Side, samples: Sequence[Sample], *, keeps_inputs: bool = False
     ) -> Run:
-        cache = self._references if side is self._reference else None
-        if cache is not None and (run := cache.load(job, samples, self._folder(side.label))):
-            return run
+        if side is self._reference:
+            # a backend that is not there, or cannot load the model, is known by now
+            if self.failed is not None:
+                raise _ReferenceError(self.failed)
+            return self._referred(job, side, samples, keeps_inputs=keeps_inputs)
         try:
-            run = super()._answered(job, side, samples, keeps_inputs=keeps_inputs)
+            return super()._answered(job, side, samples, keeps_inputs=keeps_inputs)
         except BackendError as error:
-            cause = error.__cause__
-            if isinstance(cause, EndedBadly):
-                self.outcomes[side.label] = cause.outcome
-            if side is self._reference:
-                raise _ReferenceError(str(error), hint=error.hint) from error
+            self.failed = _failed(error)
             raise
-        if cache is not None:
-            cache.save(job, samples, run, self._folder(side.label))
-        return run
+
+    def _referred(
+        self, job: Job, side: Side, samples: Sequence[Sample], *, keeps_inputs: bool
+    ) -> Run:
+        def run() -> Run:
+            return super(_CellValidation, self)._answered(
+                job, side, samples, keeps_inputs=keeps_inputs
+            )
+
+        try:
+            if self._references is None:
+                return run()
+            return self._references.once(job, samples, self._folder(side.label), run)
+        except BackendError as error:
+            failed = _failed(error)
+            reason = f"the reference failed: {error}"
+            raise _ReferenceError(msgspec.structs.replace(failed, reason=reason)) from error
 
 
 class _ReferenceError(EnginescopeError):
-    """The reference failed: the cell is not at fault, and has nothing to be compared with."""
+    """A cell has nothing to be compared with: what it ends as."""
 
-    def __init__(self, text: str, *, hint: str | None) -> None:
-        super().__init__("the reference failed", why=text, hint=hint)
+    def __init__(self, checked: CellChecked) -> None:
+        super().__init__("no reference", why=checked.reason, hint=checked.hint)
+        self.checked = checked
+
+
+def _failed(error: EnginescopeError) -> CellChecked:
+    """Return what a cell ends as whose outputs, or whose reference's, failed so."""
+    cause = error.__cause__
+    if isinstance(cause, EndedBadly):
+        outcome = cause.outcome
+        status, reason = CellStatus(outcome.kind.value), outcome.message or outcome.detail
+        return CellChecked(status=status, reason=reason, hint=outcome.hint)
+    is_of_here = isinstance(error, UnsupportedError)
+    status = CellStatus.UNSUPPORTED if is_of_here else CellStatus.FAILED
+    return CellChecked(status=status, reason=str(error), hint=error.hint)
 
 
 def _samples(cell: Cell) -> tuple[tuple[Sample, ...], Job]:
@@ -219,25 +190,12 @@ def _reference(job: Job, name: str | None) -> Job:
     return msgspec.structs.replace(job, backend=parse_backend(name))
 
 
-def _checked(compared: Validation, validation: _CellValidation) -> CellChecked:
+def _checked(compared: Validation) -> CellChecked:
     (side,) = compared.sides
     figures = answer_figures(compared.sides)
-    if side.label in validation.outcomes:
-        return _outcome(validation, side.label)
-    if side.failure is not None:
-        return CellChecked(status=CellStatus.FAILED, reason=side.failure)
     if side.passes:
         return CellChecked(status=CellStatus.OK, figures=figures)
     return CellChecked(status=CellStatus.WRONG, reason=_wrong(side), figures=figures)
-
-
-def _outcome(validation: _CellValidation, label: str) -> CellChecked:
-    outcome = validation.outcomes[label]
-    return CellChecked(
-        status=CellStatus(outcome.kind.value),
-        reason=outcome.message or outcome.detail,
-        hint=outcome.hint,
-    )
 
 
 def _wrong(side: ValidatedSide) -> str:
@@ -295,7 +253,7 @@ def run_cell(cell: Cell, context: CellContext) -> CellRow:
     except StoreError:  # every further cell would fail alike
         raise
     except EnginescopeError as error:
-        failed = CellChecked(status=CellStatus.FAILED, reason=str(error), hint=error.hint)
+        failed = _failed(error)
     except Exception as error:  # noqa: BLE001 - a bug in one cell does not stop the others
         where = traceback.extract_tb(error.__traceback__)[-1]
         failed = CellChecked(

@@ -12,9 +12,12 @@ from typing import Any
 
 from enginescope.backends.onnxruntime.convert.fp16_repair import (
     constants_as_initializers,
+    list_outputs,
     list_weights,
+    name_apart,
     repaired,
     take_out_listed_weights,
+    take_out_repeated_outputs,
 )
 from enginescope.backends.onnxruntime.convert.model_cache import (
     MadeModel,
@@ -23,13 +26,13 @@ from enginescope.backends.onnxruntime.convert.model_cache import (
     lacking_operators,
     versions_of,
 )
-from enginescope.backends.onnxruntime.convert.model_io import read_model, write_model
+from enginescope.backends.onnxruntime.convert.model_io import blocking_hint, read_model, write_model
 from enginescope.core.errors import (
     BackendError,
     EnginescopeError,
     UnsupportedError,
     UsageError,
-    reasons_of,
+    innermost_reason,
 )
 from enginescope.core.optional import require
 from enginescope.core.record import Record
@@ -74,7 +77,7 @@ def _only_fp32(types: Iterable[str]) -> bool:
 
 TOOL = "onnxruntime.transformers.float16"
 #: Raised when this module makes another model of the same source.
-_REVISION = 3
+_REVISION = 4
 _PURPOSE = "converting a model to fp16"
 _QUANTISING = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
@@ -134,6 +137,7 @@ def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
     """
     source = read_model(model)
     _name_nodes(source)
+    name_apart(source)
     operators, nodes = _staying(source, options, model)
     constants_as_initializers(source)
     counts = _counts(source, operators, nodes)
@@ -156,7 +160,8 @@ def _converted(
     """Convert `source`, which is used up: a copy of the weights may be more than fits."""
     float16 = require(TOOL, purpose=_PURPOSE, install="onnxruntime")
     header = type(source)(ir_version=source.ir_version, opset_import=source.opset_import)
-    listed = take_out_listed_weights(source)
+    listed, outputs = take_out_listed_weights(source), take_out_repeated_outputs(source)
+    kinds = {node.op_type for graph in graphs_of(source.graph) for node in graph.node}
     try:
         made = float16.convert_float_to_float16(
             source,
@@ -166,14 +171,16 @@ def _converted(
             node_block_list=nodes,
         )
         list_weights(made, listed)
-        return repaired(made, header)
+        made = repaired(made, header)
+        list_outputs(made, outputs)
+        return made
     except (EnginescopeError, MemoryError):
         raise
     except Exception as error:  # the converter asserts, and raises whatever it runs into
         raise BackendError(
             f"{model.name} cannot be converted to fp16",
-            why=f"{TOOL}: {reasons_of(error)}",
-            hint="?op_block_list=OPERATOR keeps an operator in fp32",
+            why=(reason := innermost_reason(error, TOOL)),
+            hint=blocking_hint(reason, kinds),
         ) from error
 
 

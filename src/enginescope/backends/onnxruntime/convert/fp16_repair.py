@@ -14,7 +14,7 @@ from collections import Counter
 from typing import Any
 
 from enginescope.core.optional import require
-from enginescope.formats.onnx.onnx_precision import graphs_of
+from enginescope.formats.onnx.onnx_precision import graphs_of, inner_graphs
 
 #: What the converter calls the output of a node that it leaves out, before it is cast; by version.
 _OF_LEFT_OUT = ("_cast_to_fp16", "_output_cast_")
@@ -150,11 +150,101 @@ def _as_initializers(graph: Any, names: set[str]) -> None:
 
 
 def _in_order(model: Any) -> Any:
+    """Return `model` with its nodes in order, by onnx_ir where it can read the model.
+
+    It has no maps, and no names that a graph declares twice; ONNX Runtime has both.
+    """
     ir = require("onnx_ir", purpose="sorting nodes", install="enginescope[convert]")
     sorting = require("onnx_ir.passes.common", purpose="sorting", install="enginescope[convert]")
-    representation = ir.from_proto(model)
-    sorting.TopologicalSortPass()(representation)
-    return ir.to_proto(representation)
+    try:
+        representation = ir.from_proto(model)
+        sorting.TopologicalSortPass()(representation)
+        return ir.to_proto(representation)
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - its errors have no common base
+        for graph in graphs_of(model.graph):
+            _sort(graph)
+        return model
+
+
+def _sort(graph: Any) -> None:
+    """Put each node of a graph behind those that it reads, else in the order they have."""
+    nodes = list(graph.node)  # referred to until the end: they are known by their ids
+    makers = {name: node for node in nodes for name in node.output if name}
+    done: dict[int, Any] = {}
+    started: set[int] = set()
+    for first in nodes:
+        waiting = [first]
+        while waiting:
+            node = waiting[-1]
+            needed = [makers[name] for name in _read_by(node) if name in makers]
+            open_ones = [one for one in needed if id(one) not in done and id(one) not in started]
+            started.add(id(node))
+            if open_ones:
+                waiting += open_ones
+            else:
+                done.setdefault(id(waiting.pop()), node)
+    ordered = [_copy(node) for node in done.values()]
+    del graph.node[:]
+    graph.node.extend(ordered)
+
+
+def take_out_repeated_outputs(model: Any) -> list[str]:
+    """List each output once; return the names as they were: ONNX Runtime takes repeated ones."""
+    names = [output.name for output in model.graph.output]
+    outputs = {output.name: _copy(output) for output in model.graph.output}
+    del model.graph.output[:]
+    model.graph.output.extend(outputs.values())
+    return names
+
+
+def list_outputs(model: Any, names: list[str]) -> None:
+    """List outputs again in this order, each of the type that it has now."""
+    outputs = {output.name: _copy(output) for output in model.graph.output}
+    del model.graph.output[:]
+    model.graph.output.extend(outputs[name] for name in names)
+
+
+def name_apart(model: Any) -> None:
+    """Give every value a name of its own: the converter knows weights and types by names alone.
+
+    Of a name that is declared twice, the weight stays that ONNX Runtime uses: the last one of a
+    graph, and that of the graph around a branch or body.
+    """
+    _name_apart(model.graph, frozenset(), set())
+
+
+def _name_apart(graph: Any, around: frozenset[str], seen: set[str]) -> None:
+    weights = {weight.name: weight for weight in graph.initializer if weight.name not in around}
+    if len(weights) < len(graph.initializer):
+        copies = [_copy(weight) for weight in weights.values()]
+        del graph.initializer[:]
+        graph.initializer.extend(copies)
+    for name in dict.fromkeys(_made_in(graph)):
+        new = name
+        while new in seen:
+            new += "_"
+        if new != name:
+            _rename(graph, name, new)
+        seen.add(new)
+    names = around | {weight.name for weight in graph.initializer}
+    for node in graph.node:
+        for inner in inner_graphs(node):
+            _name_apart(inner, names, seen)
+
+
+def _rename(graph: Any, old: str, new: str) -> None:
+    """Let a graph, and those inside that do not declare the name again, call a value `new`."""
+    for value in (*graph.input, *graph.initializer, *graph.value_info, *graph.output):
+        value.name = new if value.name == old else value.name
+    for node in graph.node:
+        for names in (node.input, node.output):
+            for at, name in enumerate(names):
+                names[at] = new if name == old else name
+        for inner in inner_graphs(node):
+            if old not in _made_in(inner):
+                _rename(inner, old, new)
 
 
 def _cast_where_it_is_used(model: Any) -> None:

@@ -8,7 +8,8 @@ A model with the shapes of its tensors inferred, symbols kept: what ort-trt may 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,14 @@ from enginescope.backends.onnxruntime.convert.model_cache import (
     key_of,
     versions_of,
 )
-from enginescope.core.errors import BackendError, reasons_of
+from enginescope.core.errors import BackendError, innermost_reason
 from enginescope.core.optional import require
-from enginescope.formats.onnx.onnx_precision import digest_of, graphs_of, load_without_weights
+from enginescope.formats.onnx.onnx_precision import (
+    digest_of,
+    external_data,
+    graphs_of,
+    load_without_weights,
+)
 
 #: Weights of this size may decide a shape; larger ones do not.
 _SMALL_BYTES = 1 << 16
@@ -58,7 +64,7 @@ def write_model(model: Any, target: Path, like: Path) -> None:
         like: The model it was made from, for messages.
 
     Raises:
-        BackendError: The checker rejects it.
+        BackendError: The checker rejects it, and not the model it was made from.
     """
     onnx = require("onnx", purpose="writing the model", install="onnx")
     apart = weight_bytes(model) > _APART_BYTES
@@ -72,15 +78,33 @@ def write_model(model: Any, target: Path, like: Path) -> None:
         )
     else:
         onnx.save_model(model, str(target))
+    error = _rejection(target)
+    if error is None or _rejection(like) is not None:  # ONNX Runtime loads some that it rejects
+        return
+    why = " ".join(str(error).split())
+    kinds = {node.op_type for graph in graphs_of(model.graph) for node in graph.node}
+    raise BackendError(
+        f"{like.name} cannot be converted",
+        why=f"ONNX's checker rejects the result: {why}",
+        hint=blocking_hint(why, kinds),
+    ) from error
+
+
+def _rejection(path: Path) -> Exception | None:
+    """Return what ONNX's checker says of a file; ``None``: it is valid."""
+    onnx = require("onnx", purpose="checking a model", install="onnx")
     try:
-        onnx.checker.check_model(str(target), full_check=True)
-    except Exception as error:  # checker and inference raise different ones
-        why = " ".join(str(error).split())
-        raise BackendError(
-            f"{like.name} cannot be converted",
-            why=f"ONNX's checker rejects the result: {why}",
-            hint="?op_block_list=OPERATOR keeps an operator in fp32",
-        ) from error
+        onnx.checker.check_model(str(path), full_check=True)
+    except Exception as error:  # noqa: BLE001 - checker and inference raise different ones
+        return error
+    return None
+
+
+def blocking_hint(reason: str, kinds: Iterable[str]) -> str | None:
+    """Return how to keep the operator in FP32 that a reason names; ``None``: it names none."""
+    words = frozenset(re.findall(r"\w+", reason))
+    named = next((kind for kind in sorted(kinds) if kind in words), None)
+    return f"?op_block_list={named} keeps {named} in fp32" if named else None
 
 
 def weight_bytes(model: Any) -> int:
@@ -90,16 +114,12 @@ def weight_bytes(model: Any) -> int:
 
 def _load_weights(model: Any, path: Path, below: int | None) -> None:
     """Read external weights: only those smaller than `below`, if it is given."""
-    from onnx.external_data_helper import (
-        ExternalDataInfo,
-        load_external_data_for_tensor,
-        uses_external_data,
-    )
+    from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
     for tensor in _tensors(model):
         if not uses_external_data(tensor):
             continue
-        length = ExternalDataInfo(tensor).length
+        length = external_data(tensor, str(path)).length
         if below is not None and (not length or int(length) > below):
             continue
         try:
@@ -161,7 +181,7 @@ def _infer(model: Path, target: Path) -> dict[str, int]:
     except Exception as error:  # it raises whatever it runs into
         raise BackendError(
             f"the shapes in {model.name} cannot be inferred",
-            why=f"{TOOL}: {reasons_of(error)}",
+            why=innermost_reason(error, TOOL),
             hint="infer_shapes=never, or a model exported with its shapes",
         ) from error
     write_model(made, target, like=model)
