@@ -1,14 +1,17 @@
 """Photograph pages for the documentation, from recorded runs and plans.
 
 `python benchmarks/page_pictures.py [NAME…]` writes docs/images/NAME.png: what a window of
-1280 × 800 shows of a run's report, of a plan's page and of a comparison: its first screen, and its
-graphs side by side in light and dark. It needs Chromium.
+1280 × 800 shows of a run's report, of a plan's page, of a comparison's first screen, and of the graphs
+of two plans side by side in light and dark. It needs Chromium, and for the last two the plans of
+TensorRT's explorer: the ResNet-18 of its examples, in the folder that $ENGINESCOPE_SHARED_DATA
+names.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import os
 import subprocess
 import sys
 import tarfile
@@ -29,6 +32,8 @@ PLAN = DATA / "trt86-h200" / "resnet18.graph.json"
 #: The vision transformer in FP16 on an H200, and a ResNet-18 in FP32 against FP16.
 RUN = "ef884e"
 COMPARISON = "cmp-c0dd8fe7"
+#: The same network in FP32 and quantized, timed on an A100 by trtexec.
+SIDES = ("resnet18-a100-fp32.engine", "resnet18-a100-qat-residual.engine")
 
 
 def report(folder: Path) -> Path:
@@ -52,12 +57,23 @@ def comparison(folder: Path) -> Path:
     return page
 
 
+def plans(folder: Path) -> Path:
+    """Write the page that compares the explorer's plans; return it."""
+    examples = Path(os.environ["ENGINESCOPE_SHARED_DATA"]) / "trex-examples"
+    page = folder / "plans.html"
+    both = [str(examples / f"{name}.graph.json") for name in SIDES]
+    subprocess.run(
+        ["enginescope", "compare", *both, "--html", str(page)], check=False, capture_output=True
+    )
+    return page
+
+
 PAGES: dict[str, Callable[[Path], Path]] = {
     "report": report,
     "plan": plan,
     "comparison": comparison,
-    "side-by-side": comparison,
-    "side-by-side-dark": comparison,
+    "side-by-side": plans,
+    "side-by-side-dark": plans,
 }
 #: The fifth pair of layers, which is of the network's body.
 _PAIR = "#layers?pair=4"
