@@ -27,7 +27,7 @@ from enginescope.records.suite.suite import (
     SuitePlan,
 )
 from enginescope.serve.app import application
-from enginescope.serve.suites import report, suite
+from enginescope.serve.suites import suite
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SUITES, SuiteFolder
 
