@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from enginescope._version import __version__
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError
+from enginescope.core.jsonio import prepared
 from enginescope.core.record import Record
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.store.run_names import is_id
@@ -57,7 +58,7 @@ async def missing(request: Request) -> Response:
             body += block
             if len(body) > _MOST_LIST_BYTES:
                 return _error(413, "the list is too long")
-        asked = msgspec.json.decode(bytes(body), type=Ids).ids
+        asked = msgspec.json.decode(bytes(body), type=prepared(Ids)).ids
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         return _error(400, f"not a list of ids: {error}")
     if len(asked) > MOST_IDS:

@@ -15,7 +15,7 @@ import numpy as np
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.core.jsonio import encode, read_bytes, write_atomic
+from enginescope.core.jsonio import encode, prepared, read_stored, write_atomic
 from enginescope.core.sidecar import decode_record, save_record
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import SCHEMA_VERSION, Artifact, Run
@@ -101,7 +101,7 @@ def read_run(folder: Path, *, source: str | None = None) -> Run:
         StoreError: It was written by a newer enginescope.
         FormatError: It is missing or damaged; names the file and the place.
     """
-    data = read_bytes(folder / DOCUMENT)
+    data = read_stored(folder / DOCUMENT)
     source = source or str(folder / DOCUMENT)
     if not _is_current(data):
         data = encode(migrated(_document(data, source), source=source))
@@ -121,7 +121,7 @@ def rewrite(folder: Path, **changes: Any) -> Run:
         FormatError: It is missing or damaged.
     """
     path = folder / DOCUMENT
-    document = migrated(_document(read_bytes(path), str(path)), source=str(path))
+    document = migrated(_document(read_stored(path), str(path)), source=str(path))
     document.update({key: msgspec.to_builtins(value) for key, value in changes.items()})
     try:
         write_atomic(path, encode(document))
@@ -162,7 +162,7 @@ def _resolved(folder: Path, path: str) -> Path | None:
 def _is_current(data: bytes) -> bool:
     """Whether `data` is of our schema; a quick look that leaves every complaint to the others."""
     try:
-        return msgspec.json.decode(data, type=_Head).schema_version == SCHEMA_VERSION
+        return msgspec.json.decode(data, type=prepared(_Head)).schema_version == SCHEMA_VERSION
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
 

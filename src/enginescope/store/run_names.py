@@ -49,15 +49,16 @@ _LATEST = re.compile(r"latest(?:~(\d{1,9}))?")
 
 
 def is_id(name: str) -> bool:
-    """Whether `name` can be the id of a run, and so the name of a folder."""
-    return _ID.fullmatch(name) is not None
+    """Whether `name` can be the id of a run, and so the name of a folder; ``latest`` cannot."""
+    return _ID.fullmatch(name) is not None and name != "latest"
 
 
 def check_id(run_id: str) -> None:
     """Raise `StoreError` unless `run_id` can be the id of a run."""
     if not is_id(run_id):
         raise StoreError(
-            f"run id {run_id!r}", why="an id is up to 64 letters, digits, '.', '_' and '-'"
+            f"run id {run_id!r}",
+            why="an id is up to 64 letters, digits, '.', '_' and '-', and not latest",
         )
 
 

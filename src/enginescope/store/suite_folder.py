@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.core.jsonio import decode, encode, prepared, read_bytes, write_atomic
 from enginescope.records.notice import Notice
 from enginescope.records.suite.suite import CellRow, SuitePlan, SuiteResult
 
@@ -184,7 +184,7 @@ class _Read(NamedTuple):
 
 def _read(data: bytes) -> _Read:
     """Read lines; the last one may be cut off by a kill, which is not a fault of the file."""
-    decoder = msgspec.json.Decoder(CellRow)
+    decoder = msgspec.json.Decoder(prepared(CellRow))
     lines = data.split(b"\n")
     rows, spoilt = [], []
     for number, line in enumerate(lines, 1):
