@@ -26,7 +26,7 @@ def test_a_pipe_in_place_of_a_file_hangs_no_listing(tmp_path, name) -> None:
     assert done.returncode == 0
     assert "good" in done.stdout
     assert "piped was skipped" in done.stderr
-    with pytest.raises(FormatError, match="is not a file|a pipe or a device"):
+    with pytest.raises(FormatError, match=r"is not a file|a pipe or a device"):
         store.load_id("piped")
 
 

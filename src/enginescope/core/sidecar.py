@@ -19,7 +19,7 @@ from enginescope.core.jsonio import prepared, read_stored, write_atomic
 T = TypeVar("T")
 
 _KEY = "npy"
-#: NumPy parses headers with `ast`, whose recursion counter all threads share (CPython issue 106905).
+#: NumPy parses headers with `ast`, whose depth counter all threads share: CPython issue 106905.
 _LOADING = threading.Lock()
 
 

@@ -26,6 +26,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.render.base.facts import subject_line
 from enginescope.render.verdicts.verdict_phrases import side_names
+from enginescope.serve.assets import script_address
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import framed, page
 from enginescope.store.noise_floors import read_floors
@@ -58,7 +59,7 @@ def run(request: Request) -> Response:
         (f"/runs?{urlencode({'model': model, 'with': found.id})}", "Compare with …"),
         (f"/runs/{found.id}/files", "Files"),
     )
-    return framed(report_page([RunView(found)]), links)
+    return framed(report_page([RunView(found)], script_address=script_address()), links)
 
 
 def files(request: Request) -> Response:
@@ -129,7 +130,10 @@ def history(request: Request) -> Response:
         why = f"{len(read.runs)} runs have none"
         raise UsageError(f"no {metric} in the runs of {model}", why=why)
     links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
-    return framed(history_page(found, model=model, notices=read.notices), links)
+    return framed(
+        history_page(found, model=model, notices=read.notices, script_address=script_address()),
+        links,
+    )
 
 
 def compare(request: Request) -> Response:
@@ -153,7 +157,9 @@ def compare(request: Request) -> Response:
         (f"/runs/{b.id}", f"B: {b.id[:6]}"),
         (f"/compare?{urlencode({'run': [b.id, a.id]}, doseq=True)}", "The other way round"),
     )
-    return framed(compare_page(plans, chosen, None, measured=measured), links)
+    return framed(
+        compare_page(plans, chosen, None, measured=measured, script_address=script_address()), links
+    )
 
 
 def comparison_of(

@@ -12,6 +12,7 @@ from enginescope.core.record import Record
 from enginescope.records.notice import Notice
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.render.suites.suite_phrases import counts_sentence
+from enginescope.serve.assets import script_address
 from enginescope.serve.kept_runs import NotHereError
 from enginescope.serve.list_views import framed, page
 from enginescope.store.archive import Store
@@ -52,7 +53,9 @@ def suite(request: Request) -> Response:
     result = _folder(store, name).result()
     runs = {run: f"/runs/{quote(run)}" for run in store.ids()}
     links = (("/suites", "Suites"), (f"/suites/{quote(name)}/results.csv", "results.csv"))
-    return framed(suite_page(result, _table(result), runs=runs), links)
+    return framed(
+        suite_page(result, _table(result), runs=runs, script_address=script_address()), links
+    )
 
 
 def table(request: Request) -> Response:
