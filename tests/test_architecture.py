@@ -166,7 +166,7 @@ HEAVY = {
     },
     "alembic": {"store/sql/migrations"},
     "starlette": {"serve"},
-    "uvicorn": {"cli/store/serve.py"},
+    "uvicorn": {"serve/connections.py"},
     "fsspec": {"store/artifact_root.py"},
     "xlsxwriter": {"render/plans/workbook.py"},
     "vl_convert": {"render/html/images.py"},

@@ -29,6 +29,7 @@ import psutil
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.serve.many_runs import MODELS, make
+
 from enginescope.store.archive import Store
 
 HISTORY_LIMIT_MS, LIMIT_MS = 300.0, 500.0
@@ -61,7 +62,7 @@ class Silent:
     @staticmethod
     def _connect(port: int) -> socket.socket:
         one = socket.create_connection(("127.0.0.1", port), timeout=10)
-        one.setblocking(False)
+        one.settimeout(0)
         return one
 
     def refresh(self) -> None:
@@ -173,9 +174,8 @@ def print_table(answers: dict[str, Answers]) -> bool:
             took = found.took_ms.get(page) or [0.0]
             p50, p95 = statistics.median(took), percentile(took, 95)
             is_fine &= p95 <= (HISTORY_LIMIT_MS if page == "/history" else LIMIT_MS)
-            cells.append(
-                f"{len(took):6} × p50 {p50:6.0f} p95 {p95:6.0f} ms {found.size.get(page, 0) // 1024:4} KiB"
-            )
+            size = found.size.get(page, 0) // 1024
+            cells.append(f"{len(took):6} × p50 {p50:6.0f} p95 {p95:6.0f} ms {size:4} KiB")
         print(f"{page:16}", *cells)
     for name, found in answers.items():
         print(f"{name}: p95 of all {found.p95_ms():.0f} ms, {len(found.errors)} errors")

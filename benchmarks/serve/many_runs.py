@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from benchmarks.suite_page import make as make_suite
+
 from enginescope.records.environment import Environment
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run

@@ -145,7 +145,7 @@ class ModelLine(Record, frozen=True, kw_only=True):
 def home(request: Request) -> Response:
     """Answer with what there is: suites, models, the latest runs."""
     store: Store = request.app.state.kept.store
-    rows = store.rows()
+    rows = request.app.state.rows.select(Filter())
     return page(
         request,
         "home",
@@ -175,7 +175,7 @@ def runs(request: Request) -> Response:
     picked = tuple(dict.fromkeys(request.query_params.getlist("pick")))[:MOST_PICKED]
     query: tuple[tuple[str, str], ...] = (*asked.items(), *(("pick", run) for run in picked))
     number = page_number(request)
-    found = store.select(
+    found = request.app.state.rows.select(
         Filter(
             model=asked.get("model"),
             backend=asked.get("on"),
@@ -252,7 +252,7 @@ def models(request: Request) -> Response:
     """Answer with models by backends: the newest median of each."""
     store: Store = request.app.state.kept.store
     name = request.query_params.get("model", "").strip()
-    rows = store.select(Filter(model=name or None))
+    rows = request.app.state.rows.select(Filter(model=name or None))
     by_model: dict[str, list[RunRow]] = {}
     for row in rows:
         by_model.setdefault(row.model, []).append(row)

@@ -27,9 +27,11 @@ from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.render.base.facts import subject_line
 from enginescope.render.verdicts.verdict_phrases import side_names
 from enginescope.serve.assets import script_address
+from enginescope.serve.kept_pages import KeptFigures, KeptPages, Page
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import framed, page
 from enginescope.store.noise_floors import read_floors
+from enginescope.store.row import Filter, RunRow
 
 #: The newest runs that a history is made of: each is read whole.
 MOST_HISTORY_RUNS = 500
@@ -106,34 +108,37 @@ def archive(request: Request) -> Response:
 def history(request: Request) -> Response:
     """Answer with a figure over the runs of a model."""
     from enginescope.analysis.verdicts.compared_figures import check_metric
-    from enginescope.analysis.verdicts.history import histories
-    from enginescope.render.verdicts.history_page import history_page
 
-    kept: KeptRuns = request.app.state.kept
     model = request.query_params.get("model", "")
     metric = check_metric(request.query_params.get("metric", "latency"))
-    rows = kept.store.rows(model=model, backend=request.query_params.get("on") or None)
-    chosen = [row for row in rows if row.model == model][:MOST_HISTORY_RUNS]
+    wanted = Filter(model=model, backend=request.query_params.get("on") or None)
+    rows: tuple[RunRow, ...] = request.app.state.rows.select(wanted)
+    chosen = tuple(row for row in rows if row.model == model)[:MOST_HISTORY_RUNS]
     if not model or not chosen:
         raise UsageError("no runs of this model", hint="choose a model from the list")
-    read = kept.readable(row.id for row in reversed(chosen))
-    if not read.runs:
+    pages: KeptPages = request.app.state.pages
+    made = pages.get((chosen, metric), lambda: _history_page(request, chosen, metric))
+    links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
+    return framed(made, links)
+
+
+def _history_page(request: Request, rows: tuple[RunRow, ...], metric: str) -> Page:
+    from enginescope.analysis.verdicts.history import histories_of
+    from enginescope.render.verdicts.history_page import history_page
+
+    figures: KeptFigures = request.app.state.figures
+    model, read = rows[0].model, figures.read(rows[::-1], metric)
+    if not read.figures:
         why = f"none can be read; {read.notices[-1].message}"
         raise FormatError(f"the runs of {model}", why=why)
-    found = histories(
-        read.runs,
-        metric,
-        threshold_pct=_HISTORY_THRESHOLD_PCT,
-        sitting_s=_HOUR_S,
+    found = histories_of(
+        read.figures, metric, threshold_pct=_HISTORY_THRESHOLD_PCT, sitting_s=_HOUR_S
     )
     if not found:
-        why = f"{len(read.runs)} runs have none"
+        why = f"{len(read.figures)} runs have none"
         raise UsageError(f"no {metric} in the runs of {model}", why=why)
-    links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
-    return framed(
-        history_page(found, model=model, notices=read.notices, script_address=script_address()),
-        links,
-    )
+    data = history_page(found, model=model, notices=read.notices, script_address=script_address())
+    return Page(data=data, is_kept=not read.notices)
 
 
 def compare(request: Request) -> Response:

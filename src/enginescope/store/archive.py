@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -194,6 +194,14 @@ class Store:
             if rows is not None:
                 return rows
         return self._shelf.rows(wanted)
+
+    def state(self) -> Hashable | None:
+        """Return what differs once a run was added, removed or tagged.
+
+        Returns:
+            ``None``: that cannot be told cheaply, as of a database or right after a change.
+        """
+        return self._shelf.state()
 
     def suite_home(self) -> Path:
         """Return where the folder ``suites`` is: the store's own, of a database a copy.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +50,10 @@ class FolderStore:
     def rows(self, wanted: Filter) -> tuple[RunRow, ...]:
         """Return the rows that fit, the newest first."""
         return self._listing.rows(wanted)
+
+    def state(self) -> Hashable | None:
+        """Return when the runs and the index changed last; ``None``: just now, or unknown."""
+        return self._listing.state()
 
     def has(self, run_id: str) -> bool:
         """Whether a run of this id exists, damaged or not."""

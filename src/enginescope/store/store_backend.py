@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -34,6 +34,10 @@ class StoreBackend(Protocol):
 
     def rows(self, wanted: Filter) -> tuple[RunRow, ...]:
         """Return the rows that fit, the newest first."""
+        ...
+
+    def state(self) -> Hashable | None:
+        """Return what differs once a run was added, removed or tagged; ``None``: unknown."""
         ...
 
     def has(self, run_id: str) -> bool:

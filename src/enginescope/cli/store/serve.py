@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 _PORT = 8642
-#: Requests at the same time; more are told to come again.
-_MOST_AT_ONCE = 64
 
 
 @click.command(
@@ -64,6 +62,7 @@ def command(store_folder: StorePlace | None, host: str, port: int, **options: An
     """
     _check_libraries()
     from enginescope.serve.app import Taking, application
+    from enginescope.serve.connections import server
     from enginescope.store.archive import Store
 
     if bool(options["certificate"]) != bool(options["key_file"]):
@@ -76,7 +75,10 @@ def command(store_folder: StorePlace | None, host: str, port: int, **options: An
     made = application(store, access, taking)
     with _listening(host, port) as listener:
         _tell(listener, store, access, options)
-        _run(made, listener, options["certificate"], options["key_file"])
+        with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
+            server(made, certificate=options["certificate"], key=options["key_file"]).run(
+                sockets=[listener]
+            )
 
 
 def _check_libraries() -> None:
@@ -129,25 +131,3 @@ def _tell(listener: socket.socket, store: Store, access: Access, options: dict[s
     note(f"{scheme}://{shown}:{port} shows {store.place}; Ctrl-C ends it")
     if scheme == "http" and access.hosts is None:
         warn("without --certificate, the token and the pages can be read on their way")
-
-
-def _run(made: Any, listener: socket.socket, certificate: Path | None, key: Path | None) -> None:
-    import uvicorn
-
-    server = uvicorn.Server(
-        uvicorn.Config(
-            made,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            ws="none",
-            lifespan="off",
-            limit_concurrency=_MOST_AT_ONCE,
-            timeout_graceful_shutdown=3,
-            ssl_certfile=certificate,
-            ssl_keyfile=key,
-        )
-    )
-    with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
-        server.run(sockets=[listener])

@@ -6,7 +6,7 @@ import hashlib
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,6 +81,10 @@ class DatabaseStore:
         """Return the rows that fit, the newest first."""
         with self._read() as connection:
             return select_rows(connection, wanted)
+
+    def state(self) -> Hashable | None:
+        """Return ``None``: others change a database too."""
+        return None
 
     def has(self, run_id: str) -> bool:
         """Whether a run of this id exists."""
