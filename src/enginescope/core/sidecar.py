@@ -63,11 +63,12 @@ def decode_record(kind: type[T], data: bytes, folder: Path, *, source: str) -> T
     Raises:
         FormatError: The bytes or an array's file are damaged or of another shape; names `source`.
     """
+    inside = folder.resolve()
 
     def read_array(wanted: type, value: Any) -> Any:
         if wanted is not np.ndarray:
             raise NotImplementedError(wanted)  # what msgspec asks of a hook for other types
-        return _load_array(folder, value)
+        return _load_array(inside, value)
 
     try:
         return msgspec.json.decode(data, type=prepared(kind), dec_hook=read_array)
@@ -82,7 +83,7 @@ def _load_array(folder: Path, value: Any) -> np.ndarray[Any, Any]:
     if not isinstance(value, dict) or not isinstance(value.get(_KEY), str):
         raise ValueError(f"expected an array as {{'{_KEY}': file}}")
     file = (folder / value[_KEY]).resolve()
-    if not file.is_relative_to(folder.resolve()):
+    if not file.is_relative_to(folder):
         raise ValueError(f"array file {value[_KEY]} is outside the folder")
     if file.exists() and not file.is_file():
         raise ValueError(f"{value[_KEY]} is not a file")

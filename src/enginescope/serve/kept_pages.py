@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 
-from enginescope.analysis.verdicts.history import RunFigure, run_figure
+from enginescope.analysis.verdicts.history import RunFigure, needed_series, run_figure
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice
@@ -16,7 +16,7 @@ from enginescope.store.row import Filter, RunRow, select
 
 #: Pages together, and figures of runs: some kilobytes each.
 MOST_PAGE_BYTES = 64 << 20
-MOST_FIGURES = 8_192
+MOST_FIGURES = 16_384
 _MOST_LISTINGS = 128
 
 
@@ -128,7 +128,7 @@ class KeptFigures:
             if found is not None:
                 self._figures.move_to_end(key)
                 return found
-        found = run_figure(self._kept.run(row.id), metric)
+        found = run_figure(self._kept.run(row.id, needed_series(metric)), metric)
         with self._lock:
             self._figures[key] = found
             if len(self._figures) > MOST_FIGURES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from enginescope.core.errors import StoreError
@@ -26,15 +27,15 @@ class KeptRuns:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def run(self, run_id: str) -> Run:
-        """Return a run.
+    def run(self, run_id: str, series: Collection[str] | None = None) -> Run:
+        """Return a run; `series` as for `Store.load_id`.
 
         Raises:
             NotHereError: There is none of that id.
             FormatError: It is damaged.
         """
         self._check(run_id)
-        return self.store.load_id(run_id)
+        return self.store.load_id(run_id, series=series)
 
     def has_file(self, run: Run, path: str) -> bool | None:
         """Whether a file that a run names is kept; ``None``: only fetching would tell."""

@@ -24,7 +24,7 @@ from enginescope.analysis.verdicts.job_identity import (
 )
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import HEADLINES, OutcomeKind, Run
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.history import (
     FactChange,
@@ -149,6 +149,13 @@ class RunFigure(Record, frozen=True, kw_only=True, eq=False):
     run: Run
     value: float | None
     interval: Interval | None = None
+
+
+def needed_series(metric: str) -> tuple[str, ...] | None:
+    """Return the series that a run's figure of a metric comes from; ``None``: from all of it."""
+    if figure_of(metric) is not None:
+        return None
+    return HEADLINES if metric == HEADLINE else (metric,)
 
 
 def run_figure(run: Run, metric: str = HEADLINE) -> RunFigure:

@@ -6,7 +6,7 @@ import hashlib
 import secrets
 import shutil
 import tempfile
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,9 +97,11 @@ class DatabaseStore:
         """Return the id of the run that a folder is a copy of."""
         return folder.name if folder.parent == self._copies else None
 
-    def read(self, run_id: str) -> Run:
-        """Return a run, without its artifacts' contents."""
+    def read(self, run_id: str, series: Collection[str] | None = None) -> Run:
+        """Return a run, all of its series, without its artifacts' contents."""
         from enginescope.store.sql.run_files import run_in
+
+        del series
 
         with self._read() as connection:
             return run_in(connection, run_id)
