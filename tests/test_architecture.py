@@ -166,6 +166,7 @@ HEAVY = {
     },
     "alembic": {"store/sql/migrations"},
     "starlette": {"serve"},
+    "itsdangerous": {"serve/access.py"},
     "uvicorn": {"serve/connections.py"},
     "fsspec": {"store/artifact_root.py"},
     "xlsxwriter": {"render/plans/workbook.py"},

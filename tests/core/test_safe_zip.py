@@ -123,3 +123,12 @@ def test_damage_inside_is_found_while_it_is_copied(tmp_path) -> None:
 def test_a_file_that_is_not_there(tmp_path) -> None:
     with pytest.raises(FormatError, match="No such file"):
         names(tmp_path / "none.zip")
+
+
+def test_all_files_together_are_bounded(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(safe_zip, "LEAST_SUSPECT_BYTES", 100_000)
+    monkeypatch.setattr(safe_zip, "MOST_GROWTH", 50)
+    few = {f"file{number}": "0" * 90_000 for number in range(20)}
+    with pytest.raises(FormatError, match=r"its files would grow .* 1,800,000 bytes together"):
+        names(packed(tmp_path / "a.zip", **few))
+    assert names(packed(tmp_path / "b.zip", file="0" * 90_000)) == ["file"]

@@ -13,7 +13,7 @@ from enginescope.serve import list_views as browsing
 from enginescope.serve import run_views as looking
 from enginescope.serve import suites, uploads
 from enginescope.serve.access import LOGIN, Access, Guard, login, logout
-from enginescope.serve.connections import RequestLimit
+from enginescope.serve.connections import RequestLimit, few_threads
 from enginescope.serve.kept_pages import KeptFigures, KeptPages, KeptRows
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import failure, not_found, static_file
@@ -65,6 +65,7 @@ def application(store: Store, access: Access | None = None, taking: Taking | Non
             ClientDisconnect: lambda *_: Response(status_code=400),  # nobody is there to read it
             404: not_found,
         },
+        lifespan=few_threads,
     )
     kept = KeptRuns(store)
     made.state.kept = kept

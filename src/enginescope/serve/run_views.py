@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -21,6 +21,7 @@ from enginescope.analysis.verdicts.measured_sides import (
 )
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.record import Record
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.core.units import format_bytes
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.noise_floor import NoiseFloor
@@ -91,17 +92,18 @@ def archive(request: Request) -> Response:
     """Answer with a run as a zip file that ``enginescope runs import-zip`` takes."""
     kept: KeptRuns = request.app.state.kept
     found = kept.run(request.path_params["run_id"])
-    folder = tempfile.TemporaryDirectory(prefix="enginescope-")
+    held = ExitStack()
+    folder = held.enter_context(temporary_folder())
     try:
-        made = kept.store.export(found.id, Path(folder.name) / f"{found.id}.zip")
+        made = kept.store.export(found.id, folder / f"{found.id}.zip")
     except BaseException:  # whatever ends it: no temporary folder stays
-        folder.cleanup()
+        held.close()
         raise
     return FileResponse(
         made,
         media_type="application/zip",
         filename=made.name,
-        background=BackgroundTask(folder.cleanup),
+        background=BackgroundTask(held.close),
     )
 
 

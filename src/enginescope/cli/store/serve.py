@@ -62,7 +62,6 @@ def command(store_folder: StorePlace | None, host: str, port: int, **options: An
     """
     _check_libraries()
     from enginescope.serve.app import Taking, application
-    from enginescope.serve.connections import server
     from enginescope.store.archive import Store
 
     if bool(options["certificate"]) != bool(options["key_file"]):
@@ -75,14 +74,11 @@ def command(store_folder: StorePlace | None, host: str, port: int, **options: An
     made = application(store, access, taking)
     with _listening(host, port) as listener:
         _tell(listener, store, access, options)
-        with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
-            server(made, certificate=options["certificate"], key=options["key_file"]).run(
-                sockets=[listener]
-            )
+        _run(made, listener, options["certificate"], options["key_file"])
 
 
 def _check_libraries() -> None:
-    for name in ("starlette", "uvicorn"):
+    for name in ("starlette", "uvicorn", "itsdangerous"):
         optional.require(name, purpose="serving pages", install="enginescope[serve]")
 
 
@@ -131,3 +127,10 @@ def _tell(listener: socket.socket, store: Store, access: Access, options: dict[s
     note(f"{scheme}://{shown}:{port} shows {store.place}; Ctrl-C ends it")
     if scheme == "http" and access.hosts is None:
         warn("without --certificate, the token and the pages can be read on their way")
+
+
+def _run(made: Any, listener: socket.socket, certificate: Path | None, key: Path | None) -> None:
+    from enginescope.serve.connections import server
+
+    with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
+        server(made, certificate=certificate, key=key).run(sockets=[listener])

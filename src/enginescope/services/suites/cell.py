@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import tempfile
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,7 @@ from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, EnginescopeError, StoreError
 from enginescope.core.record import Record
 from enginescope.core.sidecar import load_record, save_record
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.tensors.answer_files import has_expected
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
@@ -118,8 +118,7 @@ def checked_cell(
         why = f"{cell.job.backend.name} does not return outputs: they were not compared"
         return CellChecked(status=status, reason=why)
     samples, job = _samples(cell)
-    folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
-    try:
+    with temporary_folder() as folder:
         plan = Plan(
             sides=_sides(cell, job, samples),
             samples=samples,
@@ -140,8 +139,6 @@ def checked_cell(
                 raise
             return _outcome(validation, plan.sides.others[0].label)
         return _checked(compared, validation)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _CellValidation(ValidationRun):

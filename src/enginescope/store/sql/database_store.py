@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
-import tempfile
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from enginescope.core.errors import StoreError
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.notice import Notice
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter, RunRow, row_of
@@ -157,8 +157,8 @@ class DatabaseStore:
     @contextmanager
     def new_part(self) -> Iterator[Path]:
         """Make a folder to write a run into, gone in the end."""
-        with tempfile.TemporaryDirectory(prefix="enginescope-") as folder:
-            yield Path(folder)
+        with temporary_folder() as folder:
+            yield folder
 
     def place(self, run: Run, part: Path) -> None:
         """Take up the run written in `part`: all of it, or nothing."""
