@@ -68,15 +68,15 @@ def _digest(data: bytes) -> str:
 
 def asset_response(request: Request, name: str) -> Response | None:
     """Return a file, or 304 to a browser that has it; ``None``: there is no such file."""
-    found = _asset(name) if name in {script_name(), "page.css", *_OWN} else None
-    if found is None:
+    asset = _asset(name) if name in {script_name(), "page.css", *_OWN} else None
+    if asset is None:
         return None
     takes_gzip = "gzip" in request.headers.get("accept-encoding", "")
-    tag = f'"{found.digest}{"-gzip" if takes_gzip else ""}"'
-    headers = {"Cache-Control": found.keep, "ETag": tag, "Vary": "Accept-Encoding"}
+    tag = f'"{asset.digest}{"-gzip" if takes_gzip else ""}"'
+    headers = {"Cache-Control": asset.keep, "ETag": tag, "Vary": "Accept-Encoding"}
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     if takes_gzip:
         headers["Content-Encoding"] = "gzip"
-    data = found.packed if takes_gzip else found.data
-    return Response(data, media_type=found.kind, headers=headers)
+    data = asset.packed if takes_gzip else asset.data
+    return Response(data, media_type=asset.kind, headers=headers)

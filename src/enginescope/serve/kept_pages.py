@@ -41,10 +41,9 @@ class KeptRows:
                 if self._store.notices:  # they are read again: what is wrong may be mended
                     return self._store.select(wanted)
                 self._state, self._listings = state, {Filter(): every}
-            found = self._listings.get(wanted)
-            if found is None:
-                found = self._listings[wanted] = select(list(self._listings[Filter()]), wanted)
-            return found
+            if wanted not in self._listings:
+                self._listings[wanted] = select(list(self._listings[Filter()]), wanted)
+            return self._listings[wanted]
 
 
 class Page(Record, frozen=True, kw_only=True):
@@ -70,13 +69,13 @@ class KeptPages:
         """
         if key is None:
             return make().data
-        found = self._find(key)
-        if found is not None:
-            return found
+        data = self._find(key)
+        if data is not None:
+            return data
         with self._making:  # two at once would only share the processor
-            found = self._find(key)
-            if found is not None:
-                return found
+            data = self._find(key)
+            if data is not None:
+                return data
             page = make()
         if page.is_kept:
             with self._lock:
@@ -124,13 +123,13 @@ class KeptFigures:
     def _figure(self, row: RunRow, metric: str) -> RunFigure:
         key = (row, metric)
         with self._lock:
-            found = self._figures.get(key)
-            if found is not None:
+            figure = self._figures.get(key)
+            if figure is not None:
                 self._figures.move_to_end(key)
-                return found
-        found = run_figure(self._kept.run(row.id, needed_series(metric)), metric)
+                return figure
+        figure = run_figure(self._kept.run(row.id, needed_series(metric)), metric)
         with self._lock:
-            self._figures[key] = found
+            self._figures[key] = figure
             if len(self._figures) > MOST_FIGURES:
                 self._figures.popitem(last=False)
-        return found
+        return figure
