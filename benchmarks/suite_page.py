@@ -24,8 +24,6 @@ from enginescope.records.suite.suite import (
     SuiteModel,
     SuitePlan,
 )
-from enginescope.serve.list_views import framed
-from enginescope.serve.suites import _suite_page
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SUITES, SuiteFolder
 
@@ -107,6 +105,9 @@ def timed(name: str, action: Callable[[], bytes], rounds: int) -> float:
 
 def main() -> int:
     """Print a line for each page; 1 if one is over the limit."""
+    from enginescope.serve.list_views import framed
+    from enginescope.serve.suites import _suite_page
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", type=int, default=2_000)
     parser.add_argument("--rounds", type=int, default=7)
