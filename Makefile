@@ -17,7 +17,7 @@ DEV_EXTRAS := ort,plots,frames,xlsx,gpu,postgres,storage,serve,convert
 LOCKED_EXTRAS := ort plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu ray slurm trt cu13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs dist test test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store reference clean
+.PHONY: help demo docs dist test test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve reference clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -127,6 +127,9 @@ bench-validate: $(VENV)/.dev ## Show what comparing the answers to 5,000 picture
 bench-store: $(VENV)/.dev ## Show what listing 10,000 runs and the page of 2,000 cells take
 	$(BIN)/python benchmarks/store.py $(STORE_ARGS)
 	$(BIN)/python benchmarks/suite_page.py
+
+bench-serve: $(VENV)/.dev ## Show how a server with 10,000 runs answers 16 clients
+	$(BIN)/python benchmarks/serve/load.py $(SERVE_ARGS)
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache

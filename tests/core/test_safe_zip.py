@@ -180,3 +180,12 @@ def test_other_files_are_not_tar_files(tmp_path) -> None:
     cut.write_bytes(cut.read_bytes()[:-60])
     with pytest.raises(FormatError):
         names(cut)
+
+
+def test_all_files_together_are_bounded(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(safe_zip, "LEAST_SUSPECT_BYTES", 100_000)
+    monkeypatch.setattr(safe_zip, "MOST_GROWTH", 50)
+    few = {f"file{number}": "0" * 90_000 for number in range(20)}
+    with pytest.raises(FormatError, match=r"its files would grow .* 1,800,000 bytes together"):
+        names(packed(tmp_path / "a.zip", **few))
+    assert names(packed(tmp_path / "b.zip", file="0" * 90_000)) == ["file"]

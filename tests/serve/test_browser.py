@@ -169,3 +169,14 @@ def test_without_scripts_it_works_too(tab, store) -> None:
         tab.until("location.search === '?model=resnet' && document.readyState === 'complete'")
         assert shown(tab) == ["aaa222", "aaa111"]
         assert tab.evaluate("document.querySelector('[data-compare]').disabled") is False
+
+
+def test_report_pages_run_the_shared_script(tab, store) -> None:
+    with served(store) as address:
+        for path in ("/runs/aaa111", "/history?model=resnet.onnx"):
+            visit(tab, address + path)
+            tab.until("document.querySelector('.vega-embed canvas, .vega-embed svg') !== null")
+            assert not tab.evaluate("document.getElementById('theme').hidden")
+        assert tab.complaints() == []
+        scripts = [url for url in tab.requests() if url.endswith(".js") and "/pages-" in url]
+        assert len(set(scripts)) == 1

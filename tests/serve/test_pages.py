@@ -153,8 +153,7 @@ def test_the_report_of_a_run(client) -> None:
     assert answer.text.index('class="store-bar"') < answer.text.index('class="top"')
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
-    assert "'sha256-" in policy
-    assert "'unsafe-inline'" not in policy.split("script-src")[1].split(";")[0]
+    assert "script-src 'self';" in policy
     assert policy.endswith("frame-ancestors 'none'")
 
 
@@ -232,7 +231,8 @@ def test_a_history_with_a_damaged_run(client, store) -> None:
     assert "run aaa222 is skipped: " in answer.text
     assert "enginescope runs delete aaa222" in answer.text
     DAMAGE["no array"](store.runs_folder / "aaa111")
-    answer = client.get("/history?model=resnet.onnx")
+    with client_of(store) as other:  # the first server has the figure
+        answer = other.get("/history?model=resnet.onnx")
     assert answer.status_code == 500
     assert "none can be read; run aaa222 is skipped: " in answer.text
 

@@ -52,7 +52,7 @@ def test_models_by_backends(nightly) -> None:
 def test_the_whole_page_and_the_table(nightly) -> None:
     answer = nightly.get("/suites/nightly/report")
     assert "Speed-up over the baseline" in answer.text
-    assert "'sha256-" in answer.headers["content-security-policy"]
+    assert "script-src 'self';" in answer.headers["content-security-policy"]
     table = nightly.get("/suites/nightly/results.csv")
     assert table.headers["content-type"].startswith("text/csv")
     assert table.text.splitlines()[0].startswith("suite")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import threading
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +13,22 @@ import msgspec
 from enginescope.core.errors import FormatError
 
 T = TypeVar("T")
+
+_PREPARED: set[Any] = set()
+_PREPARING = threading.Lock()
+
+
+def prepared(kind: type[T]) -> type[T]:
+    """Return `kind` once msgspec knows it.
+
+    msgspec (0.22) examines a type at its first use, and two threads that do so at once may crash
+    the process: types that several threads decode go through here.
+    """
+    if kind not in _PREPARED:
+        with _PREPARING:
+            msgspec.json.Decoder(kind)
+            _PREPARED.add(kind)
+    return kind
 
 
 def encode(value: Any) -> bytes:
@@ -26,7 +43,7 @@ def decode(data: bytes, kind: type[T], *, source: str) -> T:
         FormatError: The bytes are not JSON, or not of that shape; names `source` and the JSON path.
     """
     try:
-        return msgspec.json.decode(data, type=kind)
+        return msgspec.json.decode(data, type=prepared(kind))
     except msgspec.ValidationError as error:
         message, _, where = str(error).partition(" - at ")
         raise FormatError(source, where=where.strip("`") or None, why=message) from None
@@ -40,6 +57,13 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise FormatError(str(path), why=error.strerror or str(error)) from None
+
+
+def read_stored(path: Path) -> bytes:
+    """Return the bytes of a file that a store names; a pipe or a device is an error, not read."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise FormatError(str(path), why="it is a pipe or a device", expected="a file")
+    return read_bytes(path)
 
 
 def write_atomic(path: Path, data: bytes | memoryview) -> None:

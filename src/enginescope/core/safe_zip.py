@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import lzma
+import os
 import shutil
 import stat
 import tarfile
@@ -26,7 +27,8 @@ UNREADABLE = (
 ZIP_TAGS = (b"PK\x03\x04", b"PK\x05\x06")
 #: More files than that hold no engine; each costs memory before it is looked at.
 MOST_MEMBERS = 100_000
-#: A file that grows more than this, and beyond `LEAST_SUSPECT_BYTES`, was made to fill a disk.
+#: What grows more than this, and beyond `LEAST_SUSPECT_BYTES`, was made to fill a disk: a file, or
+#: all files together, whose parts of the zip file may overlap.
 MOST_GROWTH = 500
 LEAST_SUSPECT_BYTES = 256 << 20
 _BLOCK_BYTES = 1 << 20
@@ -102,7 +104,7 @@ def safe_members(packed: zipfile.ZipFile, source: str) -> list[Member]:
 
     Raises:
         FormatError: A path may lead out of its folder, is a link, encrypted, or there twice; or it
-            would grow beyond measure.
+            would grow beyond measure, alone or with the others.
     """
     infos = packed.infolist()
     if len(infos) > MOST_MEMBERS:
@@ -118,6 +120,7 @@ def safe_members(packed: zipfile.ZipFile, source: str) -> list[Member]:
     for path in found:
         if not found.keys().isdisjoint(path.parents):
             raise FormatError(source, where=str(path), why="a file of the name of its folder")
+    _check_growth(packed, sum(info.file_size for info in infos), source)
     return list(found.values())
 
 
@@ -133,6 +136,13 @@ def copy_member(packed: zipfile.ZipFile, member: Member, out: BinaryIO | None = 
             if out is not None:
                 out.write(block)
     return digest.hexdigest()
+
+
+def _check_growth(packed: zipfile.ZipFile, total: int, source: str) -> None:
+    size = os.stat(packed.filename).st_size if packed.filename else 0  # noqa: PTH116
+    if size and total > LEAST_SUSPECT_BYTES and total > MOST_GROWTH * size:
+        why = f"its files would grow {total / size:,.0f} times, to {total:,} bytes together"
+        raise FormatError(source, why=why)
 
 
 def _path(info: zipfile.ZipInfo, source: str) -> PurePosixPath:

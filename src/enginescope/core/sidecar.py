@@ -6,6 +6,7 @@ and either can be read with nothing but a JSON parser and NumPy.
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,11 +14,13 @@ import msgspec
 import numpy as np
 
 from enginescope.core.errors import FormatError
-from enginescope.core.jsonio import read_bytes, write_atomic
+from enginescope.core.jsonio import prepared, read_stored, write_atomic
 
 T = TypeVar("T")
 
 _KEY = "npy"
+#: NumPy parses headers with `ast`, whose depth counter all threads share: CPython issue 106905.
+_LOADING = threading.Lock()
 
 
 def save_record(record: msgspec.Struct, folder: Path, name: str) -> None:
@@ -51,7 +54,7 @@ def load_record(kind: type[T], folder: Path, name: str) -> T:
             folder.
     """
     path = folder / name
-    return decode_record(kind, read_bytes(path), folder, source=str(path))
+    return decode_record(kind, read_stored(path), folder, source=str(path))
 
 
 def decode_record(kind: type[T], data: bytes, folder: Path, *, source: str) -> T:
@@ -60,14 +63,15 @@ def decode_record(kind: type[T], data: bytes, folder: Path, *, source: str) -> T
     Raises:
         FormatError: The bytes or an array's file are damaged or of another shape; names `source`.
     """
+    inside = folder.resolve()
 
     def read_array(wanted: type, value: Any) -> Any:
         if wanted is not np.ndarray:
             raise NotImplementedError(wanted)  # what msgspec asks of a hook for other types
-        return _load_array(folder, value)
+        return _load_array(inside, value)
 
     try:
-        return msgspec.json.decode(data, type=kind, dec_hook=read_array)
+        return msgspec.json.decode(data, type=prepared(kind), dec_hook=read_array)
     except msgspec.ValidationError as error:
         message, _, where = str(error).partition(" - at ")
         raise FormatError(source, where=where.strip("`") or None, why=message) from None
@@ -79,10 +83,13 @@ def _load_array(folder: Path, value: Any) -> np.ndarray[Any, Any]:
     if not isinstance(value, dict) or not isinstance(value.get(_KEY), str):
         raise ValueError(f"expected an array as {{'{_KEY}': file}}")
     file = (folder / value[_KEY]).resolve()
-    if not file.is_relative_to(folder.resolve()):
+    if not file.is_relative_to(folder):
         raise ValueError(f"array file {value[_KEY]} is outside the folder")
+    if file.exists() and not file.is_file():
+        raise ValueError(f"{value[_KEY]} is not a file")
     try:
-        array: np.ndarray[Any, Any] = np.load(file, allow_pickle=False)
+        with _LOADING:
+            array: np.ndarray[Any, Any] = np.load(file, allow_pickle=False)
     except (OSError, ValueError, EOFError, MemoryError) as error:  # a damaged header asks for all
         raise ValueError(f"cannot read {value[_KEY]}: {error}") from None
     if not isinstance(array, np.ndarray):

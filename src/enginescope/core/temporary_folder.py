@@ -1,23 +1,75 @@
-"""A folder for files that nobody keeps."""
+"""A folder for files that nobody keeps, and the end of those that a kill has left."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+#: Of folders that are locked while their process lives.
+_PREFIX = "enginescope-work-"
+#: A younger folder may be one that is about to be locked.
+_FRESH_S = 60.0
+_SWEPT: set[str] = set()
+_SWEEPING = threading.Lock()
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Yield a new folder that goes again with all that is in it, however the block ends."""
-    folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
+    """Yield a new folder that goes again with all that is in it, however the block ends.
+
+    The first one of a process removes those of processes that were killed.
+    """
+    _sweep(Path(tempfile.gettempdir()))
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
     try:
-        yield folder
+        lock = _locked(folder)
+        try:
+            yield folder
+        finally:
+            if lock is not None:
+                os.close(lock)
     finally:
         try:
             shutil.rmtree(folder, ignore_errors=True)
         except BaseException:  # a second Ctrl-C, while thousands of files are being removed
             shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+def _sweep(top: Path) -> None:
+    """Remove this user's folders whose processes are gone, once for each process."""
+    with _SWEEPING:
+        if str(top) in _SWEPT:
+            return
+        _SWEPT.add(str(top))
+    for folder in top.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            found = folder.lstat()
+            if found.st_uid != os.getuid() or time.time() - found.st_ctime < _FRESH_S:
+                continue
+            lock = _locked(folder)
+            if lock is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                os.close(lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """Lock a folder, and return what holds the lock; ``None``: another does, or there are none."""
+    try:
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except (ImportError, AttributeError, OSError):  # Windows has neither
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # in use, or a file system without locks
+        os.close(descriptor)
+        return None
+    return descriptor

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,6 +11,7 @@ import msgspec
 from enginescope.backends.base import Inspecting
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import UsageError
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Job, Mode, Workload
 from enginescope.records.run.run import Run
 from enginescope.runner.assemble import assemble
@@ -44,12 +43,9 @@ def inspect_engine(
     check_demands(spec, Mode())
     job = Job(subject=subject, backend=spec, workload=Workload(mode=Mode(kind="latency")))
     on_started()
-    folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
-    try:
+    with temporary_folder() as folder:
         ended = run_isolated(job, folder, lambda _: None, "inspect")
         run = assemble(job, ended, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     raise_unless_ok(run.outcome, f"{path} cannot be inspected")
     created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
     # the memory of a process that only asked is not a figure of the engine, and its files are gone

@@ -6,8 +6,6 @@ What a job needs before it is measured: from the cache, or made in a process of 
 from __future__ import annotations
 
 import secrets
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from functools import partial
@@ -19,6 +17,7 @@ from enginescope.backends.base import Builder, Preparing
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import MAKE_SPACE, is_disk_full, reason_of
 from enginescope.core.record import Record
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.probe.environment import probe_commit, probe_environment
 from enginescope.records.plan.build import BuildReport, Preparation
 from enginescope.records.progress import Progress
@@ -146,8 +145,7 @@ def _each(
     runs = []
     for index, job in enumerate(jobs):
         watch.started(index, job)
-        folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
-        try:
+        with temporary_folder() as folder:
             created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
             try:
                 run = do(job, folder, partial(watch.progressed, index))
@@ -161,8 +159,6 @@ def _each(
             )
             sink(run)
             runs.append(run)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
     return tuple(runs)
 
 

@@ -6,12 +6,13 @@ import asyncio
 import hashlib
 import hmac
 from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
+from itsdangerous import BadSignature, TimestampSigner
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from enginescope.core.errors import UsageError
@@ -19,6 +20,8 @@ from enginescope.core.record import Record
 from enginescope.serve.list_views import page
 
 COOKIE = "enginescope"
+_SIGNED_IN = b"in"
+_WEEK_S = 7 * 24 * 3600
 LOGIN = "/login"
 #: What this machine's own address is called.
 OWN_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -51,12 +54,10 @@ class Access(Record, frozen=True, kw_only=True):
     token: str | None = None
     hosts: frozenset[str] | None = OWN_NAMES
 
-    @property
-    def cookie(self) -> str | None:
-        """What a browser keeps in place of the token."""
-        if self.token is None:
-            return None
-        return hmac.new(self.token.encode(), b"enginescope cookie", hashlib.sha256).hexdigest()
+    def new_cookie(self) -> str | None:
+        """Return what a browser keeps in place of the token: a date, signed with it."""
+        signer = self._signer()
+        return None if signer is None else signer.sign(_SIGNED_IN).decode()
 
     def is_token(self, given: str) -> bool:
         """Whether that is the token; takes as long whatever is wrong with it."""
@@ -73,21 +74,18 @@ class Access(Record, frozen=True, kw_only=True):
         kind, _, given = headers.get("authorization", "").partition(" ")
         return kind.lower() == "bearer" and self.is_token(given.strip())
 
-    def knows_host(self, headers: Headers) -> bool:
-        """Whether the address is called by a name of its own."""
-        if self.hosts is None:
-            return True
-        name, colon, port = headers.get("host", "").rpartition(":")
-        host = name if colon and port.isdigit() else headers.get("host", "")
-        return host.lower() in self.hosts
-
     def _has_cookie(self, headers: Headers) -> bool:
+        signer = self._signer()
+        given = Request({"type": "http", "headers": headers.raw}).cookies.get(COOKIE, "")
         try:
-            found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        except CookieError:
+            return signer is not None and signer.unsign(given, max_age=_WEEK_S) == _SIGNED_IN
+        except BadSignature:  # or too old
             return False
-        given = found.value if found else ""
-        return hmac.compare_digest(given.encode(), (self.cookie or "-").encode())
+
+    def _signer(self) -> TimestampSigner | None:
+        if self.token is None:
+            return None
+        return TimestampSigner(self.token, salt=b"enginescope cookie", digest_method=hashlib.sha256)
 
 
 def check_token(token: str) -> str:
@@ -114,6 +112,8 @@ class Guard:
         self.app = app
         self._access = access
         self._open = tuple(open_paths)
+        hosts = ["*"] if access.hosts is None else sorted(access.hosts)
+        self._inner = TrustedHostMiddleware(self._admit, allowed_hosts=hosts, www_redirect=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -130,12 +130,12 @@ class Guard:
                 headers.setdefault("Content-Security-Policy", PAGE_POLICY)
             await send(message)
 
-        refusal = self._refusal(Request(scope))
-        await (refusal or self.app)(scope, receive, with_headers)
+        await self._inner(scope, receive, with_headers)
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (self._refusal(Request(scope)) or self.app)(scope, receive, send)
 
     def _refusal(self, request: Request) -> Response | None:
-        if not self._access.knows_host(request.headers):
-            return PlainTextResponse("unknown host\n", status_code=421)
         path: str = request.scope["path"]  # older Starlettes read url.path out of Host too
         if self._is_open(path) or self._access.is_allowed(request.headers):
             return None
@@ -154,13 +154,13 @@ class Guard:
 _MOST_BYTES = 4096
 #: After a wrong token: guessing takes time.
 _PAUSE_S = 0.5
-_WEEK_S = 7 * 24 * 3600
 
 
 async def login(request: Request) -> Response:
     """Answer with the form, or take the token."""
     access: Access = request.app.state.access
-    if access.cookie is None:
+    cookie = access.new_cookie()
+    if cookie is None:
         return RedirectResponse("/", status_code=303)
     if request.method != "POST":
         return page(request, "login", here="login", is_wrong=False)
@@ -176,7 +176,7 @@ async def login(request: Request) -> Response:
     answer = RedirectResponse("/", status_code=303)
     answer.set_cookie(
         COOKIE,
-        access.cookie,
+        cookie,
         max_age=_WEEK_S,
         httponly=True,
         samesite="strict",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.routing import Route
 
 from enginescope.core.errors import EnginescopeError
@@ -11,6 +13,8 @@ from enginescope.serve import list_views as browsing
 from enginescope.serve import run_views as looking
 from enginescope.serve import suites, uploads
 from enginescope.serve.access import LOGIN, Access, Guard, login, logout
+from enginescope.serve.connections import RequestLimit, few_threads
+from enginescope.serve.kept_pages import KeptFigures, KeptPages, KeptRows
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import failure, not_found, static_file
 from enginescope.store.archive import Store
@@ -56,10 +60,19 @@ def application(store: Store, access: Access | None = None, taking: Taking | Non
             Route("/api/missing", uploads.missing, methods=["POST"]),
             Route("/api/runs/{run_id}", uploads.put_run, methods=["PUT"]),
         ],
-        exception_handlers={EnginescopeError: failure, 404: not_found},
+        exception_handlers={
+            EnginescopeError: failure,
+            ClientDisconnect: lambda *_: Response(status_code=400),  # nobody is there to read it
+            404: not_found,
+        },
+        lifespan=few_threads,
     )
-    made.state.kept = KeptRuns(store)
+    kept = KeptRuns(store)
+    made.state.kept = kept
+    made.state.rows = KeptRows(store)
+    made.state.figures = KeptFigures(kept)
+    made.state.pages = KeptPages()
     made.state.access = access
     made.state.accepts = taking.is_on
     made.state.most_bytes = taking.most_bytes
-    return Guard(made, access, open_paths=(LOGIN, "/static/"))
+    return Guard(RequestLimit(made), access, open_paths=(LOGIN, "/static/"))

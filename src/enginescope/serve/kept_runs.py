@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 
-from enginescope.core.errors import FormatError, StoreError
-from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.core.errors import StoreError
 from enginescope.records.run.run import Artifact, Run
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
@@ -17,13 +15,6 @@ from enginescope.store.run_names import is_id
 
 class NotHereError(StoreError):
     """There is no such thing: nothing is wrong with the store."""
-
-
-class Readable(Record, frozen=True, kw_only=True):
-    """Those of several runs that can be read; `notices` name the others."""
-
-    runs: tuple[Run, ...]
-    notices: tuple[Notice, ...]
 
 
 class KeptRuns:
@@ -36,28 +27,15 @@ class KeptRuns:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def run(self, run_id: str) -> Run:
-        """Return a run.
+    def run(self, run_id: str, series: Collection[str] | None = None) -> Run:
+        """Return a run; `series` as for `Store.load_id`.
 
         Raises:
             NotHereError: There is none of that id.
             FormatError: It is damaged.
         """
         self._check(run_id)
-        return self.store.load_id(run_id)
-
-    def readable(self, ids: Iterable[str]) -> Readable:
-        """Return runs; one that cannot be read is named, and takes no other away."""
-        runs, notices = [], []
-        for run_id in ids:
-            try:
-                runs.append(self.run(run_id))
-            except (FormatError, StoreError) as error:
-                message = f"run {run_id} is skipped: {error}"
-                if error.hint:
-                    message += f"; {error.hint}"
-                notices.append(Notice(code="W-BROKEN-RUN", message=message))
-        return Readable(runs=tuple(runs), notices=tuple(notices))
+        return self.store.load_id(run_id, series=series)
 
     def has_file(self, run: Run, path: str) -> bool | None:
         """Whether a file that a run names is kept; ``None``: only fetching would tell."""

@@ -9,8 +9,6 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date
-from functools import cache
-from importlib.resources import files
 from typing import Any, cast, get_args
 from urllib.parse import urlencode
 
@@ -23,7 +21,8 @@ from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.core.units import format_significant
 from enginescope.records.run.run import OutcomeKind
-from enginescope.render.html.page_frame import page_template, style
+from enginescope.render.html.page_frame import page_template
+from enginescope.serve.assets import asset_response
 from enginescope.serve.kept_runs import NotHereError
 from enginescope.store.archive import Store
 from enginescope.store.row import Filter, RunOrder, RunRow
@@ -95,26 +94,10 @@ def not_found(request: Request, error: Exception) -> Response:
     )
 
 
-@cache
-def asset(name: str) -> tuple[bytes, str] | None:
-    """Return a file that our pages load, and its kind; ``None``: there is none."""
-    if name == "page.css":
-        own = (files(_HERE) / "static" / "serve.css").read_text(encoding="utf-8")
-        return (style() + own).encode(), "text/css"
-    kinds = {"htmx.min.js": "text/javascript", "serve.js": "text/javascript"}
-    if name not in kinds and name != "LICENSES.txt":
-        return None
-    data = (files(_HERE) / "static" / name).read_bytes()
-    return data, kinds.get(name, "text/plain")
-
-
 def static_file(request: Request) -> Response:
     """Answer with a file that our pages load."""
-    found = asset(request.path_params["name"])
-    if found is None:
-        return not_found(request, LookupError())
-    data, kind = found
-    return Response(data, media_type=kind, headers={"Cache-Control": "max-age=3600"})
+    found = asset_response(request, request.path_params["name"])
+    return not_found(request, LookupError()) if found is None else found
 
 
 #: Rows of a page.
@@ -162,7 +145,7 @@ class ModelLine(Record, frozen=True, kw_only=True):
 def home(request: Request) -> Response:
     """Answer with what there is: suites, models, the latest runs."""
     store: Store = request.app.state.kept.store
-    rows = store.rows()
+    rows = request.app.state.rows.select(Filter())
     return page(
         request,
         "home",
@@ -192,7 +175,7 @@ def runs(request: Request) -> Response:
     picked = tuple(dict.fromkeys(request.query_params.getlist("pick")))[:MOST_PICKED]
     query: tuple[tuple[str, str], ...] = (*asked.items(), *(("pick", run) for run in picked))
     number = page_number(request)
-    found = store.select(
+    found = request.app.state.rows.select(
         Filter(
             model=asked.get("model"),
             backend=asked.get("on"),
@@ -269,7 +252,7 @@ def models(request: Request) -> Response:
     """Answer with models by backends: the newest median of each."""
     store: Store = request.app.state.kept.store
     name = request.query_params.get("model", "").strip()
-    rows = store.select(Filter(model=name or None))
+    rows = request.app.state.rows.select(Filter(model=name or None))
     by_model: dict[str, list[RunRow]] = {}
     for row in rows:
         by_model.setdefault(row.model, []).append(row)

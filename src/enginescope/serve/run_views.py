@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -21,14 +21,18 @@ from enginescope.analysis.verdicts.measured_sides import (
 )
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.record import Record
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.core.units import format_bytes
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.render.base.facts import subject_line
 from enginescope.render.verdicts.verdict_phrases import side_names
+from enginescope.serve.assets import script_address
+from enginescope.serve.kept_pages import KeptFigures, KeptPages, Page
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import framed, page
 from enginescope.store.noise_floors import read_floors
+from enginescope.store.row import Filter, RunRow
 
 #: The newest runs that a history is made of: each is read whole.
 MOST_HISTORY_RUNS = 500
@@ -58,7 +62,7 @@ def run(request: Request) -> Response:
         (f"/runs?{urlencode({'model': model, 'with': found.id})}", "Compare with …"),
         (f"/runs/{found.id}/files", "Files"),
     )
-    return framed(report_page([RunView(found)]), links)
+    return framed(report_page([RunView(found)], script_address=script_address()), links)
 
 
 def files(request: Request) -> Response:
@@ -88,48 +92,55 @@ def archive(request: Request) -> Response:
     """Answer with a run as a zip file that ``enginescope runs import-zip`` takes."""
     kept: KeptRuns = request.app.state.kept
     found = kept.run(request.path_params["run_id"])
-    folder = tempfile.TemporaryDirectory(prefix="enginescope-")
+    held = ExitStack()
+    folder = held.enter_context(temporary_folder())
     try:
-        made = kept.store.export(found.id, Path(folder.name) / f"{found.id}.zip")
+        made = kept.store.export(found.id, folder / f"{found.id}.zip")
     except BaseException:  # whatever ends it: no temporary folder stays
-        folder.cleanup()
+        held.close()
         raise
     return FileResponse(
         made,
         media_type="application/zip",
         filename=made.name,
-        background=BackgroundTask(folder.cleanup),
+        background=BackgroundTask(held.close),
     )
 
 
 def history(request: Request) -> Response:
     """Answer with a figure over the runs of a model."""
     from enginescope.analysis.verdicts.compared_figures import check_metric
-    from enginescope.analysis.verdicts.history import histories
-    from enginescope.render.verdicts.history_page import history_page
 
-    kept: KeptRuns = request.app.state.kept
     model = request.query_params.get("model", "")
     metric = check_metric(request.query_params.get("metric", "latency"))
-    rows = kept.store.rows(model=model, backend=request.query_params.get("on") or None)
-    chosen = [row for row in rows if row.model == model][:MOST_HISTORY_RUNS]
+    wanted = Filter(model=model, backend=request.query_params.get("on") or None)
+    rows: tuple[RunRow, ...] = request.app.state.rows.select(wanted)
+    chosen = tuple(row for row in rows if row.model == model)[:MOST_HISTORY_RUNS]
     if not model or not chosen:
         raise UsageError("no runs of this model", hint="choose a model from the list")
-    read = kept.readable(row.id for row in reversed(chosen))
-    if not read.runs:
+    pages: KeptPages = request.app.state.pages
+    made = pages.get((chosen, metric), lambda: _history_page(request, chosen, metric))
+    links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
+    return framed(made, links)
+
+
+def _history_page(request: Request, rows: tuple[RunRow, ...], metric: str) -> Page:
+    from enginescope.analysis.verdicts.history import histories_of
+    from enginescope.render.verdicts.history_page import history_page
+
+    figures: KeptFigures = request.app.state.figures
+    model, read = rows[0].model, figures.read(rows[::-1], metric)
+    if not read.figures:
         why = f"none can be read; {read.notices[-1].message}"
         raise FormatError(f"the runs of {model}", why=why)
-    found = histories(
-        read.runs,
-        metric,
-        threshold_pct=_HISTORY_THRESHOLD_PCT,
-        sitting_s=_HOUR_S,
+    found = histories_of(
+        read.figures, metric, threshold_pct=_HISTORY_THRESHOLD_PCT, sitting_s=_HOUR_S
     )
     if not found:
-        why = f"{len(read.runs)} runs have none"
+        why = f"{len(read.figures)} runs have none"
         raise UsageError(f"no {metric} in the runs of {model}", why=why)
-    links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
-    return framed(history_page(found, model=model, notices=read.notices), links)
+    data = history_page(found, model=model, notices=read.notices, script_address=script_address())
+    return Page(data=data, is_kept=not read.notices)
 
 
 def compare(request: Request) -> Response:
@@ -153,7 +164,9 @@ def compare(request: Request) -> Response:
         (f"/runs/{b.id}", f"B: {b.id[:6]}"),
         (f"/compare?{urlencode({'run': [b.id, a.id]}, doseq=True)}", "The other way round"),
     )
-    return framed(compare_page(plans, chosen, None, measured=measured), links)
+    return framed(
+        compare_page(plans, chosen, None, measured=measured, script_address=script_address()), links
+    )
 
 
 def comparison_of(

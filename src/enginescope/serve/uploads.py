@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from pathlib import Path
 from typing import IO
 
@@ -13,7 +12,9 @@ from starlette.responses import JSONResponse, Response
 
 from enginescope._version import __version__
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError
+from enginescope.core.jsonio import prepared
 from enginescope.core.record import Record
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.store.run_names import is_id
 
@@ -57,7 +58,7 @@ async def missing(request: Request) -> Response:
             body += block
             if len(body) > _MOST_LIST_BYTES:
                 return _error(413, "the list is too long")
-        asked = msgspec.json.decode(bytes(body), type=Ids).ids
+        asked = msgspec.json.decode(bytes(body), type=prepared(Ids)).ids
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         return _error(400, f"not a list of ids: {error}")
     if len(asked) > MOST_IDS:
@@ -81,14 +82,16 @@ async def put_run(request: Request) -> Response:
     if request.headers.get("content-type") != _ZIP:
         return _error(415, f"a run is sent as {_ZIP}")
     most_bytes: int = request.app.state.most_bytes
-    with tempfile.NamedTemporaryFile(prefix="enginescope-", suffix=".zip") as file:
+    with temporary_folder() as folder:
+        packed = folder / "run.zip"
         try:
-            await _receive(request, file, most_bytes)
+            with packed.open("wb") as file:
+                await _receive(request, file, most_bytes)
         except TooLarge:
             return _error(413, f"more than {most_bytes:,} bytes")
         except ClientDisconnect:  # nobody is there to read an answer
             return _error(400, "the connection was closed")
-        return await asyncio.to_thread(_take_up, kept, run_id, Path(file.name), most_bytes)
+        return await asyncio.to_thread(_take_up, kept, run_id, packed, most_bytes)
 
 
 async def _receive(request: Request, file: IO[bytes], most_bytes: int) -> None:
@@ -101,7 +104,6 @@ async def _receive(request: Request, file: IO[bytes], most_bytes: int) -> None:
         if count > most_bytes:
             raise TooLarge
         file.write(block)
-    file.flush()
 
 
 def _take_up(kept: KeptRuns, run_id: str, file: Path, most_bytes: int) -> Response:

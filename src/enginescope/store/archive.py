@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -125,8 +125,11 @@ class Store:
         """Return the ids of all runs, damaged ones too."""
         return self._shelf.names()
 
-    def load_id(self, run_id: str) -> Run:
+    def load_id(self, run_id: str, *, series: Collection[str] | None = None) -> Run:
         """Return the run of just that id; neither a path nor any other name will do.
+
+        Args:
+            series: As for `read_run`.
 
         Raises:
             StoreError: There is none, or a newer enginescope wrote it.
@@ -135,7 +138,7 @@ class Store:
         if not self.has(run_id):
             raise StoreError(f"run {run_id!r}", why=f"no run with that id in {self._shelf}")
         with _way_out_of(run_id):
-            return self._shelf.read(run_id)
+            return self._shelf.read(run_id, series)
 
     def folder_of_id(self, run_id: str) -> Path:
         """Return a folder with all files of the run of just that id; see `folder_of`."""
@@ -194,6 +197,14 @@ class Store:
             if rows is not None:
                 return rows
         return self._shelf.rows(wanted)
+
+    def state(self) -> Hashable | None:
+        """Return what differs once a run was added, removed or tagged.
+
+        Returns:
+            ``None``: that cannot be told cheaply, as of a database or right after a change.
+        """
+        return self._shelf.state()
 
     def suite_home(self) -> Path:
         """Return where the folder ``suites`` is: the store's own, of a database a copy.

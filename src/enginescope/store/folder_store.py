@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,6 +51,10 @@ class FolderStore:
         """Return the rows that fit, the newest first."""
         return self._listing.rows(wanted)
 
+    def state(self) -> Hashable | None:
+        """Return when the runs and the index changed last; ``None``: just now, or unknown."""
+        return self._listing.state()
+
     def has(self, run_id: str) -> bool:
         """Whether a run of this id exists, damaged or not."""
         return (self.runs / run_id).is_dir()
@@ -59,11 +63,11 @@ class FolderStore:
         """Return the id of the run in a folder, if it is one of this store."""
         return folder.name if folder.parent == self.runs else None
 
-    def read(self, run_id: str) -> Run:
+    def read(self, run_id: str, series: Collection[str] | None = None) -> Run:
         """Return a run."""
         from enginescope.store.sql.scan import read_named
 
-        return read_named(self.runs / run_id)
+        return read_named(self.runs / run_id, series)
 
     def folder(self, run_id: str) -> Path:
         """Return a run's folder."""

@@ -6,7 +6,7 @@ Stored runs of older schemas, brought up step by step.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.core.jsonio import encode, read_bytes, write_atomic
+from enginescope.core.jsonio import encode, prepared, read_stored, write_atomic
 from enginescope.core.sidecar import decode_record, save_record
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import SCHEMA_VERSION, Artifact, Run
@@ -91,26 +91,42 @@ def write_run(run: Run, folder: Path, *, files_from: Path | None = None) -> Run:
     return stored
 
 
-def read_run(folder: Path, *, source: str | None = None) -> Run:
+def read_run(
+    folder: Path, *, source: str | None = None, series: Collection[str] | None = None
+) -> Run:
     """Return the run in `folder`; one of an older schema is brought up, its file left as it is.
 
     Args:
         source: How errors name it; else the path of its ``run.json``.
+        series: Read the steady samples of these metrics, and no other array, plan or layer time.
 
     Raises:
         StoreError: It was written by a newer enginescope.
         FormatError: It is missing or damaged; names the file and the place.
     """
-    data = read_bytes(folder / DOCUMENT)
+    data = read_stored(folder / DOCUMENT)
     source = source or str(folder / DOCUMENT)
-    if not _is_current(data):
-        data = encode(migrated(_document(data, source), source=source))
+    if series is not None or not _is_current(data):
+        document = migrated(_document(data, source), source=source)
+        data = encode(document if series is None else _with_series(document, series))
     run = decode_record(Run, data, folder, source=source)
     for where, array in _series(run):
         if array.ndim != 1 or array.dtype.kind not in "fiu":
             why = f"an array of {array.ndim} dimensions of {array.dtype}"
             raise FormatError(source, where=where, why=why, expected="one row of numbers")
     return run
+
+
+def _with_series(document: Document, series: Collection[str]) -> Document:
+    """Return a document without all that is long but samples of some metrics."""
+    samples = document.get("samples")
+    kept = [
+        {key: value for key, value in one.items() if key not in ("warmup_ms", "start_ms")}
+        for one in (samples if isinstance(samples, list) else ())
+        if isinstance(one, dict) and one.get("metric") in series
+    ]
+    long = ("telemetry", "gpu", "plan", "profile", "trace", "answers")
+    return {key: value for key, value in document.items() if key not in long} | {"samples": kept}
 
 
 def rewrite(folder: Path, **changes: Any) -> Run:
@@ -121,7 +137,7 @@ def rewrite(folder: Path, **changes: Any) -> Run:
         FormatError: It is missing or damaged.
     """
     path = folder / DOCUMENT
-    document = migrated(_document(read_bytes(path), str(path)), source=str(path))
+    document = migrated(_document(read_stored(path), str(path)), source=str(path))
     document.update({key: msgspec.to_builtins(value) for key, value in changes.items()})
     try:
         write_atomic(path, encode(document))
@@ -162,7 +178,7 @@ def _resolved(folder: Path, path: str) -> Path | None:
 def _is_current(data: bytes) -> bool:
     """Whether `data` is of our schema; a quick look that leaves every complaint to the others."""
     try:
-        return msgspec.json.decode(data, type=_Head).schema_version == SCHEMA_VERSION
+        return msgspec.json.decode(data, type=prepared(_Head)).schema_version == SCHEMA_VERSION
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,21 +44,46 @@ def run_names(runs: Path, prefix: str | None = None) -> tuple[str, ...]:
         raise StoreError(f"cannot read {runs}", why=error.strerror) from error
 
 
+#: File systems date changes to some milliseconds: a later one may have the same date.
+_SETTLED_NS = 50_000_000
+
+
+def changed_at(*paths: Path) -> Hashable | None:
+    """Return dates and sizes of files and folders; ``None``: one may change without a new date."""
+    stamps: list[tuple[int, int, int] | None] = []
+    for path in paths:
+        try:
+            one = path.stat()
+        except FileNotFoundError:
+            stamps.append(None)
+            continue
+        except OSError:
+            return None
+        if one.st_size == 0:  # readers make an empty log beside a database, and remove it
+            stamps.append(None)
+            continue
+        if time.time_ns() - one.st_mtime_ns < _SETTLED_NS:
+            return None
+        stamps.append((one.st_mtime_ns, one.st_ino, one.st_size))
+    return tuple(stamps)
+
+
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _TAG = re.compile(r"[^\s/\\-][^\s/\\]{0,127}")
 _LATEST = re.compile(r"latest(?:~(\d{1,9}))?")
 
 
 def is_id(name: str) -> bool:
-    """Whether `name` can be the id of a run, and so the name of a folder."""
-    return _ID.fullmatch(name) is not None
+    """Whether `name` can be the id of a run, and so the name of a folder; ``latest`` cannot."""
+    return _ID.fullmatch(name) is not None and name != "latest"
 
 
 def check_id(run_id: str) -> None:
     """Raise `StoreError` unless `run_id` can be the id of a run."""
     if not is_id(run_id):
         raise StoreError(
-            f"run id {run_id!r}", why="an id is up to 64 letters, digits, '.', '_' and '-'"
+            f"run id {run_id!r}",
+            why="an id is up to 64 letters, digits, '.', '_' and '-', and not latest",
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Hashable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -36,6 +36,10 @@ class StoreBackend(Protocol):
         """Return the rows that fit, the newest first."""
         ...
 
+    def state(self) -> Hashable | None:
+        """Return what differs once a run was added, removed or tagged; ``None``: unknown."""
+        ...
+
     def has(self, run_id: str) -> bool:
         """Whether a run of this id exists, damaged or not."""
         ...
@@ -44,8 +48,8 @@ class StoreBackend(Protocol):
         """Return the id of the run in a folder, if it is one of this store."""
         ...
 
-    def read(self, run_id: str) -> Run:
-        """Return a run.
+    def read(self, run_id: str, series: Collection[str] | None = None) -> Run:
+        """Return a run, or what is short of it and the samples of some metrics.
 
         Raises:
             FormatError: It is damaged.

@@ -7,7 +7,7 @@ so that a suite that was killed goes on where it was. The last line of a cell is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -15,9 +15,10 @@ from typing import NamedTuple
 import msgspec
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.core.jsonio import decode, encode, prepared, read_bytes, write_atomic
 from enginescope.records.notice import Notice
 from enginescope.records.suite.suite import CellRow, SuitePlan, SuiteResult
+from enginescope.store.run_names import changed_at
 
 PLAN = "suite.json"
 ROWS = "cells.jsonl"
@@ -56,6 +57,10 @@ class SuiteFolder:
     def exists(self) -> bool:
         """Whether a suite lies there."""
         return (self.path / PLAN).is_file()
+
+    def state(self) -> Hashable | None:
+        """Return what differs once the suite has another row or plan; ``None``: unknown."""
+        return changed_at(self.path / PLAN, self.path / ROWS)
 
     def plan(self) -> SuitePlan:
         """Return the plan.
@@ -184,7 +189,7 @@ class _Read(NamedTuple):
 
 def _read(data: bytes) -> _Read:
     """Read lines; the last one may be cut off by a kill, which is not a fault of the file."""
-    decoder = msgspec.json.Decoder(CellRow)
+    decoder = msgspec.json.Decoder(prepared(CellRow))
     lines = data.split(b"\n")
     rows, spoilt = [], []
     for number, line in enumerate(lines, 1):

@@ -43,7 +43,7 @@ def test_on_this_machine_none_is_needed(never, capsys, tmp_path) -> None:
         assert main(["serve", "--port", "0", "--host", host, "--store", str(tmp_path)]) == 0
     assert main(["serve", "--port", "0", "--host", "127.0.0.2", "--store", str(tmp_path)]) == 0
     assert len(never) == 3
-    assert "127.0.0.2" in never[2][0].app.state.access.hosts
+    assert "127.0.0.2" in never[2][0].app.app.state.access.hosts
     shown = capsys.readouterr()
     assert f"shows {tmp_path}" in shown.err
     assert shown.out == ""

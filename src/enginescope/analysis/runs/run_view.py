@@ -84,6 +84,7 @@ class RunView(Result):
         self.given = run
         self.run = own_times(run)
         self._plan_view = plan_view
+        self._described: dict[int, Summary] = {}
 
     def _summary(self) -> str:
         latency = self.latency
@@ -102,8 +103,9 @@ class RunView(Result):
         Copies of a run without transfers, all 0, have none. Nor have enqueue times that the tool
         printed statistics of and whose file holds them to 10 µs only, as trtexec's does.
         """
+        samples = self.run.samples
         return tuple(
-            self._describe(sample) for sample in self.run.samples if self._is_sound(sample)
+            self._describe(at) for at in range(len(samples)) if self._is_sound(samples[at])
         )
 
     @cached_property
@@ -113,8 +115,11 @@ class RunView(Result):
         return self.summary(headline.metric) if headline else None
 
     def summary(self, metric: str) -> Summary | None:
-        """Return the statistics of one metric by its tag, or ``None``."""
-        return next((summary for summary in self.summaries if summary.metric == metric), None)
+        """Return the statistics of one metric by its tag, or ``None``; no other is described."""
+        for at, sample in enumerate(self.run.samples):
+            if sample.metric == metric and self._is_sound(sample):
+                return self._describe(at)
+        return None
 
     @cached_property
     def percentile_curve(self) -> tuple[CurvePoint, ...]:
@@ -298,10 +303,14 @@ class RunView(Result):
         hidden = samples.metric == "enqueue" and "enqueue" in printed and coarse
         return bool(len(samples)) and not hidden
 
-    def _describe(self, samples: Samples) -> Summary:
-        workload = self.run.job.workload
-        one_in_flight = samples.metric == "latency" and workload.mode.in_flight == 1
-        return describe(samples, batch=workload.batch, one_in_flight=one_in_flight)
+    def _describe(self, at: int) -> Summary:
+        if at not in self._described:
+            samples, workload = self.run.samples[at], self.run.job.workload
+            one_in_flight = samples.metric == "latency" and workload.mode.in_flight == 1
+            self._described[at] = describe(
+                samples, batch=workload.batch, one_in_flight=one_in_flight
+            )
+        return self._described[at]
 
 
 def sample_columns(run: Run) -> dict[str, list[Any]]:

@@ -23,7 +23,8 @@ from enginescope.analysis.verdicts.job_identity import (
     labels_of,
 )
 from enginescope.core.errors import UsageError
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.core.record import Record
+from enginescope.records.run.run import HEADLINES, OutcomeKind, Run
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.history import (
     FactChange,
@@ -32,7 +33,9 @@ from enginescope.records.verdict.history import (
     Level,
     LevelChange,
 )
+from enginescope.stats.autocorrelation import quantile_interval
 from enginescope.stats.change_points import change_points
+from enginescope.stats.describe import median
 
 #: What a change of is the likelier cause, first; what is not here comes after, commits last.
 _ORDER = ("model", "engine", "TensorRT", "ONNX Runtime", "driver", "clocks", "governor")
@@ -134,6 +137,55 @@ def _switch(name: str, run: Run) -> str | None:
 THRESHOLD_PCT = 2.0
 
 
+class RunFigure(Record, frozen=True, kw_only=True, eq=False):
+    """What a history needs of one run: a figure of one metric, and what may have changed it.
+
+    Attributes:
+        run: Without samples, plan, layer times, telemetry and build log.
+        value: Above 0; ``None`` where the run does not have the metric.
+        interval: Of the median of a sampled series.
+    """
+
+    run: Run
+    value: float | None
+    interval: Interval | None = None
+
+
+def needed_series(metric: str) -> tuple[str, ...] | None:
+    """Return the series that a run's figure of a metric comes from; ``None``: from all of it."""
+    if figure_of(metric) is not None:
+        return None
+    return HEADLINES if metric == HEADLINE else (metric,)
+
+
+def run_figure(run: Run, metric: str = HEADLINE) -> RunFigure:
+    """Return a run's figure of a metric; no statistics of any other metric are computed."""
+    figure, interval = figure_of(metric), None
+    if figure is not None:
+        value = figure.of(RunView(run))
+    else:
+        series = run.headline if metric == HEADLINE else run.series(metric)
+        value = median(series.values_ms) if series is not None and len(series) else None
+        if series is not None and value is not None and value > 0:
+            interval = quantile_interval(series.values_ms, 0.5)
+    return RunFigure(
+        run=Run(
+            id=run.id,
+            created=run.created,
+            origin=run.origin,
+            job=run.job,
+            outcome=run.outcome,
+            environment=run.environment,
+            inputs=run.inputs,
+            tool=run.tool,
+            build=run.build,
+            tags=run.tags,
+        ),
+        value=value if value is not None and value > 0 else None,
+        interval=interval,
+    )
+
+
 def histories(
     runs: Iterable[Run],
     metric: str = HEADLINE,
@@ -152,7 +204,28 @@ def histories(
         sitting_s: Runs of one state of things that follow each other by no more than this are one
             point, since what they share of the day is no news of the job; 0: each is its own.
     """
-    every = list(runs)
+    return histories_of(
+        [run_figure(run, metric) for run in runs],
+        metric,
+        threshold_pct=threshold_pct,
+        sitting_s=sitting_s,
+    )
+
+
+def histories_of(
+    figures: Sequence[RunFigure],
+    metric: str = HEADLINE,
+    *,
+    threshold_pct: float = THRESHOLD_PCT,
+    sitting_s: float = SESSION_S,
+) -> tuple[JobHistory, ...]:
+    """Return the series of every job, as `histories` does, of figures computed before.
+
+    Args:
+        figures: Of `metric`.
+    """
+    every = [one.run for one in figures]
+    figure_of_run = {id(one.run): one for one in figures}
     good = [one for one in every if one.outcome.kind is OutcomeKind.OK]
     bad = [one for one in every if one.outcome.kind is not OutcomeKind.OK]
     series = [
@@ -162,7 +235,15 @@ def histories(
     ]
     labels = _labels([(identity, place) for identity, place, _ in series])
     made = [
-        _history(label, _sittings(group, sitting_s), metric, threshold_pct)
+        _history(
+            label,
+            [
+                [figure_of_run[id(run)] for run in sitting]
+                for sitting in _sittings(group, sitting_s)
+            ],
+            metric,
+            threshold_pct,
+        )
         for label, (_, _, group) in zip(labels, series, strict=True)
     ]
     made = [
@@ -238,12 +319,10 @@ def _sittings(runs: Sequence[Run], sitting_s: float) -> list[list[Run]]:
 
 
 def _history(
-    label: str, sittings: Sequence[Sequence[Run]], metric: str, threshold_pct: float
+    label: str, sittings: Sequence[Sequence[RunFigure]], metric: str, threshold_pct: float
 ) -> JobHistory | None:
     pairs = [
-        (sitting[0], point)
-        for sitting in sittings
-        if (point := _point(sitting, metric)) is not None
+        (sitting[0].run, point) for sitting in sittings if (point := _point(sitting)) is not None
     ]
     if not pairs:
         return None
@@ -275,37 +354,25 @@ def _history(
     )
 
 
-def _point(runs: Sequence[Run], metric: str) -> HistoryPoint | None:
-    known = [(run, found) for run in runs if (found := _figure(run, metric)) is not None]
+def _point(sitting: Sequence[RunFigure]) -> HistoryPoint | None:
+    known = [one for one in sitting if one.value is not None]
     if not known:
         return None
-    values = [value for _, (value, _) in known]
+    values = [one.value for one in known if one.value is not None]
     lowest, highest = min(values), max(values)
-    interval = known[0][1][1]
+    first, interval = known[0].run, known[0].interval
     if len(known) == 1 and interval is not None:
         lowest, highest = interval.low, interval.high
-    first = known[0][0]
     commit = first.environment.commit
     return HistoryPoint(
-        runs=tuple(run.id for run, _ in known),
+        runs=tuple(one.run.id for one in known),
         created=first.created,
         value=float(np.median(values)),
         lowest=lowest,
         highest=highest,
         commit=commit.short if commit else None,
-        tags=tuple(dict.fromkeys(tag for run, _ in known for tag in run.tags)),
+        tags=tuple(dict.fromkeys(tag for one in known for tag in one.run.tags)),
     )
-
-
-def _figure(run: Run, metric: str) -> tuple[float, Interval | None] | None:
-    view, figure = RunView(run), figure_of(metric)
-    if figure is not None:
-        value, interval = figure.of(view), None
-    else:
-        summary = view.latency if metric == HEADLINE else view.summary(metric)
-        value = summary.median_ms if summary else None
-        interval = summary.median_interval if summary else None
-    return None if value is None or value <= 0 else (value, interval)
 
 
 def _levels(values: Sequence[float], cuts: Sequence[int]) -> tuple[Level, ...]:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 _PORT = 8642
-#: Requests at the same time; more are told to come again.
-_MOST_AT_ONCE = 64
 
 
 @click.command(
@@ -80,7 +78,7 @@ def command(store_folder: StorePlace | None, host: str, port: int, **options: An
 
 
 def _check_libraries() -> None:
-    for name in ("starlette", "uvicorn"):
+    for name in ("starlette", "uvicorn", "itsdangerous"):
         optional.require(name, purpose="serving pages", install="enginescope[serve]")
 
 
@@ -132,22 +130,7 @@ def _tell(listener: socket.socket, store: Store, access: Access, options: dict[s
 
 
 def _run(made: Any, listener: socket.socket, certificate: Path | None, key: Path | None) -> None:
-    import uvicorn
+    from enginescope.serve.connections import server
 
-    server = uvicorn.Server(
-        uvicorn.Config(
-            made,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            ws="none",
-            lifespan="off",
-            limit_concurrency=_MOST_AT_ONCE,
-            timeout_graceful_shutdown=3,
-            ssl_certfile=certificate,
-            ssl_keyfile=key,
-        )
-    )
     with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
-        server.run(sockets=[listener])
+        server(made, certificate=certificate, key=key).run(sockets=[listener])

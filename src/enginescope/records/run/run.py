@@ -141,7 +141,7 @@ class Artifact(Record, frozen=True, kw_only=True):
 
 
 #: Definitions of latency; the first that a run has is its headline.
-_HEADLINES = ("latency", "trtexec_latency", "gpu_compute")
+HEADLINES = ("latency", "trtexec_latency", "gpu_compute")
 
 
 class Run(Record, frozen=True, kw_only=True, eq=False):
@@ -226,7 +226,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     @property
     def headline(self) -> Samples | None:
         """The series that the run is about: latency, by whichever definition it has."""
-        for tag in _HEADLINES:
+        for tag in HEADLINES:
             found = self.series(tag)
             if found is not None and len(found):
                 return found
@@ -238,4 +238,4 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
         if self.headline is not None or self.tool is None:
             return None
         stated = {one.metric: one for one in self.tool.summaries}
-        return next((stated[tag] for tag in _HEADLINES if tag in stated), None)
+        return next((stated[tag] for tag in HEADLINES if tag in stated), None)

@@ -2,6 +2,7 @@
 // A cell of the matrix: what is known of it, in a panel; the address remembers which.
 (() => {
   const { cells, tables } = reportData, panel = document.getElementById("cell");
+  if (!panel) return;
   const columns = tables["table-cells"]?.columns ?? [];
   const keys = Object.keys(cells);
   let opener = null;

@@ -77,6 +77,7 @@ def compare_page(
     choices: Sequence[ChoicePair] | None = None,
     *,
     measured: MeasuredComparison | None = None,
+    script_address: str | None = None,
 ) -> bytes:
     """Return the page over two or more sides: verdicts first, then plans.
 
@@ -85,6 +86,7 @@ def compare_page(
         chosen: What the list of layers shows at first; all of them are in the page.
         choices: What two builds chose.
         measured: Verdicts, where every side has samples.
+        script_address: See `page_bytes`.
     """
     whole = Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
     files = _files(found, whole, choices, measured)
@@ -99,6 +101,7 @@ def compare_page(
         PageData(charts=charts_data(charts), files=files, more=pairs_data(found, chosen)),
         parts=(*scripts("compare.js", "walk.js"), *((graph_script(),) if graphs else ())),
         css=style("compare.css") + (graph_style() if graphs else ""),
+        script_address=script_address,
         **_heading(found, measured),
         measured=section,
         plans=_plan_part(found, chosen.threshold_pct, section) if found is not None else None,

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from enginescope._version import __version__
 from enginescope.core.record import Record
@@ -23,6 +23,8 @@ from enginescope.render.html.images import Chart
 _ASSETS = files("enginescope.render") / "assets"
 _LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 _OWN = ("data.js", "tables.js", "charts.js", "page.js")
+#: Each does nothing on a page without its elements.
+_OF_SOME_PAGES = ("compare.js", "walk.js", "suite.js")
 _SOURCE_MAP = re.compile(r"\n//# sourceMappingURL=\S+\s*$")
 
 
@@ -44,6 +46,15 @@ def scripts(*more: str) -> tuple[Script, ...]:
     # A source map would be looked for beside the page, where there is none.
     stripped = (_SOURCE_MAP.sub("\n", text) for text in libraries)
     return tuple(Script(text=text) for text in (*stripped, *map(_read, (*_OWN, *more))))
+
+
+@cache
+def every_script() -> Script:
+    """Return what pages of every kind run, as one script for a server's pages to share."""
+    libraries = scripts()[: len(_LIBRARIES)]
+    own = "\n".join((*map(_read, (*_OWN, *_OF_SOME_PAGES)), graph_script().text))
+    parts = (*(one.text for one in libraries), f'(() => {{\n"use strict";\n{own}}})();\n')
+    return Script(text=";\n".join(parts))
 
 
 def style(*more: str) -> str:
@@ -115,6 +126,7 @@ def page_bytes(
     *,
     parts: Sequence[Script] | None = None,
     css: str | None = None,
+    script_address: str | None = None,
     **content: Any,
 ) -> bytes:
     """Return a page: a template, what it says, and what stands in every page.
@@ -122,14 +134,22 @@ def page_bytes(
     Args:
         parts: By default those of every page.
         css: Likewise.
+        script_address: Where a server has `every_script`; ``None``: the page holds its scripts,
+            and needs nothing else.
         content: What the template names; escaped unless it is `Markup`.
     """
-    run = scripts() if parts is None else parts
+    if script_address is None:
+        run = scripts() if parts is None else parts
+        sources = [one.csp_source for one in run]
+        elements = [f"<script>{one.text}</script>" for one in run]
+    else:
+        sources = ["'self'"]
+        elements = [f'<script src="{escape(script_address)}"></script>']
     shared = {
         "files": {name: len(text) for name, text in data.files.items()},
-        "policy": _content_policy([one.csp_source for one in run]),
+        "policy": _content_policy(sources),
         "style": Markup(style() if css is None else css),  # noqa: S704 - ours
-        "scripts": [Markup(one.text) for one in run],  # noqa: S704 - ours and vendored
+        "scripts": Markup("\n".join(elements)),  # noqa: S704 - ours and vendored
         "data": script_json(
             {
                 "charts": data.charts,

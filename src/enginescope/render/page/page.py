@@ -87,8 +87,13 @@ def report_page(
     *,
     topk: int = 30,
     answers: Sequence[ReportedAnswers] = (),
+    script_address: str | None = None,
 ) -> bytes:
-    """Return the page over runs: an overview first where there are several, then each run."""
+    """Return the page over runs: an overview first where there are several, then each run.
+
+    Args:
+        script_address: See `page_bytes`.
+    """
     subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
     views = [subject.view for subject in subjects]
     runs = [_page_run(one, index, len(about), topk) for index, one in enumerate(subjects, start=1)]
@@ -103,6 +108,7 @@ def report_page(
         "page.html.j2",
         _data(runs, files, (*([laid_over] if laid_over else []), *together, *_charts(compared))),
         parts=parts,
+        script_address=script_address,
         css=_style(has_graph=has_graph, has_answers=bool(compared)),
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,

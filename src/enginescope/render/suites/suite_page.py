@@ -70,7 +70,11 @@ _EXPLAINED = (
 
 
 def suite_page(
-    result: SuiteResult, table: bytes, *, runs: Mapping[str, str] | None = None
+    result: SuiteResult,
+    table: bytes,
+    *,
+    runs: Mapping[str, str] | None = None,
+    script_address: str | None = None,
 ) -> bytes:
     """Return the page over a suite, done or not yet.
 
@@ -78,6 +82,7 @@ def suite_page(
         table: ``results.csv``, which the page carries where it is not too long.
         runs: Addresses of runs by their ids, where there is a server; the cells of the matrix lead
             there. Others open what the page knows of them.
+        script_address: See `page_bytes`.
     """
     charts, pareto, cells = suite_charts(result), pareto_charts(result), _cells(result)
     matrix = matrix_table(result, _links(result, runs or {}))
@@ -92,6 +97,7 @@ def suite_page(
             more={"cells": _opened(result)},
         ),
         parts=scripts("suite.js"),
+        script_address=script_address,
         css=style("suite.css"),
         title=result.name,
         answer=suite_answer(result),

@@ -39,7 +39,11 @@ class HistorySection(Record, frozen=True, kw_only=True):
 
 
 def history_page(
-    found: Sequence[JobHistory], *, model: str, notices: Sequence[Notice] = ()
+    found: Sequence[JobHistory],
+    *,
+    model: str,
+    notices: Sequence[Notice] = (),
+    script_address: str | None = None,
 ) -> bytes:
     """Return the page over the histories of a model's jobs.
 
@@ -47,12 +51,14 @@ def history_page(
         found: One or more.
         model: What was asked for.
         notices: What weakens the whole, as runs that were left out.
+        script_address: See `page_bytes`.
     """
     sections = [_section(one, number) for number, one in enumerate(found)]
     files = {"history.json": history_json(found).decode()}
     return page_bytes(
         "history.html.j2",
         PageData(charts=charts_data(section.chart for section in sections), files=files),
+        script_address=script_address,
         title=f"History of {model}",
         sections=sections,
         notices=notices,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.archive.archive_reader import (
     OPAQUE,
     RUN_DOCUMENT,
@@ -73,15 +72,12 @@ def unpacked(archive: Path, observer: PlanObserver) -> Iterator[Unpacked]:
     contents = read_tea(archive)
     if contents.unlisted:
         observer.warn(f"{archive}: not in its manifest: {', '.join(contents.unlisted)}")
-    top = Path(tempfile.mkdtemp(prefix="enginescope-"))
-    try:
+    with temporary_folder() as top:
         folder = top / (archive.stem or "archive")
         paths = extract_tea(archive, folder, lambda one: one.kind not in OPAQUE)
         runs = tuple(path.parent for path in paths if path.name == RUN_DOCUMENT)
         files = tuple(path for path in paths if not any(path.is_relative_to(run) for run in runs))
         yield Unpacked(archive, folder, contents, runs, files)
-    finally:
-        shutil.rmtree(top, ignore_errors=True)
 
 
 def archive_inputs(archive: Path, observer: PlanObserver) -> tuple[PlanInput, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.record import Record
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.services.observer import Observer
 from enginescope.services.store_access import selected_rows
 from enginescope.store.row import Filter
@@ -80,9 +80,9 @@ def push_runs(request: PushRequest, observer: PushObserver) -> PushReport:
     missing = server.missing(ids)
     sent: list[str] = []
     refused: list[RefusedRun] = []
-    with tempfile.TemporaryDirectory(prefix="enginescope-") as folder:
+    with temporary_folder() as folder:
         for number, run_id in enumerate(missing, 1):
-            why = _send(store, server, run_id, Path(folder) / f"{run_id}.zip")
+            why = _send(store, server, run_id, folder / f"{run_id}.zip")
             if why is None:
                 sent.append(run_id)
             else:

@@ -5,8 +5,6 @@ Compare a cell's outputs with the reference, as ``validate`` does.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -21,6 +19,7 @@ from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, EnginescopeError, StoreError, UnsupportedError
 from enginescope.core.record import Record
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.tensors.answer_files import has_expected
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
@@ -61,8 +60,7 @@ def checked_cell(
         why = f"{cell.job.backend.name} does not return outputs: they were not compared"
         return CellChecked(status=status, reason=why)
     samples, job = _samples(cell)
-    folder = Path(tempfile.mkdtemp(prefix="enginescope-"))
-    try:
+    with temporary_folder() as folder:
         plan = Plan(
             sides=_sides(cell, job, samples),
             samples=samples,
@@ -83,8 +81,6 @@ def checked_cell(
         if validation.failed is not None:
             return validation.failed
         return _checked(validation.compared(lambda _number: None))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _CellValidation(ValidationRun):

@@ -6,7 +6,6 @@ Runs and rows of suites, which a folder or a name in a store stands for.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError, UsageError
 from enginescope.core.suggest import did_you_mean
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
 from enginescope.services.store_access import selected_rows
 from enginescope.store.row import Filter
@@ -304,9 +304,9 @@ def _of_zip(path: Path) -> Run:
     from enginescope.store.run_folder import read_run
     from enginescope.store.zip_file import unpack
 
-    with tempfile.TemporaryDirectory(prefix="enginescope-") as folder:
-        unpack(path, Path(folder))
-        return read_run(Path(folder), source=str(path))
+    with temporary_folder() as folder:
+        unpack(path, folder)
+        return read_run(folder, source=str(path))
 
 
 def _imported(path: Path, warn: Warn) -> tuple[Run, ...]:

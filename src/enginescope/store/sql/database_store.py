@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from enginescope.core.errors import StoreError
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.notice import Notice
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter, RunRow, row_of
@@ -82,6 +82,10 @@ class DatabaseStore:
         with self._read() as connection:
             return select_rows(connection, wanted)
 
+    def state(self) -> Hashable | None:
+        """Return ``None``: others change a database too."""
+        return None
+
     def has(self, run_id: str) -> bool:
         """Whether a run of this id exists."""
         from enginescope.store.sql.run_files import has_run
@@ -93,9 +97,11 @@ class DatabaseStore:
         """Return the id of the run that a folder is a copy of."""
         return folder.name if folder.parent == self._copies else None
 
-    def read(self, run_id: str) -> Run:
-        """Return a run, without its artifacts' contents."""
+    def read(self, run_id: str, series: Collection[str] | None = None) -> Run:
+        """Return a run, all of its series, without its artifacts' contents."""
         from enginescope.store.sql.run_files import run_in
+
+        del series
 
         with self._read() as connection:
             return run_in(connection, run_id)
@@ -151,8 +157,8 @@ class DatabaseStore:
     @contextmanager
     def new_part(self) -> Iterator[Path]:
         """Make a folder to write a run into, gone in the end."""
-        with tempfile.TemporaryDirectory(prefix="enginescope-") as folder:
-            yield Path(folder)
+        with temporary_folder() as folder:
+            yield folder
 
     def place(self, run: Run, part: Path) -> None:
         """Take up the run written in `part`: all of it, or nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from enginescope.core.errors import StoreError
 from enginescope.records.notice import Notice
 from enginescope.store.row import Filter, RunRow, row_of, select
-from enginescope.store.run_names import PART, run_names
+from enginescope.store.run_names import PART, changed_at, run_names
 from enginescope.store.sql.quick_rows import quick_rows
 from enginescope.store.sql.sqlite_file import FILE, DamagedIndexError, NewerIndexError
 
@@ -81,6 +81,14 @@ class Listing:
             found = self._scan(names)
             self._name_broken(found.broken)
             return select(list(found.rows), wanted)
+
+    def state(self) -> Hashable | None:
+        """Return when the folder of runs and the index changed last, as `Store.state` says."""
+        if self._url is not None:
+            return None
+        index = self._store / FILE
+        log = index.with_name(f"{FILE}-wal")
+        return changed_at(self._runs, index, log, self._store / _STALE)
 
     def rebuild(self) -> ReindexReport:
         """Make the index again from the folders; damaged runs are named and left out.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -11,6 +10,7 @@ from pathlib import Path, PurePosixPath
 import sqlalchemy as sa
 
 from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
 from enginescope.store.artifact_root import ArtifactRoot
 from enginescope.store.row import row_of
@@ -70,10 +70,10 @@ def document_and_arrays(
     found = connection.execute(query.with_for_update() if locked else query).all()
     if not found:
         raise gone(run_id)
-    with tempfile.TemporaryDirectory(prefix="enginescope-") as name:
+    with temporary_folder() as folder:
         for path, data in found:
-            write_file(Path(name), path, data or b"")
-        yield Path(name)
+            write_file(folder, path, data or b"")
+        yield folder
 
 
 def write_file(folder: Path, path: str, data: bytes) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from enginescope.core.errors import FormatError, StoreError
@@ -33,15 +33,15 @@ class ReindexReport(Record, frozen=True, kw_only=True):
     broken: tuple[Broken, ...] = ()
 
 
-def read_named(folder: Path) -> Run:
-    """Return the run in a store's `folder`.
+def read_named(folder: Path, series: Collection[str] | None = None) -> Run:
+    """Return the run in a store's `folder`; `series` as for `read_run`.
 
     Raises:
         FormatError: It is damaged, or the folder is not named by its id.
         StoreError: A newer enginescope wrote it, or it was deleted meanwhile.
     """
     try:
-        run = read_run(folder)
+        run = read_run(folder, series=series)
     except FormatError as error:
         if folder.exists():
             raise

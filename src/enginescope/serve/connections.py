@@ -1,0 +1,155 @@
+"""Connections of the server: a silent or slow one is closed, and none keeps others out."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import uvicorn
+from anyio import to_thread
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+#: Open connections; beyond that, the one that has been idle longest makes room.
+MOST_CONNECTIONS = 512
+#: Requests at the same time; more are told to come again.
+MOST_REQUESTS = 64
+#: From the first byte, or none, to the end of a request's header.
+HEADER_S = 10.0
+#: Between two parts of a body, and until a client has taken what was sent.
+STALL_S = 60.0
+#: Pages that are made at once, and how long one is worked on before another.
+THREADS = 4
+TURN_S = 0.0005
+
+
+class Connection(H11Protocol):
+    """One connection, closed unless a whole request header arrives in time."""
+
+    _timer: asyncio.TimerHandle | None = None
+    _idle_since = 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or bool(self.cycle.response_complete)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Set a time limit, and make room if there are too many connections."""
+        opened = cast("set[Connection]", self.connections)
+        idle = [one for one in opened if one.is_idle]
+        if len(opened) >= MOST_CONNECTIONS and idle:
+            min(idle, key=lambda one: one._idle_since).transport.abort()
+        # otherwise the end of each answer waits for the client's acknowledgment of its beginning
+        own = transport.get_extra_info("socket")
+        own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; those of a header do not extend its time limit."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, no longer than for the first."""
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the time limit."""
+        self._forget()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        if not self.is_idle:
+            self._forget()
+        elif self._timer is None:
+            self._idle_since = self.loop.time()
+            self._timer = self.loop.call_later(HEADER_S, self._give_up)
+
+    def _forget(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _give_up(self) -> None:
+        self.transport.close()  # after what is still to be sent
+        self.loop.call_later(STALL_S, self.transport.abort)
+
+
+class RequestLimit:
+    """Answers so many requests at once, and gives up one whose client stalls."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._running = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if self._running >= MOST_REQUESTS:
+            busy = PlainTextResponse("busy\n", status_code=503, headers={"Retry-After": "1"})
+            await busy(scope, receive, send)
+            return
+
+        async def patient_receive() -> Message:
+            try:
+                return await asyncio.wait_for(receive(), STALL_S)
+            except asyncio.TimeoutError:
+                return {"type": "http.disconnect"}
+
+        async def patient_send(message: Message) -> None:
+            await asyncio.wait_for(send(message), STALL_S)
+
+        self._running += 1
+        try:
+            await self.app(scope, patient_receive, patient_send)
+        except asyncio.TimeoutError:
+            return  # nobody takes the answer
+        finally:
+            self._running -= 1
+
+
+@asynccontextmanager
+async def few_threads(app: ASGIApp) -> AsyncIterator[None]:
+    """Make pages in few threads that often take turns.
+
+    Python runs one thread at a time. Every file that is opened while others compute waits for the
+    end of their turns: with 40 threads and turns of 5 ms, a history took ten times as long.
+    """
+    del app
+    to_thread.current_default_thread_limiter().total_tokens = THREADS
+    sys.setswitchinterval(TURN_S)
+    yield
+
+
+def server(
+    app: ASGIApp, *, certificate: Path | None = None, key: Path | None = None, **more: Any
+) -> uvicorn.Server:
+    """Return a server of an application, for one process.
+
+    Args:
+        more: Of `uvicorn.Config`.
+    """
+    settings: dict[str, Any] = {"log_level": "warning", "timeout_graceful_shutdown": 3} | more
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+        **settings,
+    )
+    return uvicorn.Server(config)

@@ -1,0 +1,40 @@
+"""What lies in a store and is not a run: pipes, and a run called as the newest is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from enginescope.core.errors import FormatError, StoreError
+from enginescope.store.archive import Store
+from tests.store.stored_runs import a_run
+
+
+@pytest.mark.parametrize("name", ["run.json", "arrays/000.npy"])
+def test_a_pipe_in_place_of_a_file_hangs_no_listing(tmp_path, name) -> None:
+    store = Store(tmp_path)
+    store.save(a_run(id="good"))
+    folder = store.save(a_run(id="piped"))
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    (tmp_path / "index.sqlite").unlink()
+    command = [sys.executable, "-m", "enginescope", "runs", "--store", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert "good" in done.stdout
+    assert "piped was skipped" in done.stderr
+    with pytest.raises(FormatError, match=r"is not a file|a pipe or a device"):
+        store.load_id("piped")
+
+
+def test_no_run_is_called_latest(tmp_path) -> None:
+    store = Store(tmp_path)
+    with pytest.raises(StoreError, match="not latest"):
+        store.save(a_run(id="latest"))
+    store.save(a_run(id="latest2"))
+    packed = store.export("latest2", tmp_path / "one.zip")
+    assert Store(tmp_path / "other").import_zip(packed).id == "latest2"
+    assert store.load("latest").id == "latest2"
