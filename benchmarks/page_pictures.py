@@ -1,10 +1,9 @@
 """Photograph pages for the documentation, from recorded runs and plans.
 
 `python benchmarks/page_pictures.py [NAME…]` writes docs/images/NAME.png: what a window of
-1280 × 800 shows of a run's report, of a plan's page, of a comparison's first screen, and of the graphs
-of two plans side by side in light and dark. It needs Chromium, and for the last two the plans of
-TensorRT's explorer: the ResNet-18 of its examples, in the folder that $ENGINESCOPE_SHARED_DATA
-names.
+1280 × 800 shows of a run's report, of a plan's page, of a comparison's first screen, and of the
+graphs of two plans side by side in light and dark. It needs Chromium, and for the last two the
+ResNet-18 of the examples of TensorRT's explorer, in the folder $ENGINESCOPE_SHARED_DATA.
 """
 
 from __future__ import annotations
