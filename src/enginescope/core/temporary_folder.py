@@ -50,8 +50,8 @@ def _sweep(top: Path) -> None:
         _SWEPT.add(str(top))
     for folder in top.glob(f"{_PREFIX}*"):
         with suppress(OSError):
-            found = folder.lstat()
-            if found.st_uid != os.getuid() or time.time() - found.st_ctime < _FRESH_S:
+            status = folder.lstat()
+            if status.st_uid != os.getuid() or time.time() - status.st_ctime < _FRESH_S:
                 continue
             lock = _locked(folder)
             if lock is not None:

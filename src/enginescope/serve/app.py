@@ -38,7 +38,7 @@ def application(store: Store, access: Access | None = None, taking: Taking | Non
         taking: By default nothing can be changed.
     """
     access, taking = access or Access(), taking or Taking()
-    made = Starlette(
+    app = Starlette(
         routes=[
             Route("/", browsing.home),
             Route("/runs", browsing.runs),
@@ -67,12 +67,12 @@ def application(store: Store, access: Access | None = None, taking: Taking | Non
         },
         lifespan=few_threads,
     )
-    kept = KeptRuns(store)
-    made.state.kept = kept
-    made.state.rows = KeptRows(store)
-    made.state.figures = KeptFigures(kept)
-    made.state.pages = KeptPages()
-    made.state.access = access
-    made.state.accepts = taking.is_on
-    made.state.most_bytes = taking.most_bytes
-    return Guard(RequestLimit(made), access, open_paths=(LOGIN, "/static/"))
+    runs = KeptRuns(store)
+    app.state.kept = runs
+    app.state.rows = KeptRows(store)
+    app.state.figures = KeptFigures(runs)
+    app.state.pages = KeptPages()
+    app.state.access = access
+    app.state.accepts = taking.is_on
+    app.state.most_bytes = taking.most_bytes
+    return Guard(RequestLimit(app), access, open_paths=(LOGIN, "/static/"))

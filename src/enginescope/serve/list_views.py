@@ -96,8 +96,8 @@ def not_found(request: Request, error: Exception) -> Response:
 
 def static_file(request: Request) -> Response:
     """Answer with a file that our pages load."""
-    found = asset_response(request, request.path_params["name"])
-    return not_found(request, LookupError()) if found is None else found
+    answer = asset_response(request, request.path_params["name"])
+    return not_found(request, LookupError()) if answer is None else answer
 
 
 #: Rows of a page.

@@ -119,9 +119,9 @@ def history(request: Request) -> Response:
     if not model or not chosen:
         raise UsageError("no runs of this model", hint="choose a model from the list")
     pages: KeptPages = request.app.state.pages
-    made = pages.get((chosen, metric), lambda: _history_page(request, chosen, metric))
+    data = pages.get((chosen, metric), lambda: _history_page(request, chosen, metric))
     links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
-    return framed(made, links)
+    return framed(data, links)
 
 
 def _history_page(request: Request, rows: tuple[RunRow, ...], metric: str) -> Page:

@@ -53,18 +53,18 @@ def changed_at(*paths: Path) -> Hashable | None:
     stamps: list[tuple[int, int, int] | None] = []
     for path in paths:
         try:
-            one = path.stat()
+            status = path.stat()
         except FileNotFoundError:
             stamps.append(None)
             continue
         except OSError:
             return None
-        if one.st_size == 0:  # readers make an empty log beside a database, and remove it
+        if status.st_size == 0:  # readers make an empty log beside a database, and remove it
             stamps.append(None)
             continue
-        if time.time_ns() - one.st_mtime_ns < _SETTLED_NS:
+        if time.time_ns() - status.st_mtime_ns < _SETTLED_NS:
             return None
-        stamps.append((one.st_mtime_ns, one.st_ino, one.st_size))
+        stamps.append((status.st_mtime_ns, status.st_ino, status.st_size))
     return tuple(stamps)
 
 
