@@ -58,18 +58,18 @@ def thermal_state(gpu: GpuTelemetry | None) -> ThermalState:
     series, lasted_ms = gpu.timed, None
     if gpu.series is not None and load is not None:
         series, lasted_ms = gpu.series.between(load.from_ms, load.to_ms), load.duration_ms
-    found = _by_temperature(series, part, lasted_ms)
+    state = _by_temperature(series, part, lasted_ms)
     reasons = (held.reason for of in (gpu.timed, series) for held in held_by(of))
     meant = dict.fromkeys(one.meaning for one in reasons if one.name in _THERMAL)
     if not meant:
-        return found
+        return state
     return ThermalState(
         state="throttled",
         part=part,
-        duration_s=found.duration_s,
-        from_c=found.from_c,
-        to_c=found.to_c,
-        slope_c_per_min=found.slope_c_per_min,
+        duration_s=state.duration_s,
+        from_c=state.from_c,
+        to_c=state.to_c,
+        slope_c_per_min=state.slope_c_per_min,
         why=", ".join(meant),
     )
 
