@@ -20,7 +20,7 @@ from enginescope.records.run.run import Run
 from enginescope.runner.session import run_jobs
 
 FOLDER = Path(__file__).resolve().parent / "nvml"
-SHORT = TelemetryRule(depth="full", interval_ms=20, duration_ms=600, idle_ms=300, settle_ms=100)
+SHORT = TelemetryRule(depth="full", interval_ms=20, duration_ms=1_500, idle_ms=300, settle_ms=100)
 
 
 def use(patch: pytest.MonkeyPatch, scenario: str) -> None:

@@ -46,9 +46,9 @@ def test_a_run_that_vanishes_is_not_broken(store, monkeypatch) -> None:
     folder = store.save(a_run(id="aaa"))
     read = module.read_run
 
-    def vanish(path):
+    def vanish(path, **what):
         shutil.rmtree(path, ignore_errors=True)
-        return read(path)
+        return read(path, **what)
 
     monkeypatch.setattr(module, "read_run", vanish)
     assert scan(store.runs_folder, ("aaa",)).broken == ()
