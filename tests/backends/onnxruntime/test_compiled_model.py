@@ -91,9 +91,8 @@ def test_a_provider_that_cannot_compile_is_named(model) -> None:
     phases, said = compiled_start(ort, job(model), setup)
     assert phases == ()
     assert said.code == "I-NO-EP-CONTEXT"
-    assert (
-        "CPUExecutionProvider gives no compiled model: Unable to compile any nodes" in said.message
-    )
+    assert "CPUExecutionProvider gives no compiled model: " in said.message
+    assert "Unable to compile any nodes" in said.message
 
 
 def test_an_older_runtime_has_no_compiler(model) -> None:
