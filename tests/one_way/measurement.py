@@ -118,12 +118,12 @@ def _noise(name: str, backend: str, file: str = "m.onnx") -> Case:
         prepare=model,
         arguments=lambda folder: [
             *("noise", str(folder / file), "--on", backend, "--rounds", str(ROUNDS)),
-            *("--duration", "10ms", "--store", str(folder / "store")),
+            *("--duration", "50ms", "--store", str(folder / "store")),
         ],
         call=lambda folder: es.noise_floor(
             folder / file,
             on=backend,
-            workload=Workload(stop=StopRule(duration_ms=10, precision_pct=None)),
+            workload=Workload(stop=StopRule(duration_ms=50, precision_pct=None)),
             rounds=ROUNDS,
             store=folder / "store",
         ),

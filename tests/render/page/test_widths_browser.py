@@ -20,7 +20,7 @@ WRONG = r"""
   const say = (what, one) => found.add(`${what}: ${one.tagName} ${one.className} ${one.textContent.trim().slice(0, 60)}`);
   if (document.documentElement.scrollWidth > wide) found.add("the page scrolls sideways");
   for (const one of document.querySelectorAll("body *")) {
-    if (!one.clientWidth || !one.textContent.trim() || one.closest("svg, .unseen, .skip")) continue;
+    if (!one.clientWidth || !one.textContent.trim() || one.closest("svg, .unseen, .graph-hidden, .skip")) continue;
     if (!one.checkVisibility({ visibilityProperty: true })) continue;
     const style = getComputedStyle(one), isWider = one.scrollWidth > one.clientWidth + 1;
     const cut = (overflow) => overflow === "hidden" || overflow === "clip";
