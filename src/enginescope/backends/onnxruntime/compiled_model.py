@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from statistics import median
 from time import perf_counter_ns
@@ -14,6 +13,7 @@ from enginescope.backends.onnxruntime.options import session_options
 from enginescope.backends.onnxruntime.providers.missing import translated
 from enginescope.backends.onnxruntime.providers.opening import Setup, add_provider, open_session
 from enginescope.core.errors import EnginescopeError, UnsupportedError
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.notice import Notice
 from enginescope.records.progress import Phase
 from enginescope.records.run.job import Job
@@ -37,8 +37,8 @@ def compiled_start(ort: Any, job: Job, setup: Setup) -> Start:
     own = {k: v for k, v in setup.provider_options.items() if k not in caches}
     plain = replace(setup, provider_options=own)
     name = setup.provider.name
-    with tempfile.TemporaryDirectory(prefix="enginescope-") as folder:
-        compiled = replace(plain, model=str(Path(folder) / Path(setup.model).name))
+    with temporary_folder() as folder:
+        compiled = replace(plain, model=str(folder / Path(setup.model).name))
         try:
             with translated(f"compiling {Path(setup.model).name}"):
                 compile_ms = _compile(ort, job, plain, compiled.model)

@@ -5,14 +5,13 @@ A provider without FP16 kernels gets casts around each node, and the optimizer r
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from enginescope.backends.onnxruntime.options import fp16_way, session_options
 from enginescope.backends.onnxruntime.providers.opening import Setup, open_session
 from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.onnx.onnx_precision import graphs_of, load_without_weights
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job
@@ -28,8 +27,8 @@ def fp16_notice(ort: Any, job: Job, setup: Setup) -> tuple[Notice, ...]:
     if fp16_way(job.backend, setup.provider) not in ("converter", "autocast"):
         return ()
     options = session_options(ort, job.backend.options, job.conditions.pinned_cores)
-    with tempfile.TemporaryDirectory(prefix="enginescope-") as folder:
-        file = Path(folder) / "optimized.onnx"
+    with temporary_folder() as folder:
+        file = folder / "optimized.onnx"
         options.optimized_model_filepath = str(file)
         options.add_session_config_entry(f"{_EXTERNAL}_file_name", "weights.bin")
         options.add_session_config_entry(f"{_EXTERNAL}_min_size_in_bytes", "1024")
