@@ -179,6 +179,7 @@ HEAVY = {
         "render/compare/compare_writers.py",
         "render/bisection/bisect_writers.py",
         "render/plans/build_text.py",
+        "render/plans/passport_text.py",
         "render/plans/explore_text.py",
         "render/verdicts/verdict_writers.py",
         "render/verdicts/noise_text.py",

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         archive,
         explore,
         open_plan,
+        passport,
         process,
         write_report,
     )
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
         WarmUp,
         Workload,
     )
+    from enginescope.records.run.passport import Passport
     from enginescope.records.run.sample_set import Preprocessing
     from enginescope.records.verdict.gate import GateReport
     from enginescope.records.verdict.history import JobHistory
@@ -135,6 +137,7 @@ _HOMES = {
     "NoiseFloor": "records.verdict.noise_floor",
     "OpenDims": "records.run.job",
     "OpenedPlan": "notebook.plan",
+    "Passport": "records.run.passport",
     "PlanView": "analysis.plans.plan_view",
     "Preprocessing": "records.run.sample_set",
     "ProcessResult": "services.plans.process",
@@ -172,6 +175,7 @@ _HOMES = {
     "open_plan": "notebook.plan",
     "open_run": "notebook.measure",
     "open_suite": "notebook.verdicts",
+    "passport": "notebook.plan",
     "process": "notebook.plan",
     "run_suite": "notebook.verdicts",
     "samples": "services.plans.samples",
@@ -218,6 +222,7 @@ __all__ = [
     "NoiseFloor",
     "OpenDims",
     "OpenedPlan",
+    "Passport",
     "PlanView",
     "Preprocessing",
     "ProcessResult",
@@ -256,6 +261,7 @@ __all__ = [
     "open_plan",
     "open_run",
     "open_suite",
+    "passport",
     "process",
     "run_suite",
     "samples",

@@ -106,6 +106,7 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
     es.CreatedArchive: (archive, f"{NAME}.graph.json"),
     es.WrittenReport: (report, "Files"),
     es.ProcessResult: (files, "net.engine"),
+    es.Passport: (lambda inputs: es.passport(inputs.plan), "not next to the plan"),
     es.Explanation: (lambda _: es.explain("W-LOAD"), "What to do"),
     es.Diagnosis: (lambda _: es.doctor(), "ort-cpu"),
     es.Validation: (validation, "1 of 2 sides do not pass"),

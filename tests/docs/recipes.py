@@ -36,7 +36,7 @@ from tests.fakes.loading import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Verbs whose output is the same every time, so that a page must show it as it is.
-EXACT = ("explore", "lint", "archive list", "models list")
+EXACT = ("explore", "lint", "passport", "archive list", "models list")
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<mark>[^\n]*?) -->\n)?^```(?P<language>\w+)(?P<info>[^\n]*)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,

@@ -15,6 +15,7 @@ from enginescope.rules.catalogue import LintConfig
 from enginescope.store.archive import Store
 from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES
+from tests.formats.plan.test_engine_file import HEAD
 from tests.one_way.case import Case
 from tests.render.runs import imported_run, measured_run
 
@@ -155,6 +156,22 @@ def _archive(name: str, files: tuple[str, ...], flags: list[str], **options: Any
     )
 
 
+def engine(folder: Path) -> None:
+    """Write the header of an engine beside its plan."""
+    engines(folder)
+    (folder / "engines" / "net.engine").write_bytes(HEAD)
+
+
+def _passport(name: str, what: str, flags: list[str], **options: Any) -> Case:
+    return _case(
+        f"passport: {name}",
+        lambda folder: ["passport", str(folder / what), *flags],
+        lambda folder: es.passport(folder / what, **options, store=folder / "store"),
+        encode,
+        engine,
+    )
+
+
 CASES: tuple[Case, ...] = (
     _explore("a plan", PLAN, []),
     _explore("another order", PLAN, ["--sort", "name"], sort="name"),
@@ -194,4 +211,8 @@ CASES: tuple[Case, ...] = (
     _archive("nothing is left", (PLAN,), ["--only", "--without", "plan"], only=True,
              without=["plan"]),
     _archive("there already", ("engines/",), []),
+    _passport("an engine", "engines/net.engine", []),
+    _passport("a plan", PLAN, []),
+    _passport("layer times", "engines/net.profile.json", []),
+    _passport("a file that is missing", "none.engine", []),
 )  # fmt: skip

@@ -50,6 +50,7 @@ GROUPS = {
     },
     "TensorRT": {
         "trtexec": ("measure.trtexec", "Run trtexec's command line, with its log and files."),
+        "passport": ("plans.passport", "Show what is known of an engine, without loading it."),
         "process": ("plans.process", "Build, measure and profile, with trex's file names."),
     },
     "Store": {

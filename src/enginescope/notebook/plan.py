@@ -18,10 +18,12 @@ from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
 from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.environment import Device
+from enginescope.records.run.passport import Passport
 from enginescope.render.page.report import WrittenReport
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans import archive as archive_service
 from enginescope.services.plans import explore as explore_service
+from enginescope.services.plans import passport as passport_service
 from enginescope.services.plans import process as process_service
 from enginescope.services.plans import report as report_service
 from enginescope.services.plans.explore_request import Explored
@@ -219,6 +221,16 @@ class ShownReport(WrittenReport, frozen=True, kw_only=True):
         return _table(str(self.folder), self.files, self.skipped)
 
 
+class ShownPassport(Passport, frozen=True, kw_only=True):
+    """A passport; in notebooks its facts, plain HTML."""
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.fragment import fact_list, fragment, notice_list
+        from enginescope.render.plans.passport_text import passport_facts
+
+        return fragment(self.file, fact_list(passport_facts(self)), notice_list(self.notices))
+
+
 def _table(title: str, files: Iterable[Path | str], skipped: Iterable[tuple[str, str]] = ()) -> str:
     from enginescope.notebook.html.fragment import data_table, fragment
 
@@ -230,5 +242,6 @@ def _table(title: str, files: Iterable[Path | str], skipped: Iterable[tuple[str,
 
 
 archive = displayed(archive_service.archive, shown_as(ShownArchive))
+passport = displayed(passport_service.passport, shown_as(ShownPassport))
 process = displayed(process_service.process, shown_as(ShownProcess))
 write_report = displayed(report_service.write_report, shown_as(ShownReport))

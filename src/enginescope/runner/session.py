@@ -18,7 +18,9 @@ from enginescope.backends.registry import load_backend
 from enginescope.core.errors import MAKE_SPACE, is_disk_full, reason_of
 from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
+from enginescope.formats.plan.passport_file import read_passport
 from enginescope.probe.environment import probe_commit, probe_environment
+from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport, Preparation
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
@@ -184,8 +186,20 @@ def _measured(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -
     run = _with_cooldown(assemble(engine.job, ended, own), cooled)
     run = _with_preparation(run, engine.preparation)
     if engine.report is None:
-        return run
+        return _with_passport(run)
     return _with_build(run, engine.report, with_plan=False)
+
+
+def _with_passport(run: Run) -> Run:
+    """Return the run of an engine file with the build that the passport beside it tells of."""
+    subject = run.job.subject
+    if subject.kind != "engine" or subject.path is None:
+        return run
+    passport, notice = read_passport(Path(subject.path), subject.sha256)
+    if passport is None or passport.build is None:
+        return msgspec.structs.replace(run, notices=(*run.notices, *((notice,) if notice else ())))
+    build = msgspec.structs.replace(passport.build, engine=subject.path, from_cache=True)
+    return _with_notices(msgspec.structs.replace(run, build=build), build.notices)
 
 
 def _built(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Run:
@@ -216,14 +230,17 @@ def _with_preparation(run: Run, made: Preparation | None) -> Run:
     """Return a run with what was made of its model; what was made now took its time now."""
     if made is None:
         return run
-    known = {(notice.code, notice.message) for notice in run.notices}
-    said = [notice for notice in made.notices if (notice.code, notice.message) not in known]
-    return msgspec.structs.replace(
-        run,
-        preparation=made,
-        phases=(*_preparation_phases(made), *run.phases),
-        notices=(*said, *run.notices),
+    phases = (*_preparation_phases(made), *run.phases)
+    return _with_notices(
+        msgspec.structs.replace(run, preparation=made, phases=phases), made.notices
     )
+
+
+def _with_notices(run: Run, notices: Sequence[Notice]) -> Run:
+    """Return a run with notices of what was made for it, each once and before its own."""
+    known = {(notice.code, notice.message) for notice in run.notices}
+    said = [notice for notice in notices if (notice.code, notice.message) not in known]
+    return msgspec.structs.replace(run, notices=(*said, *run.notices))
 
 
 def _preparation_phases(made: Preparation) -> tuple[Phase, ...]:
@@ -238,15 +255,13 @@ def _preparation_phases(made: Preparation) -> tuple[Phase, ...]:
 
 def _with_build(run: Run, report: BuildReport, *, with_plan: bool) -> Run:
     """Return a run with what its engine's build has left: phases, texts, notices."""
-    known = {(notice.code, notice.message) for notice in run.notices}
-    said = [notice for notice in report.notices if (notice.code, notice.message) not in known]
-    return msgspec.structs.replace(
+    built = msgspec.structs.replace(
         run,
         build=report,
         phases=(*_build_phases(report), *run.phases),
-        notices=(*said, *run.notices),
         artifacts=(*build_artifacts(report, with_plan=with_plan), *run.artifacts),
     )
+    return _with_notices(built, report.notices)
 
 
 def _build_phases(report: BuildReport) -> tuple[Phase, ...]:

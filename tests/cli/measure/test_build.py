@@ -57,7 +57,7 @@ def test_an_engine_with_all_that_explains_it(use, verb, model, tmp_path) -> None
     assert "net.onnx · trt fp16" in out
     assert "TensorRT 10.16.1" in out
     names = {file.name for file in target.parent.iterdir()}
-    endings = (".build.log", ".build.metadata.json", ".graph.json")
+    endings = (".build.log", ".build.metadata.json", ".graph.json", ".passport.json")
     assert names == {"mine.plan", *(f"mine.plan{end}" for end in endings)}
     assert all(f"wrote {target.parent / name}" in err for name in names)
     (run,) = import_artifacts(sorted(target.parent.iterdir())).runs
@@ -150,7 +150,7 @@ def test_names_with_brackets_keep_all_their_files(use, verb, tmp_path) -> None:
     path = models.perceptron(tmp_path / "net[v1].onnx")
     code, out, _ = verb("build", path, "--json")
     assert code == 0
-    assert len(json.loads(out)["files"]) == 4
+    assert len(json.loads(out)["files"]) == 5
 
 
 def test_weights_beside_the_model(use, verb, tmp_path) -> None:

@@ -14,6 +14,7 @@ from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.formats.archive.archive_reader import Manifest
+from enginescope.records.run.passport import Passport
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellRow, SuitePlan
 from enginescope.records.verdict.history import JobHistory
@@ -42,6 +43,7 @@ TYPED: dict[str, tuple[type[msgspec.Struct], str]] = {
     "suite-row": (CellRow, "a line of `cells.jsonl` in a suite's folder"),
     "history": (JobHistory, "an element of `series` of `history --json`"),
     "noise-floor": (NoiseFloor, "an element of `floors` of `noise-floors.json`"),
+    "passport": (Passport, "`passport --json`; `net.engine.passport.json`"),
     "archive": (Manifest, "`manifest.json` of an archive (`.tea`)"),
 }
 #: Keys whose value has keys of its own for each document.

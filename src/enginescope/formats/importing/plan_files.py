@@ -177,6 +177,18 @@ def timing_log(plan: Path) -> Path | None:
     return neighbour(plan, "profile", ".log") or neighbour(plan, "engine.profile", ".log")
 
 
+def build_report(plan: Path) -> ToolReport | None:
+    """Return what trtexec's log of the build says: ``X.build.log`` or ``X.engine.build.log``.
+
+    ``None``: there is no such log, or it is not trtexec's.
+    """
+    log = neighbour(plan, "build", ".log") or neighbour(plan, "engine.build", ".log")
+    data = plain_bytes(log) if log is not None else b""
+    if log is None or recognise(data, log.name).kind is not ArtifactKind.TRTEXEC_LOG:
+        return None
+    return parse_trtexec_log(data, log.name)[0].report
+
+
 def read_plan_files(given: PlanFiles) -> ReadPlan:
     """Return a plan with its times and what trex kept of its logs.
 

@@ -16,6 +16,8 @@ class BuildReport(Result, Record, frozen=True, kw_only=True):
     Attributes:
         engine: Path of the file.
         key: Digest of all that decides what is built: model, options, TensorRT, GPU, driver.
+        model, model_sha256: Name and digest of the ONNX file; `key` covers weights in other files.
+        timing_cache_sha256: Of the timing cache that the build read; ``None``: it read none.
         from_cache: It was built earlier for the same key; the times are of that build.
         precision: As asked for; ``None``: the builder's default.
         options: As asked for.
@@ -32,12 +34,16 @@ class BuildReport(Result, Record, frozen=True, kw_only=True):
     engine_bytes: int
     engine_sha256: str | None = None
     key: str | None = None
+    model: str | None = None
+    model_sha256: str | None = None
+    timing_cache_sha256: str | None = None
     from_cache: bool = False
     precision: str | None = None
     options: dict[str, str] = {}
     tensorrt: str | None = None
     compute_capabilities: tuple[str, ...] = ()
     device: str | None = None
+    driver: str | None = None
     command: str | None = None
     parse_ms: float | None = None
     build_ms: float | None = None

@@ -71,9 +71,11 @@ def build_engine(request: BuildRequest, observer: MeasurementObserver) -> BuildR
         StoreError: The store cannot be written; nothing is built then.
     """
     from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
+    from enginescope.formats.plan.passport_file import PASSPORT_ENDING
     from enginescope.runner.jobs import limits_for, make_jobs
     from enginescope.runner.session import build_engines
     from enginescope.services.output_files import check_outputs
+    from enginescope.services.plans.passport import PassportRequest, write_passport
     from enginescope.store.archive import Store
 
     model, engine = request.model, request.engine
@@ -106,7 +108,11 @@ def build_engine(request: BuildRequest, observer: MeasurementObserver) -> BuildR
     )
     if run.outcome.kind is not OutcomeKind.OK or run.build is None or engine is None:
         return BuildResult(run=run)
-    return BuildResult(run=run, files=_copied(Path(run.build.engine), engine))
+    files = _copied(Path(run.build.engine), engine)
+    passport = engine.with_name(engine.name + PASSPORT_ENDING)
+    report = replace(run.build, engine=engine.name, command=request.command)
+    write_passport(PassportRequest(file=engine, output=passport, build=report, with_runs=False))
+    return BuildResult(run=run, files=(*files, passport))
 
 
 def build(

@@ -218,7 +218,7 @@ def _beside_engine(
     Raises:
         MissingDependencyError: There is no such plan; the message has the header's facts.
     """
-    written = _written_plan(path)
+    written = written_plan(path)
     why = str(error.__cause__ or error)
     told = f"{path.name}, {format_bytes(path.stat().st_size)}, was {header.text}"
     if written is None:
@@ -247,14 +247,14 @@ def _inspected(path: Path, label: str, observer: PlanObserver) -> Run:
     try:
         return inspect_engine(path, on_started=lambda: observer.progress(text))
     except MissingDependencyError as error:
-        hint, written = error.hint, _written_plan(path)
+        hint, written = error.hint, written_plan(path)
         if written is not None:
             hint = f"{hint}; or give {written}, next to it"
         why = f"looking into {path.name} needs it"
         raise MissingDependencyError(error.what, why=why, hint=hint) from error
 
 
-def _written_plan(engine: Path) -> Path | None:
+def written_plan(engine: Path) -> Path | None:
     """Return the JSON that was written of the engine, if it lies beside it."""
     names = (f"{engine.name}.graph.json", f"{engine.stem}.graph.json")
     return next((one for one in map(engine.with_name, names) if one.is_file()), None)

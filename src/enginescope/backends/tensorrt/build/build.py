@@ -31,6 +31,7 @@ from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.libraries import Libraries, inspect, installed_version
 from enginescope.backends.tensorrt.logger import Log, is_out_of_memory, make_logger
 from enginescope.backends.tensorrt.rtx import is_served, served_text
+from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.jsonio import encode
 from enginescope.core.units import format_bytes
@@ -105,6 +106,7 @@ class _Building:
         self._log = Log()
         self._logger = make_logger(libraries.trt, self._log, options.get("log_level", "info"))
         self._notices: list[Notice] = []
+        self._timing_cache_sha256: str | None = None
         self._alive: list[Any] = []  # what TensorRT refers to until the build is over
 
     def run(self) -> Measured:
@@ -127,11 +129,15 @@ class _Building:
         report = BuildReport(
             engine=f"{Path(self._job.subject.path or 'model').stem}.engine",
             engine_bytes=data.nbytes,
+            model=self._job.subject.name,
+            model_sha256=self._job.subject.sha256,
+            timing_cache_sha256=self._timing_cache_sha256,
             precision=self._job.backend.precision,
             options=build_options(self._job.backend.options),
             tensorrt=libraries.trt.__version__,
             compute_capabilities=_targets(libraries, data),
             device=self._device.name if self._device else None,
+            driver=self._device.driver if self._device else None,
             parse_ms=parse_ms,
             build_ms=build_ms,
             layers=network.num_layers,
@@ -200,6 +206,8 @@ class _Building:
             return None
         device = self._device.name if self._device else ""
         file = cache_file(asked, self._job.engine_cache, libraries.trt.__version__, device)
+        if file is not None and file.is_file():
+            self._timing_cache_sha256 = sha256_of(file)
         self._notices += load_cache(config, file)
         return file
 

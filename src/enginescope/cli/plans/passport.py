@@ -1,0 +1,53 @@
+"""``enginescope passport``: what is known of an engine without loading it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from enginescope.cli.messages import next_steps, note, words
+from enginescope.cli.options import FILE, PATH, json_option, option, store_option
+from enginescope.cli.verb import Verb
+from enginescope.store.location import StorePlace
+
+
+@click.command(
+    "passport",
+    cls=Verb,
+    examples=(
+        ("Show what is known of an engine", "enginescope passport model.engine"),
+        (
+            "Write it as a file to ship with the engine",
+            "enginescope passport model.engine -o model.engine.passport.json",
+        ),
+    ),
+)
+@click.argument("file", type=PATH)
+@option("-o", "--output", type=FILE, help="Write the passport to this file.")
+@store_option
+@json_option
+def command(file: Path, output: Path | None, store_folder: StorePlace | None, as_json: bool) -> int:
+    """Show what is known of FILE, an engine or its plan's JSON, without loading it.
+
+    The facts come from the engine's header, the files next to it, and stored runs of that engine.
+    `enginescope build` writes a passport next to each engine.
+    """
+    from enginescope.core.jsonio import encode
+    from enginescope.render.base.text import show
+    from enginescope.render.plans.passport_text import passport_text
+    from enginescope.services.plans.passport import PassportRequest, write_passport
+
+    passport = write_passport(PassportRequest(file=file, output=output, store=store_folder))
+    if as_json:
+        sys.stdout.buffer.write(encode(passport))
+        return 0
+    show(passport_text(passport))
+    if output is not None:
+        note(f"wrote {output}")
+    if passport.engine is not None and not passport.runs:
+        next_steps(("measure it", words("enginescope", "bench", str(file))))
+    elif passport.layers is not None:
+        next_steps(("its layers", words("enginescope", "explore", str(file))))
+    return 0

@@ -1,0 +1,35 @@
+"""The passport beside an engine: ``net.engine.passport.json``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from enginescope.core.errors import FormatError
+from enginescope.core.jsonio import decode, read_bytes
+from enginescope.records.notice import Notice
+from enginescope.records.run.passport import Passport
+
+#: Added to the name of the engine.
+PASSPORT_ENDING = ".passport.json"
+
+
+def read_passport(engine: Path, sha256: str | None) -> tuple[Passport | None, Notice | None]:
+    """Return the passport beside an engine, if there is one and it is that engine's.
+
+    Args:
+        sha256: Of the engine.
+    """
+    path = engine.with_name(engine.name + PASSPORT_ENDING)
+    if not path.is_file():
+        return None, None
+    try:
+        passport = decode(read_bytes(path), Passport, source=path.name)
+    except FormatError as error:
+        message = f"{path.name}, next to the engine, could not be used: {error}"
+        return None, Notice(code="W-PASSPORT", message=message, evidence={"file": str(path)})
+    written = passport.engine.sha256 if passport.engine else None
+    if written is not None and written == sha256:
+        return passport, None
+    message = f"{path.name} belongs to another build of {engine.name}; enginescope ignores it"
+    evidence = {"file": str(path), "passport_sha256": written, "engine_sha256": sha256}
+    return None, Notice(code="W-PASSPORT", message=message, evidence=evidence)

@@ -1,0 +1,132 @@
+"""A passport on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from enginescope.core.units import format_bytes, format_ms
+from enginescope.formats.importing.import_options import is_of_build, precision_of
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.plan.plan import IOTensor
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.run.passport import Passport, PassportRun, PrecisionShare
+from enginescope.render.base.facts import device_text, shape_text, tensor_text
+from enginescope.render.base.text import label_row, notice_lines
+
+_UNKNOWN = "not known"
+_DIGEST = 16
+_SHOWN_RUNS = 3
+
+
+def passport_text(passport: Passport) -> RenderableType:
+    """Return the facts of a passport."""
+    title = Text(passport.file, style="bold")
+    rows = [label_row(name, value) for name, value in passport_facts(passport)]
+    return Group(title, Text(), *rows, Text(), *notice_lines(passport.notices))
+
+
+def passport_facts(passport: Passport) -> tuple[tuple[str, str], ...]:
+    """Return a passport as (name, value) pairs; what is not known says so."""
+    build, tool = passport.build, passport.tool
+    of_build = tool if tool is not None and is_of_build(tool) else None
+    command = build.command if build else None
+    if command is None and of_build is not None and of_build.command is not None:
+        command = of_build.command.partition("\n")[0]  # the build's comes first
+    build_ms = build.build_ms if build else None
+    if build_ms is None and of_build is not None and of_build.build_s is not None:
+        build_ms = 1e3 * of_build.build_s
+    pairs = (
+        ("engine", _engine(passport)),
+        ("TensorRT", _version(passport)),
+        ("GPU", device_text(passport.device) if passport.device else None),
+        ("model", _model(passport, of_build)),
+        ("asked for", (build.precision or "default") if build else precision_of(of_build)),
+        ("options", _options(build)),
+        ("command", command),
+        ("timing", _timing_cache(build)),
+        ("built in", f"{build_ms / 1e3:.1f} s" if build_ms is not None else None),
+        *((each.mode or "tensor", _tensor(each)) for each in passport.io),
+        ("layers", _layers(passport.precisions)),
+        ("memory", _memory(passport)),
+        ("runs", _runs(passport.runs)),
+    )
+    return tuple((name, value or _UNKNOWN) for name, value in pairs)
+
+
+def _engine(passport: Passport) -> str:
+    engine = passport.engine
+    if engine is None:
+        return "not next to the plan"
+    return f"{format_bytes(engine.size_bytes or 0)}, {_hash(engine.sha256)}"
+
+
+def _hash(sha256: str | None) -> str:
+    return f"SHA-256 {sha256[:_DIGEST]}…" if sha256 else "digest not known"
+
+
+def _version(passport: Passport) -> str | None:
+    if passport.tensorrt is None:
+        return None
+    product = f"{passport.tensorrt} for RTX" if passport.is_rtx else passport.tensorrt
+    targets = ", ".join(passport.compute_capabilities)
+    return f"{product}, runs on compute capability {targets}" if targets else product
+
+
+def _model(passport: Passport, of_build: ToolReport | None) -> str | None:
+    build = passport.build
+    if build is not None and build.model is not None:
+        return f"{build.model}, {_hash(build.model_sha256)}"
+    return (of_build.options.get("Model Options", {}).get("Model") if of_build else None) or None
+
+
+def _options(build: BuildReport | None) -> str | None:
+    if build is None:
+        return None
+    return " ".join(f"{key}={value}" for key, value in build.options.items()) or "defaults"
+
+
+def _timing_cache(build: BuildReport | None) -> str | None:
+    if build is None:
+        return None
+    digest = build.timing_cache_sha256
+    return f"timing cache {_hash(digest)}" if digest else "the build read no timing cache"
+
+
+def _tensor(io: IOTensor) -> str:
+    spans = [
+        " … ".join(shape_text(shape) for shape in (one.min_shape, one.opt_shape, one.max_shape))
+        for one in io.profiles
+    ]
+    return "; ".join((tensor_text(io.tensor), *spans))
+
+
+def _layers(shares: Sequence[PrecisionShare]) -> str | None:
+    parts = (
+        f"{share.layers:,} {share.precision or 'of unknown precision'}"
+        + (f" ({format_ms(share.mean_ms, 3)})" if share.mean_ms is not None else "")
+        for share in shares
+    )
+    return ", ".join(parts) or None
+
+
+def _memory(passport: Passport) -> str | None:
+    tool = passport.tool
+    activation = tool.memory.get("Total Activation Memory") if tool else None
+    pairs = (("weights", passport.weights_bytes), ("activation memory", activation))
+    return ", ".join(f"{format_bytes(size)} {name}" for name, size in pairs if size) or None
+
+
+def _runs(runs: Sequence[PassportRun]) -> str:
+    """Return the newest runs; a passport without any has no evidence for its speed."""
+    if not runs:
+        return "none in the store: nothing here says how fast it is"
+    parts = [
+        f"{run.id} {run.created[:10]}: "
+        + (run.outcome if run.median_ms is None else f"{run.metric} {format_ms(run.median_ms, 3)}")
+        for run in runs[:_SHOWN_RUNS]
+    ]
+    more = len(runs) - _SHOWN_RUNS
+    return "; ".join([*parts, f"{more} more"] if more > 0 else parts)

@@ -1,0 +1,181 @@
+"""Passport: what is known of an engine without loading it."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import msgspec
+
+from enginescope.analysis.plans.exploration import explore
+from enginescope.core.digest import sha256_of
+from enginescope.core.errors import UsageError
+from enginescope.core.jsonio import encode
+from enginescope.core.plain_file import plain_head
+from enginescope.core.record import Record
+from enginescope.formats.importing.import_options import merge_reports
+from enginescope.formats.importing.plan_files import PlanFiles, build_report, read_beside_engine
+from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES, header_of, is_engine_file
+from enginescope.formats.plan.passport_file import read_passport
+from enginescope.records.environment import Device
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.run.passport import Passport, PassportRun, PrecisionShare
+from enginescope.records.run.run import Artifact
+from enginescope.services.output_files import check_outputs, write_file
+from enginescope.services.plans.plan_input import PlanInput, written_plan
+from enginescope.services.plans.resolve_plan import resolve_plan
+from enginescope.services.store_access import place_of
+from enginescope.store.archive import Store
+from enginescope.store.location import StorePlace
+from enginescope.store.row import Filter
+
+_HEAD_BYTES = 4096
+_GRAPH = ".graph.json"
+
+
+class PassportRequest(Record, frozen=True, kw_only=True):
+    """Which engine.
+
+    Attributes:
+        file: An engine, or the plan's JSON that was written of one.
+        build: How the engine was built; by default what its passport file has.
+        output: File to write the passport to.
+        store: Where runs of the engine are looked up.
+        with_runs: Whether they are.
+    """
+
+    file: Path
+    output: Path | None = None
+    build: BuildReport | None = None
+    store: StorePlace | None = None
+    with_runs: bool = True
+
+
+def write_passport(request: PassportRequest) -> Passport:
+    """Make a passport, and write it to ``request.output``.
+
+    Raises:
+        UsageError: The file does not exist or is neither an engine nor a plan; or the output cannot
+            be written.
+        FormatError: The plan cannot be read.
+    """
+    check_outputs([request.output], [request.file])
+    made = make_passport(request)
+    if request.output is not None:
+        write_file(request.output, encode(made))
+    return made
+
+
+def make_passport(request: PassportRequest) -> Passport:
+    """Gather what is known of an engine from its header, the files beside it and the store.
+
+    Raises:
+        UsageError: The file does not exist, or is neither an engine nor a plan.
+        FormatError: The plan cannot be read.
+    """
+    path = request.file
+    if not path.is_file():
+        raise UsageError(f"{path} does not exist", hint="give an engine or a plan's JSON file")
+    is_engine = is_engine_file(plain_head(path, _HEAD_BYTES), path.suffix)
+    engine = path if is_engine else _engine_of(path)
+    plan = written_plan(path) if is_engine else path
+    beside = resolve_plan(plan) if plan else read_beside_engine(path, PlanFiles(plan=path))
+    header, digest, written, mismatch = None, None, None, None
+    if engine is not None:
+        header, digest = header_of(engine), sha256_of(engine)
+        written, mismatch = read_passport(engine, digest)
+    build = request.build or (written.build if written else None)
+    of_build = build_report(plan or path.with_name(path.name + _GRAPH))
+    reports = [each for each in (beside.report, of_build) if each is not None]
+    report = merge_reports(reports)
+    known = Passport(
+        file=(engine or path).name,
+        engine=_file("engine", engine, digest) if engine is not None else None,
+        tensorrt=(header.version if header else None)
+        or (build.tensorrt if build else None)
+        or (report.tool_version if report else None),
+        is_rtx=header.is_rtx if header else None,
+        compute_capabilities=header.compute_capabilities if header else (),
+        device=_device(build) or (report.device if report else None),
+        build=build,
+        tool=report,
+        artifacts=tuple(_file(each.kind, Path(each.path)) for each in beside.artifacts),
+        runs=_runs(request, digest) if request.with_runs and digest else (),
+        notices=(
+            *((mismatch,) if mismatch else ()),
+            *(notice for notice in beside.notices if notice.level != "info"),
+        ),
+    )
+    return _with_plan(known, beside) if isinstance(beside, PlanInput) else known
+
+
+def passport(
+    file: str | PathLike[str],
+    output: str | PathLike[str] | None = None,
+    *,
+    store: str | PathLike[str] | None = None,
+) -> Passport:
+    """Return what is known of an engine, without loading it.
+
+    Args:
+        file: An engine, or the plan's JSON that was written of one.
+        output: Write the passport to this file, as JSON.
+        store: Where runs of the engine are looked up; by default the command line's.
+
+    Raises:
+        UsageError: The file does not exist or is neither an engine nor a plan; or the output cannot
+            be written.
+        FormatError: The plan cannot be read.
+    """
+    written = Path(output) if output is not None else None
+    return write_passport(PassportRequest(file=Path(file), output=written, store=place_of(store)))
+
+
+def _engine_of(plan: Path) -> Path | None:
+    """Return the engine that lies beside a plan: ``net.engine`` of ``net.engine.graph.json``."""
+    stem = plan.with_name(plan.name.removesuffix(_GRAPH))
+    names = (stem, *(stem.with_name(stem.name + ending) for ending in sorted(ENGINE_SUFFIXES)))
+    return next((each for each in names if each != plan and each.is_file()), None)
+
+
+def _file(kind: str, path: Path, sha256: str | None = None) -> Artifact:
+    digest = sha256 or sha256_of(path)
+    return Artifact(kind=kind, path=path.name, sha256=digest, size_bytes=path.stat().st_size)
+
+
+def _device(build: BuildReport | None) -> Device | None:
+    if build is None or build.device is None:
+        return None
+    return Device(name=build.device, driver=build.driver)
+
+
+def _with_plan(known: Passport, source: PlanInput) -> Passport:
+    own = source.with_own_times()
+    plan = own.needed_plan()
+    explored = explore(own.name, plan, own.profile)
+    times = {share.key: share.mean_ms for share in explored.by_precision if own.profile}
+    totals = explored.totals
+    assert totals is not None  # there is a plan
+    counts = sorted(totals.layers_by_precision.items(), key=lambda item: -item[1])
+    return msgspec.structs.replace(
+        known,
+        plan_schema=plan.source_schema,
+        layers=totals.active_layers,
+        precisions=tuple(
+            PrecisionShare(precision=name, layers=count, mean_ms=times.get(name))
+            for name, count in counts
+        ),
+        io=plan.io,
+        weights_bytes=totals.weights_bytes,
+        activation_bytes=totals.activation_bytes,
+        notices=(*known.notices, *(each for each in own.notices if each not in source.notices)),
+    )
+
+
+def _runs(request: PassportRequest, sha256: str) -> tuple[PassportRun, ...]:
+    names = ("id", "created", "outcome", "gpu", "metric", "median_ms")
+    return tuple(
+        PassportRun(**{name: getattr(row, name) for name in names})
+        for row in Store(request.store).select(Filter())
+        if row.model_sha256 == sha256
+    )

@@ -1,0 +1,145 @@
+"""The verb ``passport``, and what ``build`` and ``bench`` do with the file."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+import enginescope as es
+from enginescope.cli.main import main
+from enginescope.core.digest import sha256_of
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.store.archive import Store
+from tests.fakes import loading, models
+from tests.formats import plans
+from tests.formats.plan.test_engine_file import HEAD, of_rtx
+
+QUICK = ["--iterations", "10", "--warmup", "0", "--no-layers", "--on", "trt"]
+
+
+@pytest.fixture
+def verb(tmp_path, capfd):
+    """Run a verb with a store of this test; give its exit code and what it printed."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main([*map(str, arguments), "--store", str(tmp_path / "store")])
+        printed = capfd.readouterr()
+        assert "Traceback" not in printed.err
+        return code, printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture
+def built(tmp_path, verb):
+    """Build an engine with the stand-in for TensorRT, which stays loaded."""
+    with ExitStack() as stack:
+        stack.enter_context(loading.loaded("10.16.1"))
+        model = models.perceptron(tmp_path / "net.onnx")
+        engine = tmp_path / "net.engine"
+        shapes = ("--min-shape", "x:1x4", "--opt-shape", "x:3x4", "--max-shape", "x:8x4")
+        code, _, err = verb("build", model, "-o", engine, "--on", "trt:fp16", "--refit", *shapes)
+        assert code == 0, err
+        yield engine
+
+
+def test_what_a_build_records(built, tmp_path) -> None:
+    written = json.loads((tmp_path / "net.engine.passport.json").read_bytes())
+    build = written["build"]
+    assert written["engine"]["sha256"] == build["engine_sha256"] == sha256_of(built)
+    assert build["model_sha256"] == sha256_of(tmp_path / "net.onnx")
+    assert (build["precision"], build["options"]["refit"]) == ("fp16", "1")
+    assert build["command"]
+    assert build["device"]
+    assert build["timing_cache_sha256"] is None
+    assert build["options"]["max_shapes"] == "x:8x4"
+    assert [each["tensor"]["name"] for each in written["io"]] == ["x", "y"]
+
+
+def test_the_timing_cache_of_a_second_build_has_a_digest(built, verb, tmp_path) -> None:
+    other = tmp_path / "other.engine"
+    assert verb("build", tmp_path / "net.onnx", "-o", other, "--dim", "n=3")[0] == 0
+    digest = es.passport(other).build.timing_cache_sha256
+    caches = list((tmp_path / "store" / "engines" / "timing").glob("*.cache"))
+    assert len(caches) == 1
+    assert digest is not None
+
+
+def test_a_run_of_the_engine_knows_its_build(built, verb, tmp_path) -> None:
+    code, out, err = verb("bench", built, *QUICK, "--json")
+    assert code == 0, err
+    run = Store(tmp_path / "store").load("latest")
+    assert run.build is not None
+    assert (run.build.precision, run.build.options["refit"]) == ("fp16", "1")
+    assert run.build.from_cache
+    assert "W-PASSPORT" not in out
+
+    code, out, _ = verb("passport", built)
+    assert code == 0
+    assert f"{run.id} {run.created[:10]}: " in out
+    assert es.passport(built, store=tmp_path / "store").runs[0].id == run.id
+
+
+def test_a_passport_of_another_build_is_not_believed(built, tmp_path) -> None:
+    built.write_bytes(built.read_bytes() + b" ")
+    found = es.passport(built)
+    assert found.build is None
+    assert [notice.code for notice in found.notices] == ["W-PASSPORT"]
+    (tmp_path / "net.engine.passport.json").write_text("{")
+    assert "could not be used" in es.passport(built).notices[0].message
+
+
+def test_an_engine_alone(tmp_path, verb) -> None:
+    engine = tmp_path / "net.engine"
+    engine.write_bytes(HEAD)
+    code, out, err = verb("passport", engine)
+    assert code == 0
+    assert "10.16.1.11" in out
+    assert out.count("not known") >= 6
+    assert "nothing here says how fast it is" in out
+    assert f"enginescope bench {engine}" in err
+    engine.write_bytes(of_rtx(0b11000))
+    found = es.passport(engine)
+    assert (found.is_rtx, found.compute_capabilities) == (True, ("8.9", "12.0"))
+
+
+def test_a_plan_and_the_engine_beside_it(tmp_path, verb) -> None:
+    plan = tmp_path / "net.graph.json"
+    plan.write_bytes(plans.encoded(plans.tensorrt_10()))
+    assert es.passport(plan).engine is None
+    (tmp_path / "net.plan").write_bytes(HEAD)
+    found = es.passport(plan)
+    assert (found.file, found.engine.sha256) == ("net.plan", sha256_of(tmp_path / "net.plan"))
+    assert sum(share.layers for share in found.precisions) == found.layers
+    assert all(share.mean_ms is None for share in found.precisions)
+    code, out, _ = verb("passport", plan, "-o", tmp_path / "passport.json", "--json")
+    assert code == 0
+    assert json.loads(out) == json.loads((tmp_path / "passport.json").read_bytes())
+
+
+def test_what_trtexec_logged(shared: Path) -> None:
+    found = es.passport(shared / "trt86-h200" / "resnet18.graph.json")
+    assert found.tensorrt == "8.6.0"
+    assert found.device.name == "NVIDIA H200"
+    shares = {share.precision: share.layers for share in found.precisions}
+    assert shares == {"FP16": 38, "FP32": 3}
+    assert found.tool.command.startswith("trt/trtexec --tacticSources")
+    assert found.tool.options["Build Options"]["Precision"] == "FP32+FP16"
+
+
+def test_what_is_neither(tmp_path) -> None:
+    with pytest.raises(UsageError, match="does not exist"):
+        es.passport(tmp_path / "none.engine")
+    (tmp_path / "net.onnx").write_bytes(b"\x08\x08")
+    with pytest.raises(UsageError, match="is a model, no plan"):
+        es.passport(tmp_path / "net.onnx")
+    (tmp_path / "net.json").write_text("[")
+    with pytest.raises(FormatError):
+        es.passport(tmp_path / "net.json")
+    engine = tmp_path / "net.engine"
+    engine.write_bytes(HEAD)
+    with pytest.raises(UsageError, match="cannot write"):
+        es.passport(engine, engine)
