@@ -193,7 +193,7 @@ def _matrix_spec(
         **(_COPIES if any("copies" in one for one in known) else {}),
         speed_up="times as fast#",
         reason="why",
-        **({"unstable": "!"} if any("unstable" in one for one in known) else {}),
+        **({"unstable": "!"} if any("unstable" in point for point in known) else {}),
     )
     layers: list[Spec] = []
     if known:
