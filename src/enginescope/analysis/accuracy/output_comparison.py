@@ -220,13 +220,13 @@ class _Output:
         )
 
     def _error_limit(self, noise: ExpectedNoise | None) -> float | None:
-        found, dtype = self._errors, self._dtypes[0]
-        scale = found.moments.scale
+        errors, dtype = self._errors, self._dtypes[0]
+        scale = errors.moments.scale
         if self._tolerance.is_given or not scale or dtype is None:
             return None
         if kind_of(dtype) not in ("float", "complex"):
             return None
-        limits = whole_limits(found.moments, found.low, found.high, self._tolerance, noise)
+        limits = whole_limits(errors.moments, errors.low, errors.high, self._tolerance, noise)
         return float(limits.rmse) / scale
 
     def _is_too_little(self) -> bool:

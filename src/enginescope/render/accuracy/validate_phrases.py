@@ -90,8 +90,8 @@ def _beyond(outputs: Sequence[OutputDiff]) -> str:
     ]
     if not known:
         return ""
-    found, allowed = max(known, key=lambda pair: pair[0] - pair[1])
-    return f"; {found:.3g} % of the elements are beyond them, {allowed:.3g} % may be"
+    beyond, allowed = max(known, key=lambda pair: pair[0] - pair[1])
+    return f"; {beyond:.3g} % of the elements are beyond them, {allowed:.3g} % may be"
 
 
 def _limits(outputs: tuple[OutputDiff, ...]) -> str:
