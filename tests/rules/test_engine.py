@@ -44,6 +44,19 @@ def test_what_a_finding_explains_is_its_symptom() -> None:
     assert "PLAN101" in {one.code for one in lint(LintInput(plan=MADE), passed).findings}
 
 
+def test_an_unknown_saving_is_sorted_by_the_time_that_no_other_finding_has_at_stake() -> None:
+    block = layer("Myelin", "out FP16 1x5x8x8", "x FP16 1x5x8x8", name="{ForeignNode[a...b]}")
+    made = plan(CONV, COPY, END, block)
+    report = lint(LintInput(plan=made, profile=timed(made, 0.1, 0.2, 0.1, 0.6)))
+    first, second = report.findings[:2]
+    assert (first.code, first.stake_ms) == ("PLAN118", None)
+    assert (first.open_ms, first.open_pct) == (pytest.approx(0.6), pytest.approx(60))
+    assert (second.stake_ms, second.open_ms) == (pytest.approx(0.2, abs=0.1), None)
+    assert report.groups[0].code == "PLAN118"
+    times = [finding.most_ms for finding in report.findings]
+    assert times == sorted(times, reverse=True)
+
+
 def test_what_takes_most_goes_first_where_nothing_tells_what_can_be_won() -> None:
     image = layer("Convolution", "in FP16 1x3x8x8", "a FP16 1x8x8x8", name="image")
     block = layer("Myelin", "a FP16 1x8x8x8", "out FP16 1x8x8x8", name="{ForeignNode[a...b]}")

@@ -71,7 +71,7 @@ def load_of(other: float, cores: int = 8) -> Notice:
 
 def test_the_sentence_has_the_figures() -> None:
     notice = load_of(0.84)
-    assert notice.message == "other load on this machine: 0.8 of 8 cores busy"
+    assert notice.message == "other programs kept 0.8 of 8 cores busy"
     assert notice.evidence == {"other_cores": 0.84, "cores": 8, "unstable": False}
 
 
@@ -79,7 +79,7 @@ def test_the_sentence_has_the_figures() -> None:
 def test_a_quarter_of_the_machine_busy_is_called_unstable(other, cores) -> None:
     notice = load_of(other, cores)
     assert notice.code == "W-LOAD"
-    assert notice.message.startswith("unstable: ")
+    assert notice.message.startswith("unstable, since other programs kept ")
     assert notice.evidence["unstable"] is True
 
 

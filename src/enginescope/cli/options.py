@@ -255,7 +255,7 @@ def tags_option(function: F) -> F:
         shell_complete=complete_tags,
         multiple=True,
         type=Parsed("TEXT", parse_tag),
-        help="Tag the stored runs with this name; repeat for several.",
+        help="Tag the stored runs; a tag collects all runs that ever got it. Repeat for more.",
     )(function)
 
 

@@ -1,13 +1,18 @@
-"""What verbs that make runs print at the end: screens, one table, or JSON."""
+"""What verbs that make runs print at the end: screens, one table, or JSON.
+
+Which tags already had runs.
+"""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.cli.messages import next_steps, words
+from enginescope.cli.messages import next_steps, note, words
+from enginescope.core.errors import StoreError
 from enginescope.records.run.run import Run
 from enginescope.store.location import StorePlace
 
@@ -15,6 +20,27 @@ from enginescope.store.location import StorePlace
 SCREENS = 2
 #: Up to so many runs have their report named as the next step.
 REPORTED = 12
+
+
+@contextmanager
+def noting_tags(tags: Sequence[str], place: StorePlace | None) -> Iterator[None]:
+    """Note the tags that had runs before this block and have more after it."""
+    former = _counts(tags, place)
+    yield
+    for tag, count in _counts([tag for tag, count in former.items() if count], place).items():
+        if count > former[tag]:
+            runs = "run" if former[tag] == 1 else "runs"
+            note(f"tag {tag} had {former[tag]:,} {runs}; it has {count:,} now")
+
+
+def _counts(tags: Sequence[str], place: StorePlace | None) -> dict[str, int]:
+    """Return the number of runs by tag; empty if the store cannot be read."""
+    from enginescope.store.archive import Store
+
+    try:
+        return {tag: len(Store(place).rows(tag=tag)) for tag in tags}
+    except StoreError:  # the verb itself says why
+        return {}
 
 
 def present(runs: Sequence[Run], *, as_json: bool, store: StorePlace | None = None) -> None:

@@ -48,8 +48,14 @@ def most_severe(notices: Sequence[Notice]) -> Notice:
     return max(notices, key=lambda one: (is_unstable(one), _amount(one)))
 
 
+#: Share of the processors from which on other work moves clocks, caches and memory for all.
+UNSTABLE_SHARE = 0.25
+#: What makes a figure unstable, in words; `!` marks such a figure in a suite.
+UNSTABLE = "other programs used at least a quarter of the machine"
+
+
 def is_unstable(notice: Notice) -> bool:
-    """Whether what a notice says makes the figures worthless, and not only weaker."""
+    """Whether a notice makes the figures worthless, and not only weaker: see `UNSTABLE`."""
     return notice.evidence.get("unstable") is True
 
 

@@ -146,6 +146,8 @@ class Finding(Record, frozen=True, kw_only=True):
             later stake. So all stakes add up to the engine's time at most. ``None``: unknown.
         share_pct: `stake_ms` of the engine's time.
         alone_ms: `stake_ms` if nothing else were found: what the finding's own change may save.
+        open_ms, open_pct: If `stake_ms` is unknown: the time of the layers that no other finding
+            has at stake. More than that cannot be saved here.
         symptoms: Findings that this one explains; the report does not list them separately.
     """
 
@@ -160,7 +162,15 @@ class Finding(Record, frozen=True, kw_only=True):
     stake_ms: float | None = None
     share_pct: float | None = None
     alone_ms: float | None = None
+    open_ms: float | None = None
+    open_pct: float | None = None
     symptoms: tuple[Symptom, ...] = ()
+
+    @property
+    def most_ms(self) -> float:
+        """The most that can be saved, in ms; 0 without layer times. Findings are sorted by it."""
+        known = self.open_ms if self.stake_ms is None else self.stake_ms
+        return known or 0.0
 
     @property
     def is_question(self) -> bool:

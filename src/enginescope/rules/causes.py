@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from enginescope.analysis.graph.folding.levels import module_path
@@ -62,10 +62,12 @@ class Stake(NamedTuple):
     Attributes:
         own: Beyond the stakes of earlier places.
         alone: If the place were the only one.
+        open: Where `own` is unknown: the time of the layers that no place has at stake.
     """
 
-    own: float | None
-    alone: float | None
+    own: float | None = None
+    alone: float | None = None
+    open: float | None = None
 
 
 def stakes_of(places: Sequence[Place], view: LintView) -> list[Stake]:
@@ -80,7 +82,7 @@ def stakes_of(places: Sequence[Place], view: LintView) -> list[Stake]:
     parts = [sum(claim.values()) / (view.time_ms(claim) or 1.0) for claim in claims]
     order = sorted(range(len(places)), key=lambda at: (not places[at].rule.explains, -parts[at]))
     taken: dict[int, float] = {}
-    stakes = [Stake(None, None)] * len(places)
+    stakes = [Stake()] * len(places)
     for at in order:
         won = 0.0
         for layer, claim_ms in claims[at].items():
@@ -90,6 +92,11 @@ def stakes_of(places: Sequence[Place], view: LintView) -> list[Stake]:
                 taken[layer] = claim_ms
         if claims[at]:
             stakes[at] = Stake(won, sum(claims[at].values()))
+    for at, claim in enumerate(claims):
+        own = {} if claim else view.part_ms(places[at].found.layers)
+        if own:
+            left = sum(max(0.0, ms - taken.get(layer, 0.0)) for layer, ms in own.items())
+            stakes[at] = Stake(open=left)
     return stakes
 
 
@@ -116,6 +123,7 @@ class FindingGroup(Record, frozen=True, kw_only=True):
         of_blocks: Whether `names` are names of blocks.
         message: Common message, with a range where figures differ.
         stake_ms, share_pct: Sums over the findings; ``None`` if no finding has one.
+        open_ms, open_pct: See `Finding`; ``None`` if `stake_ms` is known.
         findings: Positions in the report's list of findings.
         layers: Number of affected layers.
     """
@@ -130,6 +138,8 @@ class FindingGroup(Record, frozen=True, kw_only=True):
     advice: str
     stake_ms: float | None
     share_pct: float | None
+    open_ms: float | None
+    open_pct: float | None
     findings: tuple[int, ...]
     layers: int
 
@@ -146,7 +156,7 @@ class FindingGroup(Record, frozen=True, kw_only=True):
 
 
 def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, ...]:
-    """Group the findings, sorted by time at stake; groups without a known time come last."""
+    """Group the findings, sorted by the most that each can save."""
     members: dict[tuple[str, ...], list[int]] = {}
     blocks = [_block(finding.layers, view) for finding in findings]
     for at, finding in enumerate(findings):
@@ -155,7 +165,7 @@ def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, 
         key = (finding.code, finding.severity.value, finding.advice, message, family)
         members.setdefault(key, []).append(at)
     groups = [_group(findings, blocks, some, view) for some in members.values()]
-    return tuple(sorted(groups, key=_order))
+    return tuple(sorted(groups, key=lambda group: _order(group, findings)))
 
 
 def _block(layers: Sequence[int], view: LintView) -> str | None:
@@ -174,8 +184,8 @@ def _group(
 ) -> FindingGroup:
     inside = sorted(some, key=lambda at: (_natural(blocks[at] or ""), findings[at].layers))
     first = findings[inside[0]]
-    known = [stake for at in some if (stake := findings[at].stake_ms) is not None]
-    stake_ms = sum(known) if known else None
+    stake_ms = _sum(findings[at].stake_ms for at in some)
+    open_ms = _sum(findings[at].open_ms for at in some) if stake_ms is None else None
     layers = len({layer for at in some for layer in findings[at].layers})
     many = f"{layers:,} layers"
     count: str | None = None
@@ -202,6 +212,8 @@ def _group(
         advice=first.advice,
         stake_ms=stake_ms,
         share_pct=view.share_pct(stake_ms),
+        open_ms=open_ms,
+        open_pct=view.share_pct(open_ms),
         findings=tuple(some),
         layers=layers,
     )
@@ -224,6 +236,11 @@ def _value(figure: str) -> float:
     return float(figure.replace(",", "")) if figure.count(".") < 2 else 0.0
 
 
-def _order(group: FindingGroup) -> tuple[float, int, int]:
-    stake = group.stake_ms if group.stake_ms is not None else -1.0
-    return -stake, -group.severity.weight, min(group.findings)
+def _sum(times_ms: Iterable[float | None]) -> float | None:
+    known = [time_ms for time_ms in times_ms if time_ms is not None]
+    return sum(known) if known else None
+
+
+def _order(group: FindingGroup, findings: Sequence[Finding]) -> tuple[float, int, int]:
+    most_ms = sum(findings[at].most_ms for at in group.findings)
+    return -most_ms, -group.severity.weight, min(group.findings)

@@ -23,8 +23,8 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
             ``None``: cannot be estimated.
         gpu: GPU whose peaks were used; ``None``: the GPU or its peaks are unknown.
         rules: Codes of the rules that ran.
-        findings: Sorted by time at stake. Findings without a known time come last, sorted by
-            severity, then by the time of their layers.
+        findings: Sorted by the most that each can save: its time at stake, or if that is unknown,
+            the time of its layers that is in no stake. Then by severity.
         groups: The findings grouped by rule and block, in the same order.
         suppressed: Number of findings that the configuration ignores.
     """
@@ -60,7 +60,7 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
     with gc_paused():  # of a large plan it would take half of the time
         found = [Place(rule, one) for rule in rules for one in rule.check(view)]
         places = [one for one in found if not _is_suppressed(one, config, view)]
-        findings = tuple(sorted(_findings(places, view), key=lambda one: _weight(one, view)))
+        findings = tuple(sorted(_findings(places, view), key=_weight))
     cost = view.profiler_cost
     return LintReport(
         plan=given.plan.name,
@@ -101,6 +101,8 @@ def _finding(place: Place, symptoms: list[Place], stake: Stake, view: LintView) 
         stake_ms=stake.own,
         share_pct=view.share_pct(stake.own),
         alone_ms=stake.alone,
+        open_ms=stake.open,
+        open_pct=view.share_pct(stake.open),
         symptoms=tuple(
             Symptom(
                 code=symptom.rule.code,
@@ -131,7 +133,5 @@ def _is_suppressed(place: Place, config: LintConfig, view: LintView) -> bool:
     return config.passes_over(place.rule, names) or config.passes_over(place.rule, [subject])
 
 
-def _weight(finding: Finding, view: LintView) -> tuple[float, int, float, str, tuple[int, ...]]:
-    stake = finding.stake_ms if finding.stake_ms is not None else -1.0
-    concerned = view.time_ms(finding.layers) or 0.0
-    return -stake, -finding.severity.weight, -concerned, finding.code, finding.layers
+def _weight(finding: Finding) -> tuple[float, int, str, tuple[int, ...]]:
+    return -finding.most_ms, -finding.severity.weight, finding.code, finding.layers

@@ -11,7 +11,7 @@ import msgspec
 from enginescope.backends.base import Measured
 from enginescope.probe.affinity import shared_cores
 from enginescope.probe.environment import probe_environment
-from enginescope.records.notice import Notice
+from enginescope.records.notice import UNSTABLE_SHARE, Notice
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Artifact, OutcomeKind, Run
@@ -21,8 +21,6 @@ from enginescope.runner.worker import FILES
 
 #: From here on other processes are said to have taken part.
 OTHER_LOAD_CORES = 0.1
-#: Other work on this share of the processors moves clocks, caches and memory for all of them.
-UNSTABLE_SHARE = 0.25
 #: Stolen time below this is hidden in the noise of the samples.
 STEAL_PCT = 1.0
 
@@ -52,10 +50,12 @@ def _load(run: Run) -> Notice | None:
         return None
     of = f" of {cores}" if cores else ""
     unstable = other >= UNSTABLE_SHARE * (cores or 1)
-    message = f"other load on this machine: {other:.1f}{of} cores busy"
+    message = f"other programs kept {other:.1f}{of} cores busy"
     return Notice(
         code="W-LOAD",
-        message=f"unstable: {message}; measure again when it is idle" if unstable else message,
+        message=f"unstable, since {message}; measure again when the machine is idle"
+        if unstable
+        else message,
         evidence={"other_cores": other, "cores": cores, "unstable": unstable},
     )
 

@@ -7,9 +7,11 @@ from enginescope.analysis.roofline.gpu_limits import (
     gpu_limits,
     known_gpus,
     limits_of,
+    other_gpu,
     rate_precision,
 )
 from enginescope.core.errors import UsageError
+from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import DataType, Tensor
 
@@ -85,10 +87,16 @@ def test_the_beginning_of_a_name_lists_those_that_begin_so() -> None:
 
 
 def test_a_part_of_one_name_is_that_name() -> None:
-    with pytest.raises(UsageError) as caught:
-        limits_of("4090")
-    assert "several" not in str(caught.value.why)
-    assert caught.value.hint == "did you mean RTX 4090?"
+    assert limits_of("4090").name == "RTX 4090"
+
+
+def test_a_name_of_several_is_the_one_that_the_files_name() -> None:
+    files = [Device(name="NVIDIA A100 80GB PCIe")]
+    assert limits_of("A100", files).name == "A100 80GB PCIe"
+    assert other_gpu("A100", files) is None
+    for others in ([Device(name="NVIDIA H200")], [Device(name="A100-SXM4-40GB"), *files]):
+        with pytest.raises(UsageError):
+            limits_of("A100", others)
 
 
 def test_a_name_of_none_says_what_is_near() -> None:

@@ -53,6 +53,14 @@ def test_the_short_name_is_the_runtime() -> None:
         parse_backend("trt-rtx?runtime=lean")
 
 
+def test_a_missing_library_names_the_backend_that_needs_it(monkeypatch) -> None:
+    monkeypatch.setattr(libraries, "_find", lambda runtime: None)
+    for runtime, name in (("rtx", "trt-rtx"), (None, "trt")):
+        with pytest.raises(MissingDependencyError) as caught:
+            libraries.load(runtime)
+        assert caught.value.why == f"the backend {name} needs it"
+
+
 @pytest.mark.parametrize("text", ["8", "sm_89", "8.9,", ""])
 def test_compute_capabilities_are_numbers(text) -> None:
     if text == "8.9,":  # a list may end so

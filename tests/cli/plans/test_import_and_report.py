@@ -98,6 +98,17 @@ def reported_runs(folder) -> int:
         return len({row["run"] for row in csv.DictReader(file)})
 
 
+def test_a_tag_that_has_runs_is_noted(store, artifacts, capsys) -> None:
+    assert main(["import", str(artifacts), "--tag", "theirs"]) == 0
+    assert "tag theirs" not in capsys.readouterr().err
+    assert main(["import", str(artifacts), "--tag", "theirs", "--tag", "new"]) == 0
+    said = capsys.readouterr()
+    assert "tag theirs had 1 run; it has 2 now" in said.err
+    assert "tag new" not in said.err
+    assert main(["import", "-q", str(artifacts), "--tag", "theirs"]) == 0
+    assert "tag theirs" not in capsys.readouterr().err
+
+
 def test_report_of_a_tag_has_all_of_its_runs(store, tmp_path, capsys) -> None:
     for at in range(3):
         store.save(a_run(at=at), tags=["night"])

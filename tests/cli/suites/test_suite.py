@@ -22,6 +22,7 @@ from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
 from enginescope.probe.affinity import usable_processors
 from enginescope.store import run_folder
+from enginescope.store.archive import Store
 
 LIMIT_S = 280
 TIMING = '[timing]\niterations = 10\nwarmup = "1"\n'
@@ -137,6 +138,19 @@ def test_killed_and_started_again_it_goes_on(tmp_path, convnet) -> None:
 
 
 @pytest.mark.slow
+def test_a_folder_of_its_own_starts_with_the_results_of_the_store(tmp_path, convnet) -> None:
+    models, store, own = tmp_path / "models", tmp_path / "store", tmp_path / "own"
+    models.mkdir()
+    shutil.copy(convnet, models / "net.onnx")
+    typed = (str(models), "--on", "ort-cpu", "--name", "main", "--iterations", "10", "--no-layers")
+    assert suite(store, *typed).returncode == 0
+    before = rows(store / "suites" / "main")
+    assert suite(store, *typed, "-o", str(own)).returncode == 0
+    assert rows(own) == before  # nothing ran again
+    assert len(Store(store).rows(tag="main")) == 1
+    assert (own / "suite.html").is_file()
+
+
 def test_killed_between_two_processes_a_cell_is_done_from_its_first(tmp_path, convnet) -> None:
     asked = ["--on", "fake?latency_us=2000", "--iterations", "300", "--include", "convnet"]
     asked = [str(convnet.parent), *asked, "--no-layers", "--processes", "4", "--name", "killed"]

@@ -44,9 +44,10 @@ def test_the_headline() -> None:
 def test_rows() -> None:
     rows = group_rows(TIMED.groups, TIMED.findings, name_width=11)
     assert {len(row) for row in rows} == {len(FINDING_HEADERS)}
-    assert rows[0] == ("0.125", "25.0", "PLAN105", "warning", "slice converts FP32 to FP16")
-    assert rows[1] == ("0.0625", "12.5", "PLAN104", "warning", "a cop…nvert converts FP16 to FP32")
-    assert rows[-1][4] == "each of 2 layers (first … slice) takes a quarter of the time or more"
+    largest = "each of 2 layers (first … slice) takes a quarter of the time or more"
+    assert rows[0] == ("of 0.250", "of 50.0", "TIME201", "info", largest)
+    assert rows[1] == ("0.125", "25.0", "PLAN105", "warning", "slice converts FP32 to FP16")
+    assert rows[2] == ("0.0625", "12.5", "PLAN104", "warning", "a cop…nvert converts FP16 to FP32")
     assert group_rows(UNTIMED.groups, UNTIMED.findings)[0][:2] == ("—", "—")
 
 
@@ -59,10 +60,27 @@ def test_a_row_says_what_it_explains_and_what_else_to_do() -> None:
     sentences = [row[4] for row in group_rows(report.groups, report.findings)]
     assert sentences == [
         "c has input channels 12, not a multiple of 8 (explains PLAN101)",
-        f"copy converts FP16 to FP32 → {report.groups[1].advice}",
+        "copy converts FP16 to FP32",  # the row of the rule says what to do
     ]
-    bare = group_rows(report.groups, report.findings, with_advice=False)
-    assert bare[-1][4] == "copy converts FP16 to FP32"
+    assert rule_rows(report)[-1][4] == report.groups[1].advice
+
+
+def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
+    made = plan(
+        layer("PointWise", "in FP16", "a FP16"),
+        layer("Reformat", "a FP16", "b FP32", name="inner"),
+        layer("PointWise", "b FP32", "c FP32"),
+        layer("Reformat", "c FP32", "out FP16", name="last"),
+    )
+    report = lint(LintInput(plan=made), LintConfig(select=("PLAN104",)))
+    assert [row[4] for row in rule_rows(report)] == [
+        next(rule.advice for rule in RULES if rule.code == "PLAN104")
+    ]
+    texts = [row[4] for row in group_rows(report.groups, report.findings)]
+    assert texts == [
+        "inner converts FP16 to FP32",
+        f"last converts FP32 to FP16 → {report.groups[1].advice}",
+    ]
 
 
 def test_what_may_be_won_in_all() -> None:
@@ -79,12 +97,12 @@ def test_rows_of_rules() -> None:
     rows = rule_rows(TIMED)
     assert {len(row) for row in rows} == {len(RULE_HEADERS)}
     assert [row[:4] for row in rows] == [
+        ("TIME201", "2", "of 0.250", "of 50.0"),
         ("PLAN105", "1", "0.125", "25.0"),
         ("PLAN104", "1", "0.0625", "12.5"),
         ("PLAN111", "1", "0", "0.0"),
-        ("TIME201", "2", "—", "—"),
     ]
-    assert rows[-1][4] == "begin with this layer"
+    assert rows[0][4] == "begin with this layer"
     assert {row[2] for row in rule_rows(UNTIMED)} == {"—"}
 
 
@@ -98,8 +116,10 @@ def test_json() -> None:
     assert found["evidence"]["from"] == "FP16"
     assert (found["is_question"], found["symptoms"]) == (False, [])
     assert (one["engine_ms"], one["profiler_ms"], one["stake_ms"]) == (0.5, None, 0.1875)
-    group = one["groups"][0]
-    assert (group["code"], group["subject"], group["findings"]) == ("PLAN105", "slice", [0])
+    first, group = one["groups"][:2]
+    assert (first["code"], first["stake_ms"], first["open_ms"]) == ("TIME201", None, 0.25)
+    assert (group["code"], group["subject"], group["findings"]) == ("PLAN105", "slice", [1])
+    assert (group["stake_ms"], group["open_ms"]) == (0.125, None)
 
 
 def test_sarif() -> None:

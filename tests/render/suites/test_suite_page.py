@@ -6,8 +6,10 @@ import html
 
 import pytest
 
+from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellStatus
 from enginescope.render.suites.suite import suite_charts
+from enginescope.render.suites.suite_matrix import matrix_table
 from enginescope.render.suites.suite_page import suite_page
 from enginescope.render.suites.suite_phrases import (
     backend_names,
@@ -117,9 +119,19 @@ def test_what_weakens_figures_is_said_and_marked() -> None:
     assert weakness_sentence(result([timed(cell("c"), 1.0)])) is None
     said = weakness_sentence(result([loud, quiet]))
     assert said is not None
-    assert said.startswith("figures of 2 cells are weakened: W-OUTLIERS 2, W-LOAD 1; !: 1 ")
-    heat = suite_charts(result([loud, quiet]))[0].spec["layer"][0]["data"]["values"]
+    assert said.startswith("warnings in 2 cells: W-OUTLIERS 2, W-LOAD 1; !: ")
+    layer = suite_charts(result([loud, quiet]))[0].spec["layer"][0]
+    heat = layer["data"]["values"]
     assert [one["text"] for one in heat] == ["2.00 ms !", "2.00 ms"]
+    assert UNSTABLE in said
+    assert [one.get("unstable") for one in heat] == [UNSTABLE, None]
+    assert "unstable" in {one["field"] for one in layer["encoding"]["tooltip"]}
+    grid = matrix_table(result([loud, quiet]), {})
+    assert grid is not None
+    assert grid.columns[-1].meaning == f"{loud.cell.spec}; !: {UNSTABLE}"
+    calm = matrix_table(result([quiet]), {})
+    assert calm is not None
+    assert calm.columns[-1].meaning == quiet.cell.spec
     assert [cell_text(one.cells[0]) for one in matrix(result([loud, quiet]))] == [
         "2.00 ms !",
         "2.00 ms",

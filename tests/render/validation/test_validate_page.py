@@ -108,6 +108,18 @@ def test_json_holds_every_figure_and_no_nan() -> None:
     assert len(each["sides"][0]["samples"]) == 6
 
 
+def test_an_error_is_shown_beside_its_limit_also_where_it_passes() -> None:
+    for part, passes in ((1e-4, True), (0.5, False)):
+        (one,) = json.loads(output_diff_json(found(side("b", part))))["sides"]
+        depth = one["outputs"][0]
+        limit = depth["error_to_spread_limit"]
+        assert depth["passes"] is passes
+        assert (depth["error_to_spread"] <= limit) is passes
+        screen = as_text(validate_text(found(side("b", part)), width=80), width=80)
+        assert "err ÷ spread  limit" in screen
+        assert f"{limit:.3g}" in screen
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_screen_keeps_to_its_width(width) -> None:
     screen = validate_text(found(side("fine", 1e-4), side("broken", 0.5)), width=width)

@@ -214,9 +214,20 @@ class _Output:
             channels=channels_of(shown, limits) if shown is not None else None,
             ranks=self._ranks,
             expected_noise=noise,
+            error_limit=self._error_limit(noise),
             astray=self._nearest.astray if self._nearest.samples else None,
             told_apart=self._nearest.samples or None,
         )
+
+    def _error_limit(self, noise: ExpectedNoise | None) -> float | None:
+        errors, dtype = self._errors, self._dtypes[0]
+        scale = errors.moments.scale
+        if self._tolerance.is_given or not scale or dtype is None:
+            return None
+        if kind_of(dtype) not in ("float", "complex"):
+            return None
+        limits = whole_limits(errors.moments, errors.low, errors.high, self._tolerance, noise)
+        return float(limits.rmse) / scale
 
     def _is_too_little(self) -> bool:
         """Whether limits that are wide hold for elements that are few."""

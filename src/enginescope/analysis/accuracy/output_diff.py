@@ -97,6 +97,8 @@ class OutputDiff(Record, frozen=True, kw_only=True):
         ranks: For what looks like a classifier's scores.
         expected_noise: Error of the rounded reference; ``None``: not known, and the row alone
             decides.
+        error_limit: Largest `error_to_spread` allowed; ``None`` where a user's own limits decide,
+            and for integers, truth values and texts.
         astray, told_apart: Samples nearer to another's reference, of so many that had another.
     """
 
@@ -115,6 +117,7 @@ class OutputDiff(Record, frozen=True, kw_only=True):
     channels: Channels | None = None
     ranks: RankAgreement | None = None
     expected_noise: ExpectedNoise | None = None
+    error_limit: float | None = None
     astray: int | None = None
     told_apart: int | None = None
 

@@ -113,8 +113,13 @@ def gpu_limits(name: str | None) -> GpuLimits | None:
     return _BY_KEY.get(_key(name)) if name else None
 
 
-def limits_of(name: str) -> GpuLimits:
+def limits_of(name: str, devices: Sequence[Device] = ()) -> GpuLimits:
     """Return the limits of a GPU, as `gpu_limits` does.
+
+    A part of a name is enough if it fits one GPU in the table, or one of `devices`.
+
+    Args:
+        devices: GPUs that the run or the files name.
 
     Raises:
         UsageError: They are not known, or the name matches several GPUs.
@@ -122,6 +127,12 @@ def limits_of(name: str) -> GpuLimits:
     found = gpu_limits(name)
     if found is None:
         meant = tuple(one for one in known_gpus() if _holds(_key(one), _key(name)))
+        known = {gpu.name: gpu for device in devices if (gpu := gpu_limits(device.name))}
+        here = [known[name] for name in meant if name in known]
+        if len(here) == 1:
+            return here[0]
+        if len(meant) == 1:
+            return _BY_KEY[_key(meant[0])]
         raise UsageError(
             f"GPU {name}",
             why="the name matches several GPUs"
@@ -141,7 +152,7 @@ def other_gpu(given: GpuLimits | str | None, devices: Sequence[Device]) -> Notic
         given: The GPU that was named.
         devices: GPUs that the run or the files name; without any, nothing contradicts `given`.
     """
-    limits = limits_of(given) if isinstance(given, str) else given
+    limits = limits_of(given, devices) if isinstance(given, str) else given
     if limits is None or not devices or any(_may_be(device.name, limits) for device in devices):
         return None
     names = ", ".join(dict.fromkeys(device.name for device in devices))

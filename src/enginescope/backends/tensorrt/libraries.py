@@ -123,15 +123,16 @@ def load(runtime: str | None = None) -> Libraries:
     """
     found = _find(runtime)
     package = _INSTALL[runtime or "full"]
+    backend = "trt-rtx" if runtime == "rtx" else "trt"
     if found is None:
         raise MissingDependencyError(
             f"TensorRT{f' ({runtime} runtime)' if runtime else ''} is not installed",
-            why="the backend trt needs it",
+            why=f"the backend {backend} needs it",
             hint=f"pip install {package} 'enginescope[trt]'",
         )
     name, module = found
     try:
-        trt = require(module, purpose="the backend trt", install=package.partition(" ")[0])
+        trt = require(module, purpose=f"the backend {backend}", install=package.partition(" ")[0])
     except (OSError, RuntimeError) as error:  # it loads its libraries by itself
         raise MissingDependencyError(
             f"TensorRT ({module}) does not load",

@@ -185,12 +185,15 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     result is clear.
     """
     check_bench_options(models, options)
-    request = _options_of_jobs(models, backends, options)
-    if options["compare"]:
-        from enginescope.cli.measure.bench_comparison import compare
+    from enginescope.cli.run_output import noting_tags
 
-        return compare(request, options)
-    return _measure(request, options)
+    request = _options_of_jobs(models, backends, options)
+    with noting_tags(options["tags"], options["store_folder"]):
+        if options["compare"]:
+            from enginescope.cli.measure.bench_comparison import compare
+
+            return compare(request, options)
+        return _measure(request, options)
 
 
 def _options_of_jobs(

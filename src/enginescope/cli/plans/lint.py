@@ -93,7 +93,7 @@ def command(
     store_folder: StorePlace | None,
     **options: Any,
 ) -> int:
-    """Find likely performance problems in the plan of each TARGET, most time at stake first.
+    """Find likely performance problems in each plan, the largest possible saving first.
 
     A TARGET is a plan (trtexec --exportLayerInfo), a folder or archive of such files, or a run.
     An engine works too, and needs TensorRT. Name rules by code (PLAN104), by the start of a code,

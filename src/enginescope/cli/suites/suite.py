@@ -189,7 +189,8 @@ def _environment(text: str) -> tuple[str, str]:
     "-o",
     "folder",
     type=FOLDER,
-    help="Folder for the suite.  [default: suites/NAME in the store]",
+    help="Folder for the suite; a new one starts with the results of suites/NAME in the store.  "
+    "[default: suites/NAME in the store]",
 )
 @fleet_options
 @store_option

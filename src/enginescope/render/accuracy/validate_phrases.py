@@ -7,7 +7,7 @@ The worst sample as people see it: maps side by side where the output is one.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,10 @@ from enginescope.render.base.shared_options import told_apart
 from enginescope.render.html.images import heat_png
 
 #: Columns of the table of outputs.
-OUTPUT_HEADERS = ("output", "", "max |err|", "mean |err|", "err ÷ spread", "cosine", "top-1 %")
+OUTPUT_HEADERS = (
+    *("output", "", "max |err|", "mean |err|", "err ÷ spread", "limit"),
+    *("cosine", "top-1 %"),
+)
 
 
 def answer(found: Validation) -> str:
@@ -72,9 +75,23 @@ def limits_text(side: ValidatedSide) -> str:
     outputs = side.diff.outputs if side.diff else ()
     given = [output.name for output in outputs if output.tolerance.is_given]
     if outputs and len(given) == len(outputs):
-        return "those of --atol and --rtol"
+        return f"those of --atol and --rtol{_beyond(outputs)}"
     more = f"; those of --atol and --rtol for {', '.join(given)}" if given else ""
-    return f"{side.tolerance}: {side.tolerance_why}{more}"
+    own = [output for output in outputs if output.tolerance.is_given]
+    return f"{side.tolerance}: {side.tolerance_why}{more}{_beyond(own)}"
+
+
+def _beyond(outputs: Sequence[OutputDiff]) -> str:
+    """Return the largest share of elements beyond a user's limits, and the share allowed."""
+    known = [
+        (output.figures.mismatch_pct, output.tolerance.mismatch_pct or 0.0)
+        for output in outputs
+        if output.figures is not None and output.figures.mismatch_pct is not None
+    ]
+    if not known:
+        return ""
+    beyond, allowed = max(known, key=lambda pair: pair[0] - pair[1])
+    return f"; {beyond:.3g} % of the elements are beyond them, {allowed:.3g} % may be"
 
 
 def _limits(outputs: tuple[OutputDiff, ...]) -> str:
@@ -157,7 +174,7 @@ def output_row(one: OutputDiff) -> tuple[str, ...]:
     mark = "ok" if one.passes else "✗"
     found = one.figures
     if found is None:
-        return (one.name, mark, *[UNKNOWN] * 5)
+        return (one.name, mark, *[UNKNOWN] * 6)
     top1 = one.ranks.top1_pct if one.ranks else None
     return (
         one.name,
@@ -165,6 +182,7 @@ def output_row(one: OutputDiff) -> tuple[str, ...]:
         error_text(found.max_abs_error),
         error_text(found.mean_abs_error),
         error_text(found.error_to_spread),
+        error_text(one.error_limit),
         cosine_text(found.cosine),
         figure(top1, 3),
     )

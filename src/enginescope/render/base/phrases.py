@@ -116,13 +116,14 @@ def layer_sum_sentence(found: LayerSum) -> str:
     amount = f"{format_ms(abs(difference), 3)} ({format_significant(100 * abs(ratio - 1))} %)"
     each = found.profiler_ms and format_significant(1e3 * found.profiler_ms, 2)
     cost = f" (by an estimate {each} µs each)" if each else ""
+    own = " The layers' times include what the profiler adds; lint takes it off." if each else ""
     reason = (
         f"timing each layer adds to it{cost} and keeps layers from overlapping"
         if difference > 0
         else "they come from a separate pass, without the time between layers"
     )
     factor = format_significant(ratio)
-    return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}."
+    return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}.{own}"
 
 
 def _bridge_sentence(found: LayerSum) -> str:

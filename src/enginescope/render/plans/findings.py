@@ -27,6 +27,8 @@ SHOWN_GROUPS = 12
 NUMBERS = ("ms", "%", "n")
 #: A finding says what it may save alone if that is so many times its stake.
 _SHARED = 1.2
+#: Stands before a time of layers of which it is unknown how much can be saved.
+_OPEN = "of"
 _ADVICE = {rule.code: rule.advice for rule in RULES}
 _SARIF_LEVELS = {Severity.INFO: "note", Severity.WARNING: "warning", Severity.ERROR: "error"}
 
@@ -64,14 +66,18 @@ def headline(report: LintReport) -> str:
 def stake_words(report: LintReport) -> str | None:
     """Return the time that could be saved in all, and what it counts; ``None`` without times."""
     stake_ms, engine_ms = report.stake_ms, report.engine_ms
-    if stake_ms is None or not engine_ms:
+    is_open = any(group.open_ms is not None for group in report.groups)
+    if not engine_ms or (stake_ms is None and not is_open):
         return None
-    share = format_significant(100 * stake_ms / engine_ms, 3)
-    words = f"ms: time that these findings could save at most, {format_ms(stake_ms)} of "
-    words += f"{format_ms(engine_ms)} in all ({share} %)"
+    words = "ms: time that these findings could save at most"
+    if stake_ms is not None:
+        share = format_significant(100 * stake_ms / engine_ms, 3)
+        words += f", {format_ms(stake_ms)} of {format_ms(engine_ms)} in all ({share} %)"
+    if is_open:
+        words += f'; "{_OPEN}": time of the layers, saving unknown'
     if report.profiler_ms is not None:
         cost = format_significant(1000 * report.profiler_ms, 2)
-        words += f"; without the profiler's own time, about {cost} µs a layer"
+        words += f"; without what the profiler adds, about {cost} µs a layer"
     if report.gpu is not None:
         return f"{words}; limits of {report.gpu}"
     return f"{words}; --gpu NAME subtracts the least time that the GPU needs"
@@ -89,16 +95,17 @@ def group_rows(
     Args:
         findings: Of the report.
         name_width: Names are shortened to so many characters in all; ``None``: not at all.
-        with_advice: Whether to say what to do where it is not the rule's.
+        with_advice: Whether to say what to do where the row of the rule says something else.
     """
+    shared = _advice_of(findings)
     return tuple(
         (
-            _number(group.stake_ms),
-            _share(group.share_pct),
+            _number(group.stake_ms, group.open_ms),
+            _share(group.share_pct, group.open_pct),
             group.code,
             group.severity.value,
             _sentence(group, findings, name_width)
-            + (f" → {group.advice}" if with_advice and group.advice != _ADVICE[group.code] else ""),
+            + (f" → {group.advice}" if with_advice and group.advice != shared[group.code] else ""),
         )
         for group in groups
     )
@@ -128,23 +135,33 @@ def _alone(found: Sequence[Finding]) -> str:
 
 
 def rule_rows(report: LintReport) -> tuple[tuple[str, ...], ...]:
-    """Return the rules that found something, below `RULE_HEADERS`, most time at stake first."""
+    """Return the rules that found something, below `RULE_HEADERS`, in the order of findings."""
     by_code: dict[str, list[Finding]] = {}
     for finding in report.findings:
         by_code.setdefault(finding.code, []).append(finding)
-    stakes = {code: _sum(one.stake_ms for one in found) for code, found in by_code.items()}
-    shares = {code: _sum(one.share_pct for one in found) for code, found in by_code.items()}
-    order = sorted(by_code, key=lambda code: (-(stakes[code] or 0.0), code))
+    shared = _advice_of(report.findings)
+    order = sorted(by_code, key=lambda code: (-sum(it.most_ms for it in by_code[code]), code))
     return tuple(
         (
             code,
             f"{len(by_code[code]):,}",
-            _number(stakes[code]),
-            _share(shares[code]),
-            _ADVICE[code] + _alone(by_code[code]),
+            _number(_sum(by_code[code], "stake_ms"), _sum(by_code[code], "open_ms")),
+            _share(_sum(by_code[code], "share_pct"), _sum(by_code[code], "open_pct")),
+            shared[code] + _alone(by_code[code]),
         )
         for code in order
     )
+
+
+def _advice_of(findings: Iterable[Finding]) -> dict[str, str]:
+    """Return the advice of each code: that of all its findings, else the rule's."""
+    advices: dict[str, set[str]] = {}
+    for finding in findings:
+        advices.setdefault(finding.code, set()).add(finding.advice)
+    return {
+        code: next(iter(known)) if len(known) == 1 else _ADVICE[code]
+        for code, known in advices.items()
+    }
 
 
 def findings_json(linted: Sequence[Linted]) -> bytes:
@@ -180,16 +197,21 @@ def _plan_findings(linted: Linted) -> dict[str, Any]:
     }
 
 
-def _number(time_ms: float | None) -> str:
-    return format_significant(time_ms) if time_ms is not None else "—"
+def _number(stake_ms: float | None, open_ms: float | None) -> str:
+    if stake_ms is not None:
+        return format_significant(stake_ms)
+    return f"{_OPEN} {format_significant(open_ms)}" if open_ms is not None else "—"
 
 
-def _share(share_pct: float | None) -> str:
-    return f"{share_pct:.1f}" if share_pct is not None else "—"
+def _share(share_pct: float | None, open_pct: float | None) -> str:
+    if share_pct is not None:
+        return f"{share_pct:.1f}"
+    return f"{_OPEN} {open_pct:.1f}" if open_pct is not None else "—"
 
 
-def _sum(values: Iterable[float | None]) -> float | None:
-    known = [one for one in values if one is not None]
+def _sum(findings: Iterable[Finding], name: str) -> float | None:
+    values = [getattr(finding, name) for finding in findings]
+    known = [value for value in values if value is not None]
     return sum(known) if known else None
 
 
@@ -208,6 +230,8 @@ def _finding(finding: Finding, names: dict[int, str]) -> dict[str, Any]:
         "stake_ms": finding.stake_ms,
         "share_pct": finding.share_pct,
         "alone_ms": finding.alone_ms,
+        "open_ms": finding.open_ms,
+        "open_pct": finding.open_pct,
         "layers": [{"index": index, "name": names[index]} for index in finding.layers],
         "evidence": finding.evidence,
         "is_question": finding.is_question,
@@ -233,6 +257,8 @@ def _group(group: FindingGroup) -> dict[str, Any]:
         "advice": group.advice,
         "stake_ms": group.stake_ms,
         "share_pct": group.share_pct,
+        "open_ms": group.open_ms,
+        "open_pct": group.open_pct,
         "findings": group.findings,
     }
 
@@ -267,6 +293,7 @@ def _results(linted: Linted) -> list[SarifResult]:
                 "stake_ms": finding.stake_ms,
                 "share_pct": finding.share_pct,
                 "alone_ms": finding.alone_ms,
+                "open_ms": finding.open_ms,
                 "evidence": finding.evidence,
                 "symptoms": [f"{one.code} {one.subject} {one.message}" for one in finding.symptoms],
             },

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
-from enginescope.render.base.data_table import DataTable, column, data_table
+from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.figures import Figures
 from enginescope.render.plans.findings import (
     RULE_HEADERS,
@@ -35,7 +35,8 @@ class Worst(Record, frozen=True, kw_only=True):
     """One of the findings with most time at stake, for the first screen.
 
     Attributes:
-        stake: ``at most 0.083 ms, 4.1 %``; ``None`` without times.
+        stake: ``at most 0.083 ms, 4.1 %``, or ``of 0.083 ms, 4.1 %, saving unknown``; ``None``
+            without times.
         code, subject, short, message: `short` is the subject with its middle left out.
     """
 
@@ -53,9 +54,10 @@ def worst_findings(subject: PageSubject) -> tuple[Worst, ...]:
 
 
 def _worst(group: FindingGroup) -> Worst:
-    stake = _stake_text(group.stake_ms, group.share_pct)
+    stake = _stake_text(group)
+    is_bound = stake is not None and group.stake_ms is not None
     return Worst(
-        stake=f"at most {stake}" if stake else None,
+        stake=f"at most {stake}" if is_bound else stake,
         code=group.code,
         subject=group.subject(),
         short=short_subject(group, _NAME),
@@ -63,14 +65,20 @@ def _worst(group: FindingGroup) -> Worst:
     )
 
 
-def _stake_text(stake_ms: float | None, share_pct: float | None) -> str | None:
-    """Return ``0.083 ms, 4.1 %``; ``None`` without a time."""
-    if stake_ms is None:
-        return None
-    if stake_ms == 0:
+def _stake_text(group: FindingGroup) -> str | None:
+    """Return ``0.083 ms, 4.1 %``, or ``of 0.083 ms, 4.1 %, saving unknown``; ``None``: no time."""
+    if group.stake_ms == 0:
         return "0 ms beyond other findings"
+    if group.stake_ms is not None:
+        return _time_text(group.stake_ms, group.share_pct)
+    if group.open_ms is None:
+        return None
+    return f"of {_time_text(group.open_ms, group.open_pct)}, saving unknown"
+
+
+def _time_text(time_ms: float, share_pct: float | None) -> str:
     share = f", {format_significant(share_pct, 2)} %" if share_pct is not None else ""
-    return f"{format_ms(stake_ms, 3)}{share}"
+    return f"{format_ms(time_ms, 3)}{share}"
 
 
 def findings(subject: PageSubject) -> Section | None:
@@ -105,6 +113,7 @@ def _table(subject: PageSubject, found: Sequence[Finding]) -> tuple[DataTable, .
     columns = (
         column("ms", (finding.stake_ms for finding in found), 5, meaning="time at stake"),
         column("%", (finding.share_pct for finding in found), 2, meaning="of the engine's time"),
+        *_open_column(found),
         column("Code", (finding.code for finding in found), is_choice=True),
         column("Severity", (finding.severity.value for finding in found), is_choice=True),
         column(
@@ -118,6 +127,13 @@ def _table(subject: PageSubject, found: Sequence[Finding]) -> tuple[DataTable, .
     return (table,) if table else ()
 
 
+def _open_column(found: Sequence[Finding]) -> tuple[DataColumn, ...]:
+    times = [finding.open_ms for finding in found]
+    if all(time_ms is None for time_ms in times):
+        return ()
+    return (column("of ms", times, 5, meaning="time of the layers, if the saving is unknown"),)
+
+
 def _groups(report: LintReport) -> tuple[tuple[str, str, str, str, str], ...]:
     """Return level, time at stake, sentence, advice and code of each group that is listed."""
     groups = report.groups[:SHOWN_GROUPS]
@@ -125,7 +141,7 @@ def _groups(report: LintReport) -> tuple[tuple[str, str, str, str, str], ...]:
     return tuple(
         (
             level,
-            _stake_text(group.stake_ms, group.share_pct) or "stake not known",
+            _stake_text(group) or "stake not known",
             sentence,
             group.advice,
             code,

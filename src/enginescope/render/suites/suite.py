@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from enginescope.core.units import format_significant
+from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.palette import (
     AMOUNTS,
@@ -127,6 +128,7 @@ def _point(line: MatrixLine, cell: MatrixCell) -> Spec:
             point["text"] = f"{format_significant(cell.speed_up)} ×"
     if row is not None and row.is_unstable and latency is not None:
         point["text"] += " !"
+        point["unstable"] = UNSTABLE
     point.setdefault("text", status)
     return point
 
@@ -191,6 +193,7 @@ def _matrix_spec(
         **(_COPIES if any("copies" in one for one in known) else {}),
         speed_up="times as fast#",
         reason="why",
+        **({"unstable": "!"} if any("unstable" in point for point in known) else {}),
     )
     layers: list[Spec] = []
     if known:

@@ -10,6 +10,7 @@ from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.suites.suite_answer import win_text
 from enginescope.render.suites.suite_phrases import (
+    UNSTABLE_MARK,
     MatrixCell,
     MatrixLine,
     backend_names,
@@ -99,8 +100,12 @@ def _backend(
         texts=tuple(_text(cell) for cell in cells),
         links=tuple(links.get(cell.row.cell.key) if cell.row else None for cell in cells),
         looks=tuple(heat(cell) for cell in cells),
-        meaning=spec,
+        meaning=f"{spec}; {UNSTABLE_MARK}" if any(map(_is_unstable, cells)) else spec,
     )
+
+
+def _is_unstable(cell: MatrixCell) -> bool:
+    return cell.row is not None and cell.row.is_unstable
 
 
 def _text(cell: MatrixCell) -> str:

@@ -250,7 +250,7 @@ def _cells(result: SuiteResult) -> DataTable | None:
         *([column("processes", [len(row.run_ids) or None for row in rows], 0)] if several else []),
         column("run", [row.run for row in rows]),
         column("why", [row.reason for row in rows]),
-        column("weakened by", [" ".join(row.warnings) or None for row in rows]),
+        column("warnings", [" ".join(row.warnings) or None for row in rows]),
     ]
     return data_table("cells", "All cells that have ended", ("cell", "cells"), columns)
 

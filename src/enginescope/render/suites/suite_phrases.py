@@ -11,6 +11,7 @@ from enginescope.analysis.suites.suite_perf_tables import case_name
 from enginescope.analysis.suites.suite_table import baselines, speed_ups
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
+from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.provider_phrases import short_name
 from enginescope.render.base.shared_options import told_apart
@@ -18,7 +19,8 @@ from enginescope.render.base.text_table import shorten_apart
 
 #: What stands for a cell that is not done yet.
 PENDING = "not done"
-_MOST_CODES = 6
+#: What the mark at a figure means.
+UNSTABLE_MARK = f"!: {UNSTABLE}"
 #: Letters of a backend's name.
 _BACKEND_LENGTH = 34
 
@@ -209,16 +211,19 @@ def took_sentence(result: SuiteResult) -> str | None:
 
 
 def weakness_sentence(result: SuiteResult) -> str | None:
-    """Return how many figures are weakened by what; ``None``: none is."""
+    """Return how many cells have which warnings, and what `!` means; ``None``: none has any."""
     weak = [row for row in result.rows if row.warnings]
     if not weak:
         return None
     counts = Counter(code for one in weak for code in one.warnings)
-    named = ", ".join(f"{code} {count:,}" for code, count in counts.most_common(_MOST_CODES))
+    named = ", ".join(f"{code} {count:,}" for code, count in counts.most_common())
     unstable = sum(one.is_unstable for one in weak)
-    marked = f"; !: {unstable:,} measured while the machine was not quiet" if unstable else ""
-    cells = f"{len(weak):,} cells" if len(weak) > 1 else "1 cell"
-    return f"figures of {cells} are weakened: {named}{marked}"
+    marked = f"; {UNSTABLE_MARK} ({_counted(unstable)})" if unstable else ""
+    return f"warnings in {_counted(len(weak))}: {named}{marked}; enginescope explain CODE"
+
+
+def _counted(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count:,} cells"
 
 
 def processes_sentence(result: SuiteResult) -> str | None:

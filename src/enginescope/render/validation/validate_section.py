@@ -120,12 +120,12 @@ def _charts(
 
 
 def _table(outputs: Sequence[OutputDiff]) -> Figures:
-    headers = ("Output", "", "Max |error|", "Mean |error|", "RMSE ÷ spread", "Cosine", "Mismatch %")
+    headers = ("Output", "", "Max |error|", "Mean |error|", "RMSE ÷ spread", "Limit")
     return Figures(
         caption="Outputs against the reference",
-        headers=(*headers, "Top-1 %", "Top-5 %"),
+        headers=(*headers, "Cosine", "Mismatch %", "Top-1 %", "Top-5 %"),
         rows=tuple(_row(output) for output in outputs),
-        numbers=tuple(range(2, 9)),
+        numbers=tuple(range(2, 10)),
     )
 
 
@@ -133,13 +133,14 @@ def _row(one: OutputDiff) -> tuple[str, ...]:
     found, ranks = one.figures, one.ranks
     mark = "within" if one.passes else "fails"
     if found is None:
-        return (one.name, mark, *[UNKNOWN] * 7)
+        return (one.name, mark, *[UNKNOWN] * 8)
     return (
         one.name,
         mark,
         error_text(found.max_abs_error),
         error_text(found.mean_abs_error),
         error_text(found.error_to_spread),
+        error_text(one.error_limit),
         cosine_text(found.cosine),
         error_text(found.mismatch_pct),
         figure(ranks.top1_pct if ranks else None, 4),

@@ -36,9 +36,9 @@ from enginescope.render.bisection.bisect_writers import (
     precision_lines,
 )
 
-_NARROW = 76
+_MEAN_COLUMNS = 12
 _LEAST_NAME = 12
-_FIGURE_COLUMNS = 54
+_FIGURE_COLUMNS = 64
 
 
 def validate_text(found: Validation, *, width: int = 80) -> RenderableType:
@@ -113,12 +113,13 @@ def _figures(outputs: tuple[OutputDiff, ...], width: int) -> list[RenderableType
     if not with_ranks:
         headers.pop()
         rows = [row[:-1] for row in rows]
-    if width < _NARROW:  # the mean says least
+    room = width - _FIGURE_COLUMNS - (9 if with_ranks else 0)
+    if room < _LEAST_NAME:  # the mean says least
         at = headers.index("mean |err|")
         headers.pop(at)
         rows = [[*row[:at], *row[at + 1 :]] for row in rows]
-    room = max(_LEAST_NAME, width - _FIGURE_COLUMNS - (9 if with_ranks else 0))
-    found = column_apart(rows, 0, room)
+        room += _MEAN_COLUMNS
+    found = column_apart(rows, 0, max(_LEAST_NAME, room))
     return [Text(), table(headers, found, right=tuple(headers[2:])), Text()]
 
 
@@ -204,6 +205,7 @@ def _output(one: OutputDiff) -> dict[str, Any]:
         "ulp_histogram": one.ulps,
         "channels": one.channels,
         "expected_noise": one.expected_noise,
+        "error_to_spread_limit": one.error_limit,
         "tolerance": one.tolerance,
         "notices": one.notices,
     }

@@ -5,6 +5,7 @@ What a user names with a plan: a GPU, an ONNX model, the log of the build.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -19,6 +20,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.plain_file import plain_bytes
 from enginescope.core.record import Record
 from enginescope.core.result import Result
+from enginescope.records.environment import Device
 from enginescope.services.plans.plan_input import NO_COMPANIONS, CompanionFiles, PlanInput, PlanName
 from enginescope.store.location import StorePlace
 
@@ -85,7 +87,7 @@ def read_context(source: PlanInput, files: ContextFiles, view: V | None) -> Plan
             name = "gpu" if files.gpu else "onnx"
             why = "there are layer times and no plan to compare with it"
             raise UsageError(f"`{name}`", why=why)
-        context = _view(view, files)
+        context = _view(view, files, source.devices)
         gpu = other_gpu(context.gpu, source.devices)
         notices += (*((gpu,) if gpu else ()), *_match_notices(context, files.onnx))
     if files.build_log:
@@ -111,11 +113,11 @@ def page_subject(
     )
 
 
-def _view(view: V, files: ContextFiles) -> V:
+def _view(view: V, files: ContextFiles, devices: Sequence[Device]) -> V:
     from enginescope.formats.onnx.onnx_graph import onnx_graph_of_plan
 
     graph = onnx_graph_of_plan(view.plan, files.onnx) if files.onnx else view.onnx
-    gpu = limits_of(files.gpu) if isinstance(files.gpu, str) else files.gpu
+    gpu = limits_of(files.gpu, devices) if isinstance(files.gpu, str) else files.gpu
     return view.against(gpu, graph)
 
 

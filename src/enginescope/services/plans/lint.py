@@ -156,8 +156,8 @@ def lint_input(source: PlanInput) -> LintInput:
 def _linted(source: PlanInput, config: LintConfig, gpu: str | None) -> Linted:
     subject = lint_input(source)
     if gpu is not None:
-        limits_of(gpu)
-        subject = msgspec.structs.replace(subject, device=Device(name=gpu))
+        device = Device(name=limits_of(gpu, source.devices).name)
+        subject = msgspec.structs.replace(subject, device=device)
     return Linted(
         source=source.where,
         plan=subject.plan,

@@ -38,7 +38,7 @@ from enginescope.services.suites.session import (
     write_jobs,
 )
 from enginescope.store.archive import Store
-from enginescope.store.suite_folder import SuiteFolder
+from enginescope.store.suite_folder import SUITES, SuiteFolder
 
 if TYPE_CHECKING:
     from enginescope.analysis.suites.suite_view import SuiteView
@@ -154,8 +154,10 @@ def _begin(
     store: Store,
     observer: SuiteObserver,
 ) -> SuitePlan:
-    """Write the plan into the suite's folder."""
+    """Write the plan into the suite's folder; a new one gets the rows that the store has."""
     created, source = now(), str(request.source.resolve())
+    usual = SuiteFolder(store.suite_home() / SUITES / suite.name)
+    earlier = {} if folder.exists or not usual.exists else usual.rows()
     if folder.exists:
         former = folder.plan()
         created = former.created
@@ -172,6 +174,9 @@ def _begin(
         store=str(store.place),
     )
     folder.begin(plan)
+    for cell in plan.cells:
+        if cell.key in earlier:
+            folder.keep(earlier[cell.key])
     return plan
 
 

@@ -26,7 +26,7 @@ def test_at_the_engine_s_border_it_is_info() -> None:
         layer("NoOp", "b FP32", "out FP32"),
     )
     assert severities(found) == ["info"] * 2
-    assert "inputs and outputs" in found[0].advice
+    assert "input or output of the engine" in found[0].advice
 
 
 def test_not_found() -> None:

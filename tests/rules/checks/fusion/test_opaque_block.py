@@ -17,6 +17,13 @@ def test_found() -> None:
     assert "TensorRT 10" in one.advice
 
 
+def test_its_time_is_also_said_as_explore_shows_it() -> None:
+    made = plan(*LAYERS, BLOCK)
+    report = lint(LintInput(plan=made, profile=timed(made, 0.2, 0.2, 0.2, 0.4), whole_ms=0.996))
+    (one,) = (it for it in report.findings if it.code == "PLAN118")
+    assert one.message.startswith("takes 0.399 ms (0.400 ms with what the profiler adds), 40 % ")
+
+
 def test_it_explains_that_one_layer_takes_much_time() -> None:
     made = plan(*LAYERS, BLOCK)
     report = lint(LintInput(plan=made, profile=timed(made, 0.2, 0.2, 0.2, 0.4)))

@@ -23,7 +23,7 @@ from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.tensor_cores import REFORMATS, converted
 from enginescope.rules.view import LintView
 
-_AT_BORDER = "give the engine inputs and outputs of the type that its layers use"
+_AT_BORDER = "give this input or output of the engine the type that its layers use"
 
 
 def _check(view: LintView) -> Iterator[Found]:
