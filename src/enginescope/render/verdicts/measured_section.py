@@ -133,7 +133,7 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
         first: Charts of the first screen: one of two sides, small multiples of more.
         told: Where, in which order, how sure.
         tables: Verdicts, one table a pair.
-        still_open: What is undecided, and what would decide it.
+        still_open: What is inconclusive, and what would decide it.
         runs: Every process.
     """
 

@@ -81,6 +81,8 @@ def kind_text(verdict: Verdict) -> str:
         return str(verdict.reason.value)
     if not verdict.is_tested and verdict.kind is not VerdictKind.INCOMPARABLE:
         return "not tested"
+    if verdict.kind is VerdictKind.UNDECIDED:
+        return "inconclusive"
     if verdict.kind not in (VerdictKind.FASTER, VerdictKind.SLOWER):
         return str(verdict.kind.value)
     is_more = (verdict.kind is VerdictKind.FASTER) is verdict.higher_is_better
@@ -184,8 +186,8 @@ def ratio_note(pair: MeasuredPair) -> str | None:
     units = {"round": "rounds", "pair": "pairs of processes", None: "processes"}
     found = dict.fromkeys(units[one.estimate.basis] for one in marked if one.estimate)
     return (
-        f"the middle of the ratios of all {' or '.join(found)}; the quotient of the two medians "
-        "beside it may differ, even in direction"
+        f"the ratio is the middle of the ratios of all {' or '.join(found)}; the quotient of the "
+        "two medians may differ, even in direction"
     )
 
 
@@ -340,6 +342,28 @@ def side_labels(count: int) -> str:
             hint="split them into several comparisons with the same first side",
         )
     return ascii_uppercase[:count]
+
+
+def same_work_text(jobs: Sequence[Job], labels: str) -> str | None:
+    """Say which sides do the same work as the first, so that only noise can differ.
+
+    The file's content, the backend, its options, the workload and the conditions are the same.
+    ``None``: no side does, or the content of the first is unknown.
+    """
+    first = jobs[0]
+    same = [
+        label
+        for label, job in zip(labels, jobs, strict=True)
+        if first.subject.sha256 == job.subject.sha256 is not None
+        and (job.backend, job.workload, job.conditions)
+        == (first.backend, first.workload, first.conditions)
+    ]
+    if len(same) < 2:
+        return None
+    return (
+        f"{' and '.join(same)} are the same file with the same backend and options: their "
+        "comparison measures the noise, as enginescope noise does"
+    )
 
 
 def comparison_tag(comparison: str) -> str:

@@ -102,10 +102,10 @@ def _table(pair: MeasuredPair, width: int) -> RenderableType:
 
 
 def _open(pair: MeasuredPair) -> Iterator[tuple[str, str]]:
-    """Yield why the headline is undecided, what would decide it, and what other rows lack."""
+    """Yield why the headline is inconclusive, what would decide it, and what other rows lack."""
     why = why_text(pair.headline)
     if why is not None:
-        yield "undecided", f"{why} ({pair.headline.reason.value})"
+        yield "why", f"{why} ({pair.headline.reason.value})"
     hint = across_hint(pair) or rounds_hint(pair)
     if hint is not None:
         yield "next", hint
