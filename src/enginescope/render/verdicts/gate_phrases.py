@@ -92,8 +92,8 @@ def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
     limits = ", ".join(
         f"{_in_text(limit.metric)} {limit.regression_pct:g} %" for limit in report.terms.limits
     )
-    found = (("against", report.baseline), ("limits", limits), ("checked", checked_text(report)))
-    return tuple((name, text) for name, text in found if text)
+    facts = (("against", report.baseline), ("limits", limits), ("checked", checked_text(report)))
+    return tuple((name, text) for name, text in facts if text)
 
 
 def metric_text(row: GateRow) -> str:

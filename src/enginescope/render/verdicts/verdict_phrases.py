@@ -184,18 +184,18 @@ def ratio_note(pair: MeasuredPair) -> str | None:
     if not marked:
         return None
     units = {"round": "rounds", "pair": "pairs of processes", None: "processes"}
-    found = dict.fromkeys(units[one.estimate.basis] for one in marked if one.estimate)
+    bases = dict.fromkeys(units[one.estimate.basis] for one in marked if one.estimate)
     return (
-        f"the ratio is the middle of the ratios of all {' or '.join(found)}; the quotient of the "
+        f"the ratio is the middle of the ratios of all {' or '.join(bases)}; the quotient of the "
         "two medians may differ, even in direction"
     )
 
 
-def rate_note(found: MeasuredComparison) -> str | None:
+def rate_note(comparison: MeasuredComparison) -> str | None:
     """Say how the throughput is computed; ``None`` where none is shown."""
-    if all(verdict.metric != THROUGHPUT for pair in found.pairs for verdict in pair.verdicts):
+    if all(verdict.metric != THROUGHPUT for pair in comparison.pairs for verdict in pair.verdicts):
         return None
-    rates = [RunView(side.measured[0]).throughput for side in found.sides if side.measured]
+    rates = [RunView(side.measured[0]).throughput for side in comparison.sides if side.measured]
     definitions = dict.fromkeys(rate.definition for rate in rates if rate is not None)
     median = "; latency is the median" if OF_MEAN in definitions else ""
     return f"{' or '.join(definitions)}{median}" if definitions else None
