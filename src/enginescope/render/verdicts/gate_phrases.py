@@ -192,13 +192,13 @@ def _in_text(metric: str) -> str:
 
 
 def _counts(rows: Sequence[GateRow]) -> str:
-    found = []
+    counts = []
     for outcome in GateOutcome:
         count = sum(row.outcome is outcome for row in rows)
         if count:
             words = _PLURALS if count > 1 else _SINGULARS
-            found.append(f"{count:,} {words.get(outcome) or _word(outcome)}")
-    return ", ".join(found)
+            counts.append(f"{count:,} {words.get(outcome) or _word(outcome)}")
+    return ", ".join(counts)
 
 
 def _word(outcome: GateOutcome) -> str:
