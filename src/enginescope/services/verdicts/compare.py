@@ -239,7 +239,7 @@ def _measured(
     }
     same = same_work_text([side.runs[0].job for side in sides], side_labels(len(sides)))
     if same is not None and len(places) == 1:
-        observer.warn(same)
+        observer.progress(same)
     return compare_sides(measured_sides(sides, request.names), request.terms, floors)
 
 
