@@ -13,6 +13,7 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_s
 from enginescope.cli.main import main
 from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.verdicts.measured_section import verdict_table
+from enginescope.render.verdicts.verdict_phrases import ratio_note
 from enginescope.store.archive import Store
 from enginescope.store.row import Filter
 
@@ -59,14 +60,14 @@ def test_three_engines_are_drawn_with_a_line_each(folder) -> None:
 def test_fp16_is_faster_than_fp32(folder, capsys) -> None:
     assert main(["compare", "cmp-c0dd8fe7", "--store", str(folder)]) == 0
     printed = capsys.readouterr().out
-    assert "B is faster: 0.696 × A (99 % CI 0.686 … 0.703), 8 processes a side" in printed
+    assert "B is faster: 0.696 × A (99 % CI 0.686 … 0.703), 8 rounds, interleaved" in printed
 
 
-def test_no_ratio_points_another_way_than_its_figures_without_a_label(folder) -> None:
+def test_no_ratio_points_another_way_than_its_figures_without_a_mark(folder) -> None:
     """All pairs of sides of a recorded comparison, and each stretch of eight of its rounds."""
     runs = [one.run for one in views(folder, "cmp-c0dd8fe7")]
     pieces = [[run for run in runs if run.turn.round in range(at, at + 8)] for at in range(0, 8, 2)]
-    labeled = opposite = 0
+    marked = opposite = 0
     for some in (runs, *pieces):
         first, second = ([run for run in some if run.turn.side == side] for side in "AB")
         for a, b in ((first, second), (second, first), (first[::2], first[1::2])):
@@ -83,14 +84,14 @@ def test_no_ratio_points_another_way_than_its_figures_without_a_label(folder) ->
                 if verdict.estimate is None or not verdict.a:
                     continue
                 between = verdict.b / verdict.a
-                has_label = "per " in made.headers[3] or "per " in row[3]
-                labeled += has_label
-                if not has_label:
-                    assert verdict.estimate.ratio == pytest.approx(between, rel=1e-9), row
-                elif (between - 1) * (verdict.estimate.ratio - 1) < 0:
-                    opposite += 1
-    assert labeled > 20
-    assert opposite > 0  # the label is needed
+                shown, mark, _ = row[3].replace(",", "").strip().partition("*")
+                places = len(shown.partition(".")[2])
+                assert (f"{between:.{places}f}" != shown) is bool(mark), row
+                marked += bool(mark)
+                opposite += bool(mark) and (between - 1) * (verdict.estimate.ratio - 1) < 0
+            assert (ratio_note(pair) is None) is not any("*" in row[3] for row in made.rows)
+    assert marked > 20
+    assert opposite > 0  # the mark is needed
 
 
 def test_both_verbs_name_one_level_for_one_interval(folder, capsys) -> None:

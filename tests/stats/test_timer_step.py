@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from enginescope.core.errors import UsageError
+from enginescope.stats.autocorrelation import quantile_interval
 from enginescope.stats.series import quantum
 
 
@@ -48,3 +49,16 @@ def test_a_gap_weighs_as_much_as_the_rarer_of_its_ends() -> None:
     values = np.concatenate([np.full(400, 1.0), np.full(3, 1.5), np.full(400, 2.0)])
     common = np.concatenate([values, np.full(400, 3.0)])
     assert quantum(common) == 1.0
+
+
+def test_an_interval_of_times_does_not_reach_below_zero() -> None:
+    """Half a step below a sample of 0 there are no times; below others there are."""
+    times = 0.0005 * np.random.default_rng(5).choice([0, 1, 2], 400, p=[0.8, 0.15, 0.05])
+    found = quantile_interval(times, 0.5)
+    assert found is not None
+    assert found.low == 0
+    assert found.high > 0
+    moved = quantile_interval(times - 0.0005, 0.5)
+    assert moved is not None
+    assert moved.low < -0.0005
+    assert moved.high == pytest.approx(found.high - 0.0005)

@@ -83,6 +83,11 @@ def format_bytes(value: float | None, digits: int = 3) -> str:
     return f"{format_significant(amount, digits)} TiB"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return ``"1 layer"`` or ``"1,234 layers"``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def parse_ranges(text: str) -> tuple[int, ...]:
     """Return ``0,2-4`` as numbers, sorted, each once.
 

@@ -13,6 +13,10 @@ from enginescope.core.suggest import closest
 _FIELDS = 4
 
 
+#: Word of the output -> its code.
+_PROSE = {"inconclusive": "undecided"}
+
+
 class Explanation(Result, Record, frozen=True, kw_only=True):
     """What a code means.
 
@@ -35,14 +39,15 @@ def explain(code: str) -> Explanation:
 
     Args:
         code: A notice such as ``W-LOAD``, a lint rule by code or name, a verdict, its reason or an
-            outcome such as ``faster`` or ``interval-too-wide``, or an exit code such as ``3`` or
-            ``exit-3``.
+            outcome such as ``faster``, ``inconclusive`` or ``interval-too-wide``, or an exit code
+            such as ``3`` or ``exit-3``.
 
     Raises:
         UsageError: enginescope has no such code.
     """
     known = {one.code.lower(): one for one in explanations()}
     wanted = code.strip().lower()
+    wanted = _PROSE.get(wanted, wanted)
     for key in (wanted, f"exit-{wanted}", _rule_codes().get(wanted, "")):
         if key in known:
             return known[key]

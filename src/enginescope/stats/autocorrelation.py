@@ -116,6 +116,8 @@ class SteppedDistribution:
         )
         self._levels = levels
         self._level_shares = count[1:] / series.size
+        # values of a quantity that is never negative, such as a time, stand for nothing below 0
+        self._least = -self._origin if self._origin >= 0 else -math.inf
         self._edges = edges
         self._shares = (count[below] + partly / step) / series.size
 
@@ -147,6 +149,7 @@ class SteppedDistribution:
         middle, rank = (low + high) / 2, 1 / self._series.size
         first = min(first, self._level_at(middle - rank))
         last = max(last, self._level_at(middle + rank))
+        first = max(first, self._least)
         return first + self._origin, last + self._origin
 
     def _level_at(self, share: float) -> float:

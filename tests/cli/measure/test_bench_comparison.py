@@ -71,7 +71,7 @@ def test_a_planted_slowdown_ends_at_the_first_look(store, played, convnet, capsy
     shown = capsys.readouterr()
     text = " ".join(shown.out.split())
     assert "B is slower: 1.0" in text
-    assert f"{LOOKS[0]} processes a side, interleaved" in text
+    assert f"{LOOKS[0]} rounds, interleaved" in text
     assert f"comparing 2 sides, interleaved, at most {LOOKS[-1]} rounds" in shown.err
     assert f"after {LOOKS[0]} rounds: B is slower" in shown.err
     rows = store.rows()
@@ -88,11 +88,17 @@ def test_a_planted_slowdown_ends_at_the_first_look(store, played, convnet, capsy
 
 def test_a_model_with_itself_is_the_same(store, played, convnet, capsys) -> None:
     assert main(["bench", str(convnet), *fakes(200, 200), "--compare", "--json"]) == 0
-    made = json.loads(capsys.readouterr().out)["measured"]
+    shown = capsys.readouterr()
+    same = "A and B are the same file with the same backend and options"
+    assert shown.err.count(same) == 1
+    made = json.loads(shown.out)["measured"]
+    assert main(["compare", f"cmp-{made['comparison']}"]) == 0
+    assert same in capsys.readouterr().err
     (pair,) = made["pairs"]
     assert pair["verdicts"][0]["kind"] == "same"
     assert pair["sentence"].startswith("B is as fast as A within 1 %")
     assert made["is_decided"] is True
+    assert made["throughput_is"] == "batch ÷ mean latency; latency is the median"
     assert [side["processes"] for side in made["sides"]] == [LOOKS[0]] * 2
 
 
@@ -107,6 +113,20 @@ def test_what_stays_undecided_takes_all_rounds_and_says_how_many_more(
     assert "(interval-too-wide)" in text
     assert "more rounds would probably settle it" in text or "no realistic number" in text
     assert len(store.rows()) == 2 * LOOKS[1]
+
+
+def test_a_copy_under_another_name_is_the_same_file_until_an_option_differs(
+    store, played, convnet, tmp_path, capsys
+) -> None:
+    copy = tmp_path / "copy.onnx"
+    copy.write_bytes(convnet.read_bytes())
+    arguments = ["bench", str(convnet), str(copy), "--compare", "--rounds", str(LOOKS[0])]
+    main([*arguments, *fakes(200)])
+    assert "A and B are the same file" in capsys.readouterr().err
+    main([*arguments, *fakes(200, 230)])  # A and C do one work, B and D another
+    assert "A and C are the same file" in capsys.readouterr().err
+    main(["bench", str(convnet), "--compare", *fakes(200, 230)])
+    assert "same file" not in capsys.readouterr().err
 
 
 def test_three_sides_end_when_both_pairs_are_decided(store, played, convnet, capsys) -> None:
@@ -221,7 +241,12 @@ def test_noise_is_recorded_and_read(store, played, convnet, capsys) -> None:
     assert len(store.rows()) == 24
     played.noise = 0.001
     assert main(["bench", str(convnet), *fakes(200, 200), "--compare", "--json"]) == 0
-    made = json.loads(capsys.readouterr().out)["measured"]
+    shown = capsys.readouterr()
+    same = "A and B are the same file with the same backend and options"
+    assert shown.err.count(same) == 1
+    made = json.loads(shown.out)["measured"]
+    assert main(["compare", f"cmp-{made['comparison']}"]) == 0
+    assert same in capsys.readouterr().err
     assert made["noise_floor"]["comparison"] == floor.comparison
     assert "W-BELOW-FLOOR" in [one["code"] for one in made["notices"]]
 

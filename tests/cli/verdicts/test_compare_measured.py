@@ -48,7 +48,7 @@ def test_a_comparison_by_its_tag_its_id_or_any_of_its_runs(compared, capsys) -> 
     assert (
         "interleaved A net.onnx · ort-cpu B net.onnx · ort-cpu?intra_op_num_threads=1 Xeon, 2 cores"
     ) in text
-    assert "12 processes a side, interleaved" in text
+    assert "12 rounds, interleaved" in text
     assert shown([COMPARISON], capsys) == text
     assert shown([compared.id[:8]], capsys) == text
 
@@ -184,7 +184,7 @@ def test_a_comparison_that_lost_a_process(store, capsys) -> None:
     for run in (*a, *b[:-1], crashed(b[-1])):
         store.save(run, tags=[TAG])
     text = shown([TAG], capsys)
-    assert "11 processes a side, interleaved" in text
+    assert "11 rounds, interleaved" in text
     assert "W-LOST-PROCESSES" in text
 
 

@@ -11,7 +11,7 @@ import pytest
 from enginescope.analysis.gate.gate import gate
 from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
 from enginescope.render.verdicts.gate_junit import gate_junit
-from enginescope.render.verdicts.gate_phrases import answer_text
+from enginescope.render.verdicts.gate_phrases import answer_text, checked_text
 from enginescope.render.verdicts.gate_sarif import RULES, gate_sarif
 from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown, gate_rows
 from tests.analysis.gated_runs import crashed, job, process, processes
@@ -34,11 +34,13 @@ def report(name: str = "net.onnx", *, undecided: str = "warn") -> GateReport:
     return gate(baseline, current, GateTerms(undecided=undecided), name="main")
 
 
-# what the XSD of Ant's and Jenkins' JUnit reports asks for, as far as both agree
+# what the XSD of Jenkins' JUnit reports asks for; Ant's asks for `time` too, which is unknown
 _REQUIRED = {
     "testsuites": (),
-    "testsuite": ("name", "tests", "failures", "errors", "time", "timestamp", "hostname"),
-    "testcase": ("name", "classname", "time"),
+    "testsuite": ("name", "tests", "failures", "errors", "timestamp", "hostname"),
+    "testcase": ("name", "classname"),
+    "properties": (),
+    "property": ("name", "value"),
     "failure": ("type", "message"),
     "error": ("type", "message"),
     "skipped": (),
@@ -46,7 +48,8 @@ _REQUIRED = {
 }
 _CHILDREN = {
     "testsuites": {"testsuite"},
-    "testsuite": {"testcase"},
+    "testsuite": {"properties", "testcase"},
+    "properties": {"property"},
     "testcase": {"failure", "error", "skipped", "system-out"},
 }
 
@@ -59,7 +62,10 @@ def test_junit_has_the_usual_shape(name) -> None:
         assert set(_REQUIRED[element.tag]) <= set(element.attrib), element.tag
         assert {one.tag for one in element} <= _CHILDREN.get(element.tag, set())
     (suite,) = root
-    cases = list(suite)
+    properties, *cases = suite
+    about = {one.get("name"): one.get("value") for one in properties}
+    assert about["checked"].startswith("3 metrics of 3 jobs: 1 regression, 1 inconclusive")
+    assert "time" not in {name for element in root.iter() for name in element.attrib}
     assert suite.get("tests") == str(len(cases)) == "5"
     for kind, total in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         assert suite.get(total) == str(len(list(suite.iter(kind))))
@@ -149,8 +155,8 @@ def test_markdown_tables_keep_their_columns() -> None:
     assert "<script>" not in text
     assert re.search(r"(?<!\\)`", text) is None
     assert "**regression**" in text
-    assert "**undecided**" not in text
-    assert "**undecided**" in gate_markdown(report(undecided="fail")).decode()
+    assert "**inconclusive**" not in text
+    assert "**inconclusive**" in gate_markdown(report(undecided="fail")).decode()
 
 
 def test_markdown_folds_what_holds() -> None:
@@ -181,7 +187,7 @@ def test_rows_of_the_terminal_say_why() -> None:
     rows = dict(gate_rows(report()))
     assert re.search(r"\+5\.0 % \(96\.67 % CI \+4\.\d … \+5\.\d %\), limit 2 %", rows["regression"])
     assert "segmentation fault" in rows["new failure"]
-    assert "W-FLAKY-BASELINE" in rows["undecided"]
+    assert "W-FLAKY-BASELINE" in rows["inconclusive"]
     assert "no regression" not in rows
     assert "no regression" in dict(gate_rows(report(), everything=True))
 
@@ -214,12 +220,41 @@ def test_sarif_gives_undecided_results_the_level_of_the_policy(policy, level) ->
 @pytest.mark.parametrize(
     ("policy", "heading"),
     [
-        ("pass", "gate passed: no regression found; 1 undecided, treated as passed"),
-        ("warn", "gate inconclusive: no regression found, 1 undecided"),
-        ("fail", "gate failed: 1 undecided"),
+        (
+            "pass",
+            "gate passed: no regression found; 1 of 1 metric is inconclusive, treated as passed",
+        ),
+        ("warn", "gate inconclusive: no regression found, but 1 of 1 metric is inconclusive"),
+        ("fail", "gate failed: 1 inconclusive metric"),
     ],
 )
 def test_the_heading_does_not_call_an_undecided_row_passed(policy, heading) -> None:
     """`gate passed` stood above an undecided difference of +21.7 %."""
     undecided = gate([process(4.0)], [process(4.1, 60)], GateTerms(undecided=policy))
     assert answer_text(undecided) == heading
+
+
+def test_metrics_are_counted_as_metrics_of_jobs() -> None:
+    """Two metrics of one job were "1 undecided, 1 without regression" under "1 job"."""
+    limits = tuple(Limit(metric=one, regression_pct=2) for one in ("latency", "peak_memory"))
+    more = {"peak_memory_bytes": 100 << 20}
+    before = [process(4.0, at, **more) for at in range(3)]
+    two = gate(before, [process(4.1, 60, **more)], GateTerms(limits=limits))
+    checked = checked_text(two)
+    assert checked.startswith("2 metrics of 1 job: ")
+    assert "inconclusive" in checked
+    found = json.loads(gate_json(two))
+    assert found["checked"] == checked
+    assert checked in gate_markdown(two).decode()
+    (run,) = json.loads(gate_sarif(two))["runs"]
+    assert run["properties"] == {"answer": answer_text(two), "checked": checked}
+    assert f'name="checked" value="{checked}"' in gate_junit(two).decode()
+
+
+def test_jobs_as_a_whole_are_not_counted_as_metrics() -> None:
+    found = report()
+    assert answer_text(found) == "gate failed: 1 regression, 1 new failure, 1 lost job"
+    assert checked_text(found) == (
+        "3 metrics of 3 jobs: 1 regression, 1 inconclusive, 1 without regression; "
+        "2 whole jobs: 1 new failure, 1 lost"
+    )

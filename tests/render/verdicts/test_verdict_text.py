@@ -18,8 +18,10 @@ from enginescope.render.charts.sides import process_medians, side_distributions
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.render.verdicts.measured_section import verdict_table
 from enginescope.render.verdicts.verdict_phrases import (
     headline_sentence,
+    is_other_ratio,
     kind_text,
     range_of,
     ratio_note,
@@ -63,15 +65,15 @@ def sentence(one: Verdict) -> str:
     [
         (
             verdict(),
-            "B is faster: 0.613 × A (95 % CI 0.607 … 0.619), 8 processes a side, interleaved",
+            "B is faster: 0.613 × A (95 % CI 0.607 … 0.619), 8 rounds, interleaved",
         ),
         (
             verdict("slower", ratio=12.3456, interval=Interval(low=12.1, high=12.6)),
-            "B is slower: 12.35 × A (95 % CI 12.10 … 12.60), 8 processes a side, interleaved",
+            "B is slower: 12.35 × A (95 % CI 12.10 … 12.60), 8 rounds, interleaved",
         ),
         (
             verdict("same", "within-threshold", ratio=1.0, interval=Interval(low=0.99, high=1.01)),
-            "B is as fast as A within 1 %: 1.000 × A (95 % CI 0.990 … 1.010), 8 processes a side",
+            "B is as fast as A within 1 %: 1.000 × A (95 % CI 0.990 … 1.010), 8 rounds, inter",
         ),
         (
             verdict("undecided", "interval-too-wide", method="samples"),
@@ -302,12 +304,55 @@ def test_the_page_of_what_has_no_plans() -> None:
     assert "one process a side" in compare_page(None, Chosen(), measured=plain).decode()
 
 
-def test_a_ratio_that_is_not_the_quotient_of_the_two_figures_says_how_it_is_computed() -> None:
-    differing = verdict(ratio=0.9104, interval=None, a=2.0, b=1.86)
-    pair = MeasuredPair(a="A", b="B", verdicts=(differing,))
-    assert ratio_note(pair) == (
-        "Latency: the ratio 0.910 is estimated from the ratios of all rounds; "
-        "the quotient of the two figures is 0.930"
+def test_each_ratio_that_is_not_the_quotient_of_the_two_medians_is_marked() -> None:
+    """Load 61.15 ms → 63.32 ms stood beside the ratio 0.975, and only latency had a note."""
+    rows = (
+        verdict(ratio=0.9104, interval=None, a=2.0, b=2.0 * 0.9104),
+        verdict(metric="load", ratio=0.975, interval=None, a=61.15, b=63.32),
+        verdict(metric="first_inference", ratio=1.02, interval=None, a=5.0, b=5.2),
+        replace(verdict(metric="build", a=2.0, b=3.0), estimate=None),
     )
-    equal = replace(differing, b=2.0 * 0.9104)
-    assert ratio_note(replace(pair, verdicts=(equal,))) is None
+    pair = MeasuredPair(a="A", b="B", verdicts=rows)
+    table = verdict_table(pair)
+    assert table.headers[3] == "B ÷ A"
+    assert [row[3].strip() for row in table.rows] == ["0.910", "0.975*", "1.020*", "1.500"]
+    assert len({len(row[3]) for row in table.rows}) == 1
+    note = (
+        "the ratio is the middle of the ratios of all rounds; the quotient of the two medians "
+        "may differ, even in direction"
+    )
+    assert ratio_note(pair) == note
+    alone = replace(pair, verdicts=rows[:1])
+    assert ratio_note(alone) is None
+    assert verdict_table(alone).rows[0][3] == "0.910"
+
+
+def test_the_mark_and_its_sentence_are_in_every_form() -> None:
+    a, b = in_turn(1.05, noise=0.03, rounds=9)
+    found = compare_sides(named(a, b))
+    assert any(map(is_other_ratio, found.pairs[0].verdicts))
+    note = ratio_note(found.pairs[0])
+    screen = as_text(verdict_text(found))
+    page = compare_page(None, Chosen(), measured=found).decode()
+    (pair,) = json.loads(compare_json(None, Chosen(), measured=found))["measured"]["pairs"]
+    assert note in " ".join(screen.split())
+    assert re.search(r"\d\.\d+\* ", screen)
+    assert f"\\* {note}." in verdict_markdown(found)
+    assert f"* {note}." in page
+    assert pair["ratio_note"] == note
+    marks = [one["is_other_ratio"] for one in pair["verdicts"]]
+    assert marks == list(map(is_other_ratio, found.pairs[0].verdicts))
+    for text in (" ".join(screen.split()), verdict_markdown(found), page):
+        assert "batch ÷ mean latency; latency is the median" in text
+
+
+def test_noisy_rounds_are_counted_in_rounds() -> None:
+    noisy = verdict(n_a=60)
+    noisy = replace(noisy, estimate=replace(noisy.estimate, left_out=3))
+    assert sentence(noisy).endswith("60 rounds, interleaved, 3 noisy rounds repeated")
+    once = replace(noisy, estimate=replace(noisy.estimate, left_out=1))
+    assert sentence(once).endswith("60 rounds, interleaved, 1 noisy round repeated")
+    a, b = in_turn(1.05)
+    screen = as_text(verdict_text(compare_sides(named(a, b))))
+    assert "A 12 rounds, n 2,400" in screen
+    assert "processes" not in screen

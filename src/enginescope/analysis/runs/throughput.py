@@ -13,6 +13,9 @@ from enginescope.core.record import Record
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Samples, Summary
 
+#: Definition of the throughput of one request in flight.
+OF_MEAN = "batch ÷ mean latency"
+
 
 class Throughput(Record, frozen=True, kw_only=True):
     """A rate and its definition.
@@ -57,9 +60,7 @@ def throughput_of(run: Run, headline: Summary | None) -> Throughput | None:
     if headline is None:
         return None
     if headline.throughput_per_s is not None:
-        return Throughput(
-            per_s=headline.throughput_per_s, unit="items", definition="batch ÷ mean latency"
-        )
+        return Throughput(per_s=headline.throughput_per_s, unit="items", definition=OF_MEAN)
     return _from_starts(samples) if samples else None
 
 

@@ -164,8 +164,8 @@ def _disturbed(found: MeasuredComparison) -> Found:
         if estimate.left_out:
             yield Notice(
                 code="W-DISTURBED-ROUNDS",
-                message=f"{estimate.left_out} of {every} rounds of {pair.a} and {pair.b} are "
-                "skipped: a process was disturbed, and its median is uncertain",
+                message=f"{estimate.left_out} of {every} rounds of {pair.a} and {pair.b} were "
+                "noisy and were repeated: a process was disturbed, and its median is uncertain",
                 evidence=evidence,
             )
 

@@ -50,7 +50,8 @@ class RoundsProgress(JobProgress):
         self._jobs, self._most = jobs, most
         if not self._live and not self._quiet:
             sides = f"{len(jobs)} sides"
-            self._line(f"comparing {sides}, interleaved, at most {most} rounds …")
+            again = "noisy rounds are repeated"
+            self._line(f"comparing {sides}, interleaved, at most {most} rounds; {again} …")
 
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
         """Show an interim result."""
@@ -90,7 +91,7 @@ class RoundsProgress(JobProgress):
         if self._live is None:
             return
         number = turn.round + 1
-        of = f"of at most {self._most}" if number <= self._most else "for one that was lost"
+        of = f"of at most {self._most}" if number <= self._most else "in place of a skipped round"
         place = f"round {number} {of} · {turn.side} {job_text(job)}"
         lines = [place, f"  {doing}", *([self._so_far] if self._so_far else [])]
         self._live.update(Text("\n".join(lines), overflow="ellipsis", no_wrap=True))

@@ -265,7 +265,7 @@ def headline(view: RunView) -> Headline:
     beside = [
         Figure(
             label=percentile_name(percentile.p),
-            value=format_ms(percentile.value_ms, 3),
+            value=format_ms(percentile.value_ms),
             note=support_text(percentile),
             is_weak=not percentile.is_supported,
         )

@@ -93,5 +93,5 @@ def _statistics(summary: ReportedSummary) -> tuple[str, ...]:
     stated = [("mean", mean), ("min", summary.min_ms), ("max", summary.max_ms)]
     high = [(percentile_name(p), one) for p, one in summary.percentiles if p in _SHOWN_PERCENTILES]
     first = f"{format_ms(value)} {name}" if value is not None else "median unknown"
-    more = (f"{title} {format_ms(one, 3)}" for title, one in (*high, *stated) if one is not None)
+    more = (f"{title} {format_ms(one)}" for title, one in (*high, *stated) if one is not None)
     return (first, *more)

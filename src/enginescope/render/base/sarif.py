@@ -56,8 +56,17 @@ class SarifResult(Record, frozen=True, kw_only=True):
     properties: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies empty defaults
 
 
-def sarif_log(runs: Sequence[Sequence[SarifResult]], rules: Sequence[SarifRule]) -> bytes:
-    """Return the document: one SARIF run for each sequence of results."""
+def sarif_log(
+    runs: Sequence[Sequence[SarifResult]],
+    rules: Sequence[SarifRule],
+    *,
+    properties: dict[str, Any] | None = None,
+) -> bytes:
+    """Return the document: one SARIF run for each sequence of results.
+
+    Args:
+        properties: Further facts about each run.
+    """
     driver = {
         "name": "enginescope",
         "version": __version__,
@@ -69,6 +78,7 @@ def sarif_log(runs: Sequence[Sequence[SarifResult]], rules: Sequence[SarifRule])
             "tool": {"driver": driver},
             "columnKind": "unicodeCodePoints",
             "results": [_result(result, order[result.rule]) for result in results],
+            **({"properties": properties} if properties else {}),
         }
         for results in runs
     ]

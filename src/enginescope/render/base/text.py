@@ -189,18 +189,18 @@ def _percentiles(latency: Summary) -> list[Text]:
 
 
 def _percentile(percentile: Percentile) -> Text:
-    text = Text(f"{percentile_name(percentile.p)} {format_ms(percentile.value_ms, 3)}")
+    text = Text(f"{percentile_name(percentile.p)} {format_ms(percentile.value_ms)}")
     support = support_text(percentile)
     return text.append(f" ({support})", style="yellow") if support else text
 
 
 def _spread(latency: Summary) -> list[Text]:
     variation = f" (CV {format_significant(latency.cv_pct)} %)" if latency.cv_pct else ""
-    mean = f"mean {format_ms(latency.mean_ms)}, SD {_short(latency.std_ms)}{variation}"
+    mean = f"mean {format_ms(latency.mean_ms)}, SD {format_ms(latency.std_ms)}{variation}"
     return [
-        Text(f"min {_short(latency.min_ms)}"),
+        Text(f"min {format_ms(latency.min_ms)}"),
         Text(mean),
-        Text(f"max {_short(latency.max_ms)}"),
+        Text(f"max {format_ms(latency.max_ms)}"),
     ]
 
 

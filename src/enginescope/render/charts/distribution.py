@@ -145,7 +145,7 @@ def _rules(latency: Summary, low: float, high: float) -> list[Spec]:
         found = latency.percentile(p)
         if found:
             weak = support_text(found)
-            text = f"{percentile_name(p)} {format_ms(found.value_ms, 3)}"
+            text = f"{percentile_name(p)} {format_ms(found.value_ms)}"
             rules.append({"x": found.value_ms, "label": f"{text} ({weak})" if weak else text})
             rules[-1]["weak"] = weak is not None
     shown = [rule for rule in rules if low <= rule["x"] <= high]

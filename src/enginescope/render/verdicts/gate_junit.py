@@ -7,9 +7,12 @@ from xml.etree import ElementTree as ET
 
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.render.verdicts.gate_phrases import (
+    answer_text,
+    checked_text,
     details,
     figures_sentence,
     metric_text,
+    outcome_text,
     sentence,
     shown_notices,
 )
@@ -25,10 +28,14 @@ def gate_junit(report: GateReport) -> bytes:
     """Return one suite with a test case for each job and metric.
 
     What regressed, is lost or cannot be compared is a failure, what does not run any more an
-    error; an undecided one is skipped where it only warns.
+    error; an inconclusive one is skipped where it only warns. There is no ``time``: a row
+    compares processes of two sides, and has no duration of its own.
     """
     suites = ET.Element("testsuites", {"name": _SUITE})
     suite = ET.SubElement(suites, "testsuite", {"name": _SUITE})
+    properties = ET.SubElement(suite, "properties")
+    for name, text in (("answer", answer_text(report)), ("checked", checked_text(report))):
+        ET.SubElement(properties, "property", {"name": name, "value": _text(text)})
     kinds = [_case(suite, report, row) for row in report.rows]
     counts = {
         "tests": len(kinds),
@@ -40,8 +47,6 @@ def gate_junit(report: GateReport) -> bytes:
         suite.set(name, str(count))
         if name != "skipped":  # the outer element has no such attribute
             suites.set(name, str(count))
-    suites.set("time", "0")
-    suite.set("time", "0")
     suite.set("timestamp", (report.measured or "1970-01-01T00:00:00")[:19])
     suite.set("hostname", _text(report.host or "unknown"))
     ET.indent(suites)
@@ -52,9 +57,7 @@ def gate_junit(report: GateReport) -> bytes:
 def _case(suite: ET.Element, report: GateReport, row: GateRow) -> str | None:
     """Add a row to the suite, and return what it counts as."""
     name = metric_text(row) if row.metric else "run"
-    case = ET.SubElement(
-        suite, "testcase", {"classname": _text(row.job), "name": _text(name), "time": "0"}
-    )
+    case = ET.SubElement(suite, "testcase", {"classname": _text(row.job), "name": _text(name)})
     kind = _kind(report, row)
     notices = [f"{notice.message} ({notice.code})" for notice in shown_notices(report, row)]
     if kind is not None:
@@ -65,7 +68,7 @@ def _case(suite: ET.Element, report: GateReport, row: GateRow) -> str | None:
             said.text = _text("\n".join(line for line in lines if line))
             return kind
     figures = figures_sentence(row)
-    told = [row.outcome.value, *([figures] if figures else []), *notices]
+    told = [outcome_text(row.outcome), *([figures] if figures else []), *notices]
     ET.SubElement(case, "system-out").text = _text("\n".join(told))
     return kind
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
-from enginescope.core.units import format_significant
+from enginescope.core.units import counted, format_significant
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.records.verdict.verdict import Verdict
@@ -26,23 +26,58 @@ _PLURALS = {
     GateOutcome.LOST: "lost",
     GateOutcome.IMPROVEMENT: "improvements",
 }
-_SINGULARS = {GateOutcome.LOST: "lost", GateOutcome.NO_REGRESSION: "without regression"}
+_SINGULARS = {
+    GateOutcome.LOST: "lost",
+    GateOutcome.UNDECIDED: "inconclusive",
+    GateOutcome.NO_REGRESSION: "without regression",
+}
+#: Failing outcomes that are nouns; others say what of: a metric or a job.
+_NOUNS = frozenset({GateOutcome.REGRESSION, GateOutcome.NEW_FAILURE})
 #: Notices on what differs, which are about the pair and not its trust: always said.
 _ALWAYS = frozenset({"I-ALTERED", "I-MEANT"})
 
 
 def answer_text(report: GateReport) -> str:
     """Return the result in one line: ``gate failed: 1 regression, 1 new failure``."""
-    failing = [row for row in report.rows if report.fails(row)]
-    counts = _counts(report, lambda one: one in failing)
+    failing = ", ".join(_failing(report))
     if failing:
-        return f"gate failed: {counts}"
-    undecided = report.count(GateOutcome.UNDECIDED)
-    if not undecided:
+        return f"gate failed: {failing}"
+    count = report.count(GateOutcome.UNDECIDED)
+    if not count:
         return "gate passed: no regression"
+    metrics = counted(sum(row.metric is not None for row in report.rows), "metric")
+    undecided = f"{count:,} of {metrics} {'is' if count == 1 else 'are'} inconclusive"
     if report.terms.undecided == "pass":
-        return f"gate passed: no regression found; {undecided:,} undecided, treated as passed"
-    return f"gate inconclusive: no regression found, {undecided:,} undecided"
+        return f"gate passed: no regression found; {undecided}, treated as passed"
+    return f"gate inconclusive: no regression found, but {undecided}"
+
+
+def _failing(report: GateReport) -> Iterator[str]:
+    """Yield ``2 regressions``, ``1 lost job``: how many rows of each outcome fail."""
+    for outcome in GateOutcome:
+        for unit in ("metric", "job"):
+            rows = [row for row in report.rows if row.outcome is outcome and report.fails(row)]
+            count = sum((row.metric is None) is (unit == "job") for row in rows)
+            noun = outcome.value if outcome in _NOUNS else f"{_word(outcome)} {unit}"
+            if count:
+                yield counted(count, noun)
+
+
+def checked_text(report: GateReport) -> str:
+    """Return ``2 metrics of 1 job: 1 inconclusive, 1 without regression``."""
+    metrics = [row for row in report.rows if row.metric is not None]
+    whole = [row for row in report.rows if row.metric is None]
+    jobs = counted(len({row.job for row in metrics}), "job")
+    parts = (
+        f"{counted(len(metrics), 'metric')} of {jobs}: {_counts(metrics)}" if metrics else "",
+        f"{counted(len(whole), 'whole job')}: {_counts(whole)}" if whole else "",
+    )
+    return "; ".join(filter(None, parts))
+
+
+def outcome_text(outcome: GateOutcome) -> str:
+    """Return an outcome in prose."""
+    return "inconclusive" if outcome is GateOutcome.UNDECIDED else outcome.value
 
 
 def is_listed(report: GateReport, row: GateRow) -> bool:
@@ -53,14 +88,12 @@ def is_listed(report: GateReport, row: GateRow) -> bool:
 
 
 def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
-    """Return baseline, limits and the counts of the rows that do not fail, as names and texts."""
-    jobs = f"{report.jobs:,} {'job' if report.jobs == 1 else 'jobs'}"
+    """Return baseline, limits and what was checked with what result, as names and texts."""
     limits = ", ".join(
         f"{_in_text(limit.metric)} {limit.regression_pct:g} %" for limit in report.terms.limits
     )
-    others = _counts(report, lambda one: not report.fails(one))
-    found = (("against", f"{report.baseline} ({jobs})"), ("limits", limits), ("besides", others))
-    return tuple((name, text) for name, text in found if text)
+    facts = (("against", report.baseline), ("limits", limits), ("checked", checked_text(report)))
+    return tuple((name, text) for name, text in facts if text)
 
 
 def metric_text(row: GateRow) -> str:
@@ -109,7 +142,7 @@ def row_cells(row: GateRow) -> tuple[str, ...]:
     """Return a row below `ROW_HEADERS`."""
     limit = f"{row.limit_pct:g} %" if row.limit_pct is not None else UNKNOWN
     figures = (*values_of(row), change_text(row), interval_text(row), limit)
-    return (row.outcome.value, row.job, metric_text(row), *figures)
+    return (outcome_text(row.outcome), row.job, metric_text(row), *figures)
 
 
 def figures_sentence(row: GateRow) -> str | None:
@@ -138,7 +171,7 @@ def details(row: GateRow) -> list[str]:
 
 
 def shown_notices(report: GateReport, row: GateRow) -> list[Notice]:
-    """Return a row's notices; notes only where the row fails or is undecided."""
+    """Return a row's notices; notes only where the row fails or is inconclusive."""
     matters = report.fails(row) or row.outcome is GateOutcome.UNDECIDED
     return [
         notice
@@ -150,7 +183,7 @@ def shown_notices(report: GateReport, row: GateRow) -> list[Notice]:
 def sentence(row: GateRow) -> str:
     """Return a row in one sentence, without its job."""
     parts = (figures_sentence(row), *details(row))
-    return f"{row.outcome.value}: {'; '.join(part for part in parts if part)}"
+    return f"{outcome_text(row.outcome)}: {'; '.join(part for part in parts if part)}"
 
 
 def _in_text(metric: str) -> str:
@@ -158,14 +191,14 @@ def _in_text(metric: str) -> str:
     return title if title[:2].isupper() else title[0].lower() + title[1:]
 
 
-def _counts(report: GateReport, wanted: Callable[[GateRow], bool]) -> str:
-    found = []
+def _counts(rows: Sequence[GateRow]) -> str:
+    counts = []
     for outcome in GateOutcome:
-        count = sum(row.outcome is outcome and wanted(row) for row in report.rows)
+        count = sum(row.outcome is outcome for row in rows)
         if count:
             words = _PLURALS if count > 1 else _SINGULARS
-            found.append(f"{count:,} {words.get(outcome) or _word(outcome)}")
-    return ", ".join(found)
+            counts.append(f"{count:,} {words.get(outcome) or _word(outcome)}")
+    return ", ".join(counts)
 
 
 def _word(outcome: GateOutcome) -> str:

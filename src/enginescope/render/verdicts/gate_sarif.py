@@ -7,7 +7,12 @@ from pathlib import PurePath
 
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sarif_log
-from enginescope.render.verdicts.gate_phrases import change_pct, sentence
+from enginescope.render.verdicts.gate_phrases import (
+    answer_text,
+    change_pct,
+    checked_text,
+    sentence,
+)
 
 _FLAKY = "GATE006"
 _CODES = {
@@ -27,7 +32,8 @@ def gate_sarif(report: GateReport, *, root: str | None = None) -> bytes:
     Args:
         root: Models below this folder are named relative to it, as code hosts want them.
     """
-    return sarif_log([list(_results(report, root))], _rules(report))
+    about = {"answer": answer_text(report), "checked": checked_text(report)}
+    return sarif_log([list(_results(report, root))], _rules(report), properties=about)
 
 
 def _results(report: GateReport, root: str | None) -> Iterator[SarifResult]:

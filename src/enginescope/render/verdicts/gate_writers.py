@@ -9,16 +9,19 @@ from msgspec import to_builtins
 
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
+from enginescope.core.units import counted
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.render.base.data_table import escaped, markdown_row
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
     answer_text,
     change_pct,
+    checked_text,
     details,
     figures_sentence,
     is_listed,
     metric_text,
+    outcome_text,
     row_cells,
     scope_facts,
     shown_notices,
@@ -35,7 +38,7 @@ def gate_rows(report: GateReport, *, everything: bool = False) -> tuple[tuple[st
         everything: Jobs without regression too.
     """
     return tuple(
-        (row.outcome.value, "\n".join(_lines(report, row)))
+        (outcome_text(row.outcome), "\n".join(_lines(report, row)))
         for row in report.rows
         if everything or is_listed(report, row)
     )
@@ -66,6 +69,7 @@ def gate_json(report: GateReport) -> bytes:
             "baseline": report.baseline,
             "terms": report.terms,
             "jobs": report.jobs,
+            "checked": checked_text(report),
             "counts": {one.value: report.count(one) for one in GateOutcome},
             "rows": [_row(report, row) for row in report.rows],
             "notices": report.notices,
@@ -104,7 +108,7 @@ def gate_markdown(report: GateReport) -> bytes:
             *(f"- {escaped(notice.message)} ({notice.code})" for notice in report.notices),
         ]
     if rest:
-        title = f"{len(rest):,} without regression"
+        title = f"{counted(len(rest), 'metric')} without regression"
         lines += ["", f"<details><summary>{title}</summary>", "", *_table(report, rest)]
         lines += ["", "</details>"]
     return ("\n".join(lines) + "\n").encode()

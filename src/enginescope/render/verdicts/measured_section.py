@@ -21,14 +21,16 @@ from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.sides import process_medians, side_distributions
 from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.verdict_phrases import (
+    OTHER_RATIO,
     across_hint,
-    basis_text,
     confidence_text,
     counts_text,
     headline_sentence,
+    is_other_ratio,
     kind_text,
     looks_text,
     range_of,
+    rate_note,
     ratio_note,
     ratio_text,
     title_of,
@@ -66,16 +68,16 @@ def verdict_table(pair: MeasuredPair, *, reasons: bool = True) -> TextTable:
     Args:
         reasons: Whether their codes stand in a column.
     """
-    basis = basis_text(pair.headline.estimate)
     level = _level(pair.headline)
-    ratio_header = f"{pair.b} ÷ {pair.a}{basis}"
+    ratio_header = f"{pair.b} ÷ {pair.a}"
     headers = ("metric", pair.a, pair.b, ratio_header, f"{level} CI".lstrip(), "verdict")
+    marked = any(map(is_other_ratio, pair.verdicts))
     rows = [
         (
             title_of(verdict.metric),
             value_text(verdict.metric, verdict.a),
             value_text(verdict.metric, verdict.b),
-            _ratio(verdict, basis),
+            _ratio(verdict, padded=marked),
             range_of(verdict.estimate)
             + (f" ({_level(verdict)})" if _level(verdict) not in ("", level) else ""),
             kind_text(verdict),
@@ -91,13 +93,19 @@ def verdict_table(pair: MeasuredPair, *, reasons: bool = True) -> TextTable:
     )
 
 
-def _ratio(verdict: Verdict, basis: str) -> str:
-    """Return the ratio; with what it is a ratio of where the header does not say so."""
-    estimate = verdict.estimate
-    if estimate is None and verdict.a and verdict.b is not None:
-        return f"{verdict.b / verdict.a:.3f}"
-    own = basis_text(estimate)
-    return ratio_text(estimate) + (own if own != basis else "")
+def _ratio(verdict: Verdict, *, padded: bool) -> str:
+    """Return the ratio, marked where it is not the quotient.
+
+    Args:
+        padded: Others have a blank instead of the mark, so that decimal points are aligned.
+    """
+    if verdict.estimate is None and verdict.a and verdict.b is not None:
+        text = f"{verdict.b / verdict.a:.3f}"
+    else:
+        text = ratio_text(verdict.estimate)
+    if not padded:
+        return text
+    return text + (OTHER_RATIO if is_other_ratio(verdict) else "\u2007")
 
 
 def _level(verdict: Verdict) -> str:
@@ -121,10 +129,11 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
         answer: The first pair's sentence.
         others: Those of further pairs.
         shared: Options that all sides have, said once.
+        beneath: What marks in the tables mean, and how the throughput is computed.
         first: Charts of the first screen: one of two sides, small multiples of more.
         told: Where, in which order, how sure.
         tables: Verdicts, one table a pair.
-        still_open: What is undecided, and what would decide it.
+        still_open: What is inconclusive, and what would decide it.
         runs: Every process.
     """
 
@@ -135,6 +144,7 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
     told: tuple[str, ...]
     notices: tuple[Notice, ...]
     tables: tuple[Figures, ...]
+    beneath: tuple[str, ...]
     still_open: tuple[str, ...]
     first: tuple[Chart, ...]
     later: tuple[Chart, ...]
@@ -157,6 +167,7 @@ def measured_section(found: MeasuredComparison) -> MeasuredSection:
             *(_table(pair) for pair in found.pairs),
             *((every.figures(every.title),) if (every := pair_table(found)) else ()),
         ),
+        beneath=tuple(_beneath(found)),
         still_open=tuple(text for pair in found.pairs for text in _open(pair)),
         first=side_distributions(found),
         later=(medians,) if medians is not None else (),
@@ -184,8 +195,15 @@ def _told(found: MeasuredComparison) -> Iterator[str]:
 def _table(pair: MeasuredPair) -> Figures:
     table = verdict_table(pair)
     threshold = f"differences up to {pair.headline.threshold_pct:g} % do not matter"
-    parts = (table.title, threshold, ratio_note(pair))
-    return table.figures("; ".join(part for part in parts if part))
+    return table.figures(f"{table.title}; {threshold}")
+
+
+def _beneath(found: MeasuredComparison) -> Iterator[str]:
+    notes = dict.fromkeys(map(ratio_note, found.pairs))
+    yield from (f"{OTHER_RATIO} {note}." for note in notes if note)
+    rate = rate_note(found)
+    if rate:
+        yield f"Throughput: {rate}."
 
 
 def _open(pair: MeasuredPair) -> Iterator[str]:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_uppercase
 
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.runs.throughput import OF_MEAN
 from enginescope.analysis.verdicts.compared_figures import FIGURES, TAILS
 from enginescope.analysis.verdicts.measured_notices import instability_text
 from enginescope.analysis.verdicts.measured_sides import (
@@ -25,7 +27,7 @@ from enginescope.analysis.verdicts.printed_verdicts import (
     printed_cause,
 )
 from enginescope.core.errors import UsageError
-from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.core.units import counted, format_bytes, format_ms, format_significant
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Job
 from enginescope.records.run.metric import METRICS
@@ -45,6 +47,8 @@ _LESS_AND_MORE = {
     "J": ("less", "more"),
 }
 _MOST_PLACES = 6
+#: Stands behind a ratio that is not the quotient of the two medians beside it.
+OTHER_RATIO = "*"
 #: What the sentence on printed figures names, and how.
 _PRINTED = {THROUGHPUT: "throughput", GPU_COMPUTE: "GPU compute time", ENQUEUE: "enqueue time"}
 
@@ -77,6 +81,8 @@ def kind_text(verdict: Verdict) -> str:
         return str(verdict.reason.value)
     if not verdict.is_tested and verdict.kind is not VerdictKind.INCOMPARABLE:
         return "not tested"
+    if verdict.kind is VerdictKind.UNDECIDED:
+        return "inconclusive"
     if verdict.kind not in (VerdictKind.FASTER, VerdictKind.SLOWER):
         return str(verdict.kind.value)
     is_more = (verdict.kind is VerdictKind.FASTER) is verdict.higher_is_better
@@ -164,24 +170,35 @@ def basis_text(estimate: RatioEstimate | None) -> str:
     return f" per {estimate.basis}" if estimate is not None and estimate.basis else ""
 
 
-def ratio_note(pair: MeasuredPair) -> str | None:
-    """Say how the ratio is computed if the two figures shown give another one.
+def is_other_ratio(verdict: Verdict) -> bool:
+    """Whether the ratio looks different from the quotient of the two medians beside it."""
+    estimate = verdict.estimate
+    if estimate is None or not verdict.a or verdict.b is None:
+        return False
+    return f"{verdict.b / verdict.a:,.{_places(estimate)}f}" != ratio_text(estimate)
 
-    Of several metrics the first that differs. ``None`` if every ratio is the quotient.
-    """
-    for verdict in pair.verdicts:
-        estimate = verdict.estimate
-        if estimate is None or not verdict.a or verdict.b is None:
-            continue
-        quotient = f"{verdict.b / verdict.a:,.{_places(estimate)}f}"
-        if quotient != ratio_text(estimate):
-            units = {"round": "the ratios of all rounds", "pair": "all pairs of processes"}
-            source = units[estimate.basis] if estimate.basis else "the processes"
-            return (
-                f"{title_of(verdict.metric)}: the ratio {ratio_text(estimate)} is estimated from "
-                f"{source}; the quotient of the two figures is {quotient}"
-            )
-    return None
+
+def ratio_note(pair: MeasuredPair) -> str | None:
+    """Say why the ratios marked `OTHER_RATIO` are not the quotients; ``None`` without any."""
+    marked = [verdict for verdict in pair.verdicts if is_other_ratio(verdict)]
+    if not marked:
+        return None
+    units = {"round": "rounds", "pair": "pairs of processes", None: "processes"}
+    bases = dict.fromkeys(units[one.estimate.basis] for one in marked if one.estimate)
+    return (
+        f"the ratio is the middle of the ratios of all {' or '.join(bases)}; the quotient of the "
+        "two medians may differ, even in direction"
+    )
+
+
+def rate_note(comparison: MeasuredComparison) -> str | None:
+    """Say how the throughput is computed; ``None`` where none is shown."""
+    if all(verdict.metric != THROUGHPUT for pair in comparison.pairs for verdict in pair.verdicts):
+        return None
+    rates = [RunView(side.measured[0]).throughput for side in comparison.sides if side.measured]
+    definitions = dict.fromkeys(rate.definition for rate in rates if rate is not None)
+    median = "; latency is the median" if OF_MEAN in definitions else ""
+    return f"{' or '.join(definitions)}{median}" if definitions else None
 
 
 def _how(verdict: Verdict) -> str:
@@ -189,8 +206,9 @@ def _how(verdict: Verdict) -> str:
     if estimate is None or (estimate.method == "samples" and max(counts) == 1):
         return "one process a side"
     if estimate.method == "rounds":
-        each = "process" if estimate.n_a == 1 else "processes"
-        return f"{estimate.n_a} {each} a side, interleaved"
+        again = f", {counted(estimate.left_out, 'noisy round')} repeated"
+        repeated = again if estimate.left_out else ""
+        return f"{counted(estimate.n_a, 'round')}, interleaved{repeated}"
     if estimate.method == "processes":
         counts = (estimate.n_a, estimate.n_b)
     if counts[0] == counts[1]:
@@ -275,7 +293,9 @@ def counts_text(side: MeasuredSide, pair: MeasuredPair, *, is_base: bool) -> str
     samples = verdict.samples_a if is_base else verdict.samples_b
     effective = verdict.effective_a if is_base else verdict.effective_b
     count = sum(run.outcome.kind is OutcomeKind.OK for run in side.runs)
-    text = f"{side.label} {count} {'process' if count == 1 else 'processes'}"
+    is_rounds = verdict.estimate is not None and verdict.estimate.method == "rounds"
+    units = ("round", "rounds") if is_rounds else ("process", "processes")
+    text = f"{side.label} {count:,} {units[count != 1]}"
     if not samples:
         return text
     worth = f" (effective {int(effective):,})" if effective is not None else ""
@@ -322,6 +342,28 @@ def side_labels(count: int) -> str:
             hint="split them into several comparisons with the same first side",
         )
     return ascii_uppercase[:count]
+
+
+def same_work_text(jobs: Sequence[Job], labels: str) -> str | None:
+    """Say which sides do the same work as the first, so that only noise can differ.
+
+    The file's content, the backend, its options, the workload and the conditions are the same.
+    ``None``: no side does, or the content of the first is unknown.
+    """
+    first = jobs[0]
+    same = [
+        label
+        for label, job in zip(labels, jobs, strict=True)
+        if first.subject.sha256 == job.subject.sha256 is not None
+        and (job.backend, job.workload, job.conditions)
+        == (first.backend, first.workload, first.conditions)
+    ]
+    if len(same) < 2:
+        return None
+    return (
+        f"{' and '.join(same)} are the same file with the same backend and options: their "
+        "comparison measures the noise, as enginescope noise does"
+    )
 
 
 def comparison_tag(comparison: str) -> str:

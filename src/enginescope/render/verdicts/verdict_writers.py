@@ -26,10 +26,13 @@ from enginescope.render.base.shared_options import ToldApart, told_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.verdicts.measured_section import pair_table, verdict_table
 from enginescope.render.verdicts.verdict_phrases import (
+    OTHER_RATIO,
     across_hint,
     counts_text,
     headline_sentence,
+    is_other_ratio,
     looks_text,
+    rate_note,
     ratio_note,
     rounds_hint,
     title_of,
@@ -59,12 +62,14 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
         lines += [Text(f"{pair.b} against {pair.a}", style="bold")] if found.other_pairs else []
         lines += [_table(pair, width), Text()]
         note = ratio_note(pair)
-        lines += [label_row("ratio", note)] if note else []
+        lines += [label_row(f"ratio {OTHER_RATIO}", note)] if note else []
         lines += [label_row(name, text) for name, text in _open(pair)]
     every = pair_table(found)
     if every is not None:
         lines += [Text(every.title, style="bold"), Text()]
         lines += [table(every.headers, every.rows, right=every.numbers), Text()]
+    rate = rate_note(found)
+    lines += [label_row("throughput", rate)] if rate else []
     lines += [label_row("samples", " · ".join(_counts(found)))]
     looks = looks_text(found)
     lines += [label_row("looks", looks)] if looks else []
@@ -97,10 +102,10 @@ def _table(pair: MeasuredPair, width: int) -> RenderableType:
 
 
 def _open(pair: MeasuredPair) -> Iterator[tuple[str, str]]:
-    """Yield why the headline is undecided, what would decide it, and what other rows lack."""
+    """Yield why the headline is inconclusive, what would decide it, and what other rows lack."""
     why = why_text(pair.headline)
     if why is not None:
-        yield "undecided", f"{why} ({pair.headline.reason.value})"
+        yield "why", f"{why} ({pair.headline.reason.value})"
     hint = across_hint(pair) or rounds_hint(pair)
     if hint is not None:
         yield "next", hint
@@ -128,6 +133,7 @@ def measured_data(found: MeasuredComparison) -> dict[str, Any]:
         "comparison": found.comparison,
         "threshold_pct": found.threshold_pct,
         "is_decided": found.is_decided,
+        "throughput_is": rate_note(found),
         "sides": [_side(side) for side in found.sides],
         "pairs": [_pair(pair) for pair in found.pairs],
         "other_pairs": [_pair(pair) for pair in found.other_pairs],
@@ -169,6 +175,7 @@ def _pair(pair: MeasuredPair) -> dict[str, Any]:
         "a": pair.a,
         "b": pair.b,
         "sentence": headline_sentence(pair),
+        "ratio_note": ratio_note(pair),
         "meant": pair.meant,
         "differing": pair.differing,
         "verdicts": [_verdict(verdict) for verdict in pair.verdicts],
@@ -178,8 +185,13 @@ def _pair(pair: MeasuredPair) -> dict[str, Any]:
 def _verdict(one: Verdict) -> dict[str, Any]:
     made: dict[str, Any] = msgspec.to_builtins(one)
     more = {"title": title_of(one.metric), "unit": unit_of(one.metric)}
-    basis = one.estimate.basis if one.estimate else None
-    return {**made, **more, "is_decided": one.is_decided, "ratio_per": basis}
+    return {
+        **made,
+        **more,
+        "is_decided": one.is_decided,
+        "ratio_per": one.estimate.basis if one.estimate else None,
+        "is_other_ratio": is_other_ratio(one),
+    }
 
 
 def _flat(pair: MeasuredPair, one: Verdict) -> dict[str, Any]:
@@ -232,11 +244,12 @@ def verdict_markdown(found: MeasuredComparison) -> str:
             *markdown_table(verdict_table(pair)),
         ]
         note = ratio_note(pair)
-        lines += ["", f"{escaped(note)}."] if note else []
+        lines += ["", escaped(f"{OTHER_RATIO} {note}.")] if note else []
         lines += _open_markdown(pair)
     every = pair_table(found)
     lines += ["", f"**{every.title}**", "", *markdown_table(every)] if every else []
-    looks = looks_text(found)
+    rate, looks = rate_note(found), looks_text(found)
+    lines += ["", f"Throughput: {rate}."] if rate else []
     lines += ["", f"Interleaved: {looks}."] if looks else []
     notices = [
         f"- {'**Warning:**' if notice.level == 'warning' else 'Note:'} {escaped(notice.message)} "

@@ -82,7 +82,7 @@ def compare_interleaved(
         StoreError: The store cannot be written; nothing is measured then.
     """
     from enginescope.analysis.verdicts.comparability import differences
-    from enginescope.render.verdicts.verdict_phrases import side_labels
+    from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
     from enginescope.runner.interleaved import looks_up_to
     from enginescope.store.archive import Store
 
@@ -98,7 +98,9 @@ def compare_interleaved(
             "there is only 1 job; a comparison needs 2",
             hint="name a second model or a second backend",
         )
-    side_labels(len(jobs))
+    same = same_work_text(jobs, side_labels(len(jobs)))
+    if same is not None:
+        observer.warn(same)
     with held_clocks(jobs, request, observer):
         looks = looks_up_to(request.rounds or LOOKS[-1])
         return run_rounds(jobs, looks, request.terms, request, store, observer)

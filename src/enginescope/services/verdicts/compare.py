@@ -229,8 +229,17 @@ def _measured(
     sides: Sequence[ComparedSide], request: CompareRequest, store: Store, observer: PlanObserver
 ) -> MeasuredComparison:
     from enginescope.analysis.verdicts.measured_sides import compare_sides
+    from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
 
     floors = floors_at(store, observer.warn)
+    places = {
+        (run.environment.comparable_key(), tuple(sorted(run.environment.versions.items())))
+        for side in sides
+        for run in side.runs
+    }
+    same = same_work_text([side.runs[0].job for side in sides], side_labels(len(sides)))
+    if same is not None and len(places) == 1:
+        observer.progress(same)
     return compare_sides(measured_sides(sides, request.names), request.terms, floors)
 
 

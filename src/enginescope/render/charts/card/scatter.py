@@ -21,7 +21,7 @@ from enginescope.analysis.roofline.matrix_product import kernel_of
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
-from enginescope.core.units import format_significant
+from enginescope.core.units import counted, format_significant
 from enginescope.render.base.palette import (
     AMOUNTS,
     BLUE,
@@ -38,7 +38,7 @@ from enginescope.render.base.palette import (
     type_family,
 )
 from enginescope.render.charts.bars import group_color
-from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, shape, table_of
+from enginescope.render.charts.card.wording import NOT_KNOWN, figure, shape, table_of
 from enginescope.render.charts.percentiles import log_axis
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, with_tips
 

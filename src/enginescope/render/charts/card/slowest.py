@@ -8,7 +8,7 @@ from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.report_card.layer_clusters import QUANTITIES, quantity_named
 from enginescope.analysis.roofline.matrix_product import groups_of, kernel_of
-from enginescope.core.units import format_ms, format_significant
+from enginescope.core.units import counted, format_ms, format_significant
 from enginescope.render.charts.bars import bars, height_of
 from enginescope.render.charts.card.scatter import (
     check_color,
@@ -16,7 +16,7 @@ from enginescope.render.charts.card.scatter import (
     color_fields,
     color_title,
 )
-from enginescope.render.charts.card.wording import counted, figure, shape, table_of
+from enginescope.render.charts.card.wording import figure, shape, table_of
 from enginescope.render.html.images import Chart, ChartTable, Spec
 
 #: The others have no bar of their own if it would be longer than so many of the longest.

@@ -15,11 +15,11 @@ from enginescope.analysis.report_card.layer_groups import (
     group_layers,
     precision_rollup,
 )
-from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.core.units import counted, format_bytes, format_ms, format_significant
 from enginescope.render.base.palette import AMOUNTS, OTHER, precision_color, type_color
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.scatter import AMOUNT_LEGEND
-from enginescope.render.charts.card.wording import NOT_KNOWN, counted, figure, table_of
+from enginescope.render.charts.card.wording import NOT_KNOWN, figure, table_of
 from enginescope.render.html.images import Chart, Spec, with_tips
 
 _MOST_TYPES = 20

@@ -15,11 +15,6 @@ LEFT_OUT = "… "
 _TABLE_ROWS = 250
 
 
-def counted(number: int, noun: str) -> str:
-    """Return ``"1 layer"`` or ``"1,234 layers"``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 class NumberText(str):
     """A number as it is shown, with the number itself."""
 

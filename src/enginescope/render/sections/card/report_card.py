@@ -17,10 +17,10 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.report_card.layer_groups import TypeTable, type_tables
 from enginescope.analysis.roofline.matrix_product import CONVOLUTION_TYPES
 from enginescope.core.record import Record
-from enginescope.core.units import format_bytes, format_significant
+from enginescope.core.units import counted, format_bytes, format_significant
 from enginescope.render.base.figures import Figures
 from enginescope.render.charts.card.registry import PLAN_CHARTS, PRODUCT_TYPES, charts_of
-from enginescope.render.charts.card.wording import counted, figure, shape
+from enginescope.render.charts.card.wording import figure, shape
 from enginescope.render.html.images import Chart
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
