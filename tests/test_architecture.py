@@ -195,7 +195,6 @@ HEAVY = {
     "tensorrt": {"backends/tensorrt"},
     "PIL": {"runner/inputs/images.py", "formats/tensors/target_folders.py"},
     "ray": {"runner/fleet"},
-    "submitit": {"runner/fleet"},
     "scipy": set(),
     "matplotlib": set(),
 }

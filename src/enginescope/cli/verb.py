@@ -52,7 +52,8 @@ HEADINGS = {
     ),
     "Machine": (
         *("pin", "memory-limit", "jobs", "on-ray", "on-slurm", "slurm", "in-docker", "emit-k8s"),
-        *("k8s-image", "k8s-mount", "k8s-gpu-label", "k8s-namespace", "collect", "host", "port"),
+        *("k8s-image", "k8s-mount", "k8s-gpu-label", "k8s-namespace", "k8s-request", "k8s-limit"),
+        *("k8s-node", "k8s-toleration", "k8s-pull-secret", "collect", "host", "port"),
         *("certificate", "key"),
     ),
     "Comparing": (

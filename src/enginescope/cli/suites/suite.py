@@ -180,8 +180,10 @@ def _environment(text: str) -> tuple[str, str]:
 @option(
     "--jobs",
     type=COUNT,
-    default=1,
-    help="Run this many cells at a time, each on its own cores, never two on one GPU.",
+    help=(
+        "Run this many cells at a time; on this machine each on its own cores, never two on one "
+        "GPU.  [default: 1; on Slurm and Kubernetes all that find room]"
+    ),
 )
 @option("--list", "only_list", is_flag=True, help="List the cells, and run nothing.")
 @option(

@@ -20,8 +20,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise UsageError(f"{text!r} is not KEY=VALUE", hint="partition=gpu")
-    return key.strip().removeprefix("--").replace("-", "_"), value.strip()
+        raise UsageError(f"{text!r} is not KEY=VALUE")
+    return key.strip().removeprefix("--"), value.strip()
 
 
 def _mount(text: str) -> tuple[str, str]:
@@ -41,7 +41,7 @@ fleet_options = add_options(
             "starts a cluster here."
         ),
     ),
-    option("--on-slurm", is_flag=True, help="Run cells as jobs of a Slurm cluster."),
+    option("--on-slurm", is_flag=True, help="Run cells as array jobs of a Slurm cluster."),
     option(
         "--slurm",
         "slurm_options",
@@ -56,7 +56,7 @@ fleet_options = add_options(
         "--emit-k8s",
         type=click.Path(file_okay=False),
         metavar="DIR",
-        help="Write a Kubernetes Job per cell to this folder, and run nothing.",
+        help="Write an Indexed Kubernetes Job of the cells to this folder, and run nothing.",
     ),
     option("--k8s-image", metavar="IMAGE", help="Container image of the Kubernetes jobs."),
     option(
@@ -72,6 +72,41 @@ fleet_options = add_options(
         help="Node label that selects the GPU model.",
     ),
     option("--k8s-namespace", help="Namespace of the Kubernetes jobs.  [default: unset]"),
+    option(
+        "--k8s-request",
+        "k8s_requests",
+        type=Parsed("KEY=VALUE", _pair),
+        multiple=True,
+        help="Request this much of a resource per cell, such as cpu=8; repeat for more.",
+    ),
+    option(
+        "--k8s-limit",
+        "k8s_limits",
+        type=Parsed("KEY=VALUE", _pair),
+        multiple=True,
+        help="Limit a resource of each cell, such as memory=32Gi; repeat for more.",
+    ),
+    option(
+        "--k8s-node",
+        "k8s_nodes",
+        type=Parsed("KEY=VALUE", _pair),
+        multiple=True,
+        help="Run cells only on nodes with this label; repeat for more.",
+    ),
+    option(
+        "--k8s-toleration",
+        "k8s_tolerations",
+        metavar="TAINT",
+        multiple=True,
+        help="Accept nodes with this taint, as KEY[=VALUE][:EFFECT]; repeat for more.",
+    ),
+    option(
+        "--k8s-pull-secret",
+        "k8s_pull_secrets",
+        metavar="NAME",
+        multiple=True,
+        help="Secret to pull the image with; repeat for more.",
+    ),
     option(
         "--collect", is_flag=True, help="Collect the results of finished jobs, and run nothing."
     ),
@@ -94,13 +129,15 @@ def place_of(options: dict[str, Any]) -> Place:
             raise UsageError(f"{flag} without {of}")
     if options["emit_k8s"] and not options["k8s_image"]:
         raise UsageError("--emit-k8s without --k8s-image", hint="an image with enginescope in it")
-    if flags and options["jobs"] > 1:
-        raise UsageError(f"{flags[0]} and --jobs", why="--jobs is of cells on this machine")
+    jobs = options["jobs"]
+    if jobs and flags and flags[0] not in _WITH_JOBS:
+        why = f"--jobs is of cells on this machine, {' and '.join(_WITH_JOBS)}"
+        raise UsageError(f"{flags[0]} and --jobs", why=why)
     if options["on_ray"]:
         return place.RayCluster(address=options["on_ray"])
     if options["on_slurm"]:
         more = dict(options["slurm_options"])
-        return place.SlurmCluster(cluster=more.pop("cluster", "slurm"), options=more)
+        return place.SlurmCluster(cluster=more.pop("cluster", "slurm"), options=more, jobs=jobs)
     if options["in_docker"]:
         return place.DockerImage(image=options["in_docker"])
     if options["emit_k8s"]:
@@ -110,8 +147,14 @@ def place_of(options: dict[str, Any]) -> Place:
             mounts=options["k8s_mounts"],
             gpu_label=options["k8s_gpu_label"],
             namespace=options["k8s_namespace"],
+            jobs=jobs,
+            requests=dict(options["k8s_requests"]),
+            limits=dict(options["k8s_limits"]),
+            node_selector=dict(options["k8s_nodes"]),
+            tolerations=options["k8s_tolerations"],
+            pull_secrets=options["k8s_pull_secrets"],
         )
-    return place.FinishedJobs() if options["collect"] else place.ThisMachine(jobs=options["jobs"])
+    return place.FinishedJobs() if options["collect"] else place.ThisMachine(jobs=jobs or 1)
 
 
 #: Flags that exclude each other, and their keys.
@@ -122,10 +165,17 @@ _PLACES = {
     "--emit-k8s": "emit_k8s",
     "--collect": "collect",
 }
+#: Places for which ``--jobs`` has a meaning too.
+_WITH_JOBS = ("--on-slurm", "--emit-k8s")
 #: Flag, its key, and the flag that it needs.
 _PARTS = {
     "--slurm": ("slurm_options", "--on-slurm"),
     "--k8s-image": ("k8s_image", "--emit-k8s"),
     "--k8s-mount": ("k8s_mounts", "--emit-k8s"),
     "--k8s-namespace": ("k8s_namespace", "--emit-k8s"),
+    "--k8s-request": ("k8s_requests", "--emit-k8s"),
+    "--k8s-limit": ("k8s_limits", "--emit-k8s"),
+    "--k8s-node": ("k8s_nodes", "--emit-k8s"),
+    "--k8s-toleration": ("k8s_tolerations", "--emit-k8s"),
+    "--k8s-pull-secret": ("k8s_pull_secrets", "--emit-k8s"),
 }

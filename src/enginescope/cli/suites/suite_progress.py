@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 import time
 from pathlib import Path
@@ -115,12 +116,12 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         """Print how many cells were collected."""
         note(f"{count:,} cells were collected")
 
-    def jobs_written(self, count: int, folder: Path) -> None:
+    def jobs_written(self, count: int, manifest: Path) -> None:
         """Print the next steps with Kubernetes jobs."""
         if not count:
-            note(f"no jobs written to {folder}: every cell is done")
+            note(f"no jobs written to {manifest}: every cell is done")
             return
-        note(f"{count:,} jobs in {folder}: kubectl apply -f {folder}")
+        note(f"{count:,} cells in {manifest}: kubectl apply -f {shlex.quote(str(manifest))}")
         note("then run the same command with --collect instead of --emit-k8s")
 
     def table_skipped(self, name: str, why: str) -> None:

@@ -105,6 +105,20 @@ def unpacked_task(data: bytes) -> CellTask:
     return _unpacked(data, CellTask, "a remote task")
 
 
+def packed_tasks(cells: Sequence[Cell], command: str | None) -> bytes:
+    """Return the tasks of an array as bytes."""
+    return msgspec.msgpack.encode([CellTask(cell=cell, command=command) for cell in cells])
+
+
+def unpacked_tasks(data: bytes) -> list[CellTask]:
+    """Return the tasks of an array.
+
+    Raises:
+        FormatError: These are not bytes of them, or of another version.
+    """
+    return _unpacked(data, list[CellTask], "an array of remote tasks")
+
+
 def packed_returned(returned: CellTaskResult) -> bytes:
     """Return the result of a remote task as bytes."""
     return msgspec.msgpack.encode(returned)
@@ -122,7 +136,7 @@ def unpacked_returned(data: bytes) -> CellTaskResult:
 def _unpacked(data: bytes, kind: type[T], what: str) -> T:
     try:
         return msgspec.msgpack.decode(data, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FormatError(
             what,
             why=str(error),

@@ -1,135 +1,150 @@
-"""Cells as jobs of a Slurm cluster, through submitit: a job for each, in the queue all at once.
+"""Cells as arrays of a Slurm cluster: one ``sbatch`` for all that ask for the same.
 
-A job has its machine to itself where the cell asks for it or runs on the processor; else it shares
-one, with a GPU of its own.
+A task has its machine to itself where its cell asks for it or runs on the processor; else it shares
+one, with a GPU of its own. A task that leaves the queue without a result was lost.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from enginescope.core.errors import BackendError
-from enginescope.core.optional import require
-from enginescope.core.record import Record
+from enginescope.core.errors import FormatError, UsageError
 from enginescope.records.suite.suite import Cell
-from enginescope.runner.fleet.cell_task import (
-    Doing,
-    FleetWatch,
-    Lost,
-    longest_s,
-    packed_task,
-    unpacked_returned,
-)
+from enginescope.runner.fleet.cell_array import CellArray, arrays_of
+from enginescope.runner.fleet.cell_task import FleetWatch, Lost, unpacked_returned
 from enginescope.runner.fleet.machines import is_alone, uses_gpu
+from enginescope.runner.fleet.slurm_queue import LocalQueue, Queue, SlurmQueue, last_line
 
-#: A cell is given up when its job was lost so often.
+#: A cell is given up when its task was lost so often.
 LOSSES = 2
-#: Between two looks at the jobs.
-_LOOK_S = 2.0
+#: Options of sbatch that are not the user's: by them tasks are found again.
+_OURS = ("array", "job-name", "parsable", "wrap")
+#: Between two looks at the queue.
+_LOOK_S = 5.0
 
 
-class _Job(Record, frozen=True, kw_only=True, eq=False):
+class _Task(NamedTuple):
     """A cell in the queue or on a machine."""
 
     cell: Cell
-    job: Any
+    result: Path
+    log: Path
     losses: int
 
 
 class SlurmFleet:
-    """A Slurm cluster, or its stand-in of this machine.
+    """A Slurm cluster, or processes of this machine in its place.
 
     Args:
-        folder: On a file system that all machines share; submitit's files go there.
-        doing: What a job calls; importable on every machine.
-        options: Of sbatch, for every job: partition, account, qos …
-        cluster: ``local``: processes of this machine in place of jobs.
+        folder: Folder of the suite, on a file system that all machines share.
+        options: Of sbatch, for every array: partition, account, qos …
+        jobs: Tasks at a time; ``None``: as many as there is room for.
+        cluster: ``local``: processes of this machine.
+
+    Raises:
+        UsageError: An option is not the user's to set.
     """
 
     def __init__(
-        self, folder: Path, doing: Doing, options: Mapping[str, str], cluster: str = "slurm"
+        self,
+        folder: Path,
+        options: Mapping[str, str],
+        jobs: int | None = None,
+        cluster: str = "slurm",
     ) -> None:
-        submitit = require("submitit", purpose="--on-slurm", install="enginescope[slurm]")
-        self._doing = doing
-        self._options = dict(options)
-        self._folder = folder
-        self._cluster = cluster
-        self._make: Callable[[], Any] = lambda: submitit.AutoExecutor(
-            folder=str(folder.resolve()), cluster=cluster
-        )
+        self._folder, self._jobs = folder.resolve(), jobs
+        self._options = {key.replace("_", "-"): value for key, value in options.items()}
+        for name in set(_OURS) & set(self._options):
+            raise UsageError(f"option {name} of sbatch", why="enginescope sets it")
+        self._queue: Queue = LocalQueue() if cluster == "local" else SlurmQueue()
 
     def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
         """Do every cell; see `Fleet`."""
-        jobs: list[_Job] = []
+        begun: set[str] = set()
+        gone: dict[str, float] = {}
         try:
-            for cell in cells:
-                jobs.append(self._submit(cell, command, 0))
-                watch.started(cell, f"job {jobs[-1].job.job_id}")
-            while jobs:
-                for one in [job for job in jobs if job.job.done()]:
-                    jobs.remove(one)
-                    again = self._take(one, command, watch)
-                    jobs += [again] if again else []
-                time.sleep(_LOOK_S if jobs else 0.0)
+            tasks = self._submitted(cells, command, 0)
+            while tasks:
+                time.sleep(_LOOK_S)
+                # before the results: a task that is no longer there has left its own
+                places = self._queue.places()
+                again = []
+                for name, task in list(tasks.items()):
+                    place, data = places.get(name), _read(task.result)
+                    if (place or data) and name not in begun:
+                        begun.add(name)
+                        watch.started(task.cell, f"job {name} on {place or 'Slurm'}")
+                    if data is None and place is not None:
+                        gone.pop(name, None)  # requeued
+                        continue
+                    now = time.monotonic()
+                    if data is None and now - gone.setdefault(name, now) < self._queue.late_s:
+                        continue
+                    del tasks[name]
+                    if _take(name, task, data, watch):
+                        again.append(task.cell)
+                tasks |= self._submitted(again, command, 1)
         except BaseException:  # also on Ctrl-C: what was submitted would go on
-            for one in jobs:
-                one.job.cancel(check=False)
+            self._queue.cancel()
             raise
 
-    def _submit(self, cell: Cell, command: str | None, losses: int) -> _Job:
-        executor = self._make()
-        executor.update_parameters(**self._parameters(cell))
-        try:
-            job = executor.submit(self._doing, packed_task(cell, command))
-        except (OSError, RuntimeError) as error:  # submitit's of sbatch is a RuntimeError
-            raise BackendError(
-                "Slurm accepts no jobs", why=str(error), hint="sinfo lists the partitions"
-            ) from error
-        return _Job(cell=cell, job=job, losses=losses)
+    def _submitted(
+        self, cells: Sequence[Cell], command: str | None, losses: int
+    ) -> dict[str, _Task]:
+        tasks: dict[str, _Task] = {}
+        logs = self._folder / "slurm"
+        for array in arrays_of(cells, self._folder):
+            array.write(command)
+            logs.mkdir(exist_ok=True)
+            for cell in array.cells:  # what could not be read of a former session
+                array.result(cell).unlink(missing_ok=True)
+            job = self._queue.submit(array, self.options_of(array), logs)
+            for index, cell in enumerate(array.cells):
+                log = logs / f"{job}_{index}.log"
+                tasks[f"{job}_{index}"] = _Task(cell, array.result(cell), log, losses)
+        return tasks
 
-    def _parameters(self, cell: Cell) -> dict[str, Any]:
-        """Return what submitit is to ask for: time, GPUs and their kind, the machine alone."""
-        found: dict[str, Any] = {
-            "name": f"enginescope-{cell.key}",
-            "timeout_min": math.ceil(longest_s(cell) / 60),
+    def options_of(self, array: CellArray) -> dict[str, str]:
+        """Return the options of sbatch for an array; those of the user come last."""
+        one = array.cells[0]
+        last = f"{len(array.cells) - 1}"
+        options = {
+            "array": f"0-{last}%{self._jobs}" if self._jobs else f"0-{last}",
+            "time": str(math.ceil(array.limit_s / 60)),
+            "no-requeue": "",  # a task that loses two machines is given up
         }
-        if self._cluster != "slurm":
-            return found
-        more: dict[str, Any] = dict(self._options)
-        if uses_gpu(cell):
-            kind = f"{cell.needs.gpu.lower()}:" if cell.needs.gpu else ""
-            more.setdefault("gres", f"gpu:{kind}1")
-        if is_alone(cell):
-            more.setdefault("exclusive", True)
-        return {**found, "slurm_additional_parameters": more}
+        if uses_gpu(one):
+            kind = f"{one.needs.gpu.lower()}:" if one.needs.gpu else ""
+            options["gres"] = f"gpu:{kind}1"
+        if is_alone(one):
+            options["exclusive"] = ""
+        return {**options, **self._options}
 
-    def _take(self, one: _Job, command: str | None, watch: FleetWatch) -> _Job | None:
-        """Take what a job came to; return the next one, where it was lost for the first time."""
-        failed = one.job.exception()
-        if failed is None:
-            watch.returned(one.cell, unpacked_returned(one.job.result()))
-            return None
-        losses = one.losses + 1
-        why = _why(failed, str(one.job.state))
-        if losses < LOSSES:
-            watch.again(one.cell, f"job {one.job.job_id} was lost ({why})")
-            return self._submit(one.cell, command, losses)
-        watch.lost(
-            Lost(
-                cell=one.cell,
-                reason=f"its job was lost {LOSSES} times: {why}",
-                hint=f"its output: {one.job.paths.stderr}",
-                attempts=LOSSES,
-            )
-        )
+
+def _take(name: str, task: _Task, data: bytes | None, watch: FleetWatch) -> bool:
+    """Report what a task came to; return whether to run its cell once more."""
+    try:
+        if data is not None:
+            watch.returned(task.cell, unpacked_returned(data))
+            task.result.unlink(missing_ok=True)
+            return False
+        why = last_line(_read(task.log) or b"") or "it left no result"
+    except FormatError as error:
+        why = f"{task.result}: {error}"
+    if task.losses + 1 < LOSSES:
+        watch.again(task.cell, f"job {name} was lost ({why})")
+        return True
+    reason, hint = f"its job was lost {LOSSES} times: {why}", f"its output: {task.log}"
+    watch.lost(Lost(cell=task.cell, reason=reason, hint=hint, attempts=LOSSES))
+    return False
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except OSError:
         return None
-
-
-def _why(error: BaseException, state: str) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    last = lines[-1] if lines else type(error).__name__
-    return f"{state.lower()}: {last}" if state not in ("DONE", "FINISHED") else last

@@ -29,7 +29,6 @@ EXTRAS = {
     "postgres": ("psycopg", "a store in PostgreSQL"),
     "storage": ("fsspec", "a store's artifacts in S3 and the like"),
     "ray": ("ray", "suite --on-ray"),
-    "slurm": ("submitit", "suite --on-slurm"),
     "serve": ("starlette", "enginescope serve"),
     "notebook": ("ipykernel", "the notebooks, and charts in yours"),
     "gpu": ("pynvml", "GPU facts"),

@@ -38,10 +38,10 @@ class SuiteObserver(Observer):
         """Report all rows of the suite, also after an interruption."""
 
     def jobs_collected(self, count: int) -> None:
-        """Report how many results of Kubernetes jobs were stored."""
+        """Report how many results of Slurm or Kubernetes jobs were stored."""
 
-    def jobs_written(self, count: int, folder: Path) -> None:
-        """Report how many Kubernetes jobs were written; none if no cell is to be run."""
+    def jobs_written(self, count: int, manifest: Path) -> None:
+        """Report how many cells a manifest runs; it is not written if no cell is to be run."""
 
     def table_skipped(self, name: str, why: str) -> None:
         """Report a table that was not written, as an optional package is not installed."""

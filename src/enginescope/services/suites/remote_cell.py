@@ -1,8 +1,9 @@
 """Run a cell on the machine that it was sent to.
 
 ``python -m enginescope.services.suites.remote_cell TASK RESULT`` reads the first file and writes
-the second. With a third argument, ``attended``, it exits as soon as its standard input ends. Ray
-and Slurm call `run_remote_cell`. A failure inside the cell is a row that goes back.
+the second. With a third argument, ``attended``, it exits as soon as its standard input ends; with
+``indexed``, the first file is an array's, and the second path the folder of results. Ray calls
+`run_remote_cell`. A failure inside the cell is a row that goes back.
 """
 
 from __future__ import annotations
@@ -17,20 +18,30 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from enginescope.core.digest import sha256_of
+from enginescope.core.jsonio import write_atomic
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, Needs
-from enginescope.runner.fleet.cell_task import CellTaskResult, packed_returned, unpacked_task
+from enginescope.runner.fleet.cell_array import INDEXED, task_of_index
+from enginescope.runner.fleet.cell_task import (
+    CellTask,
+    CellTaskResult,
+    packed_returned,
+    unpacked_task,
+)
 from enginescope.services.suites.cell import CellContext, now, run_cell
 from enginescope.store.archive import Store
 
 
 def run_remote_cell(data: bytes) -> bytes:
-    """Run the cell of a task here; return its row and runs.
+    """Run the cell of a packed task here; return its row and runs.
 
     Raises:
         FormatError: The task is of another version of enginescope.
     """
-    task = unpacked_task(data)
+    return _run(unpacked_task(data))
+
+
+def _run(task: CellTask) -> bytes:
     failed = _row_of_another_model(task.cell)
     if failed is not None:
         return packed_returned(CellTaskResult(row=failed))
@@ -98,13 +109,15 @@ def _is_writable(folder: Path) -> bool:
 
 def main(arguments: list[str]) -> int:
     """Run the task in a file, and write its result to another file."""
-    task, result = map(Path, arguments[:2])
-    if arguments[2:]:
-        threading.Thread(target=_end_with_input, daemon=True).start()
-    data = run_remote_cell(task.read_bytes())
-    part = result.with_name(f".{result.name}.part")
-    part.write_bytes(data)
-    part.replace(result)  # a reader never sees a part of it
+    task_file, result = map(Path, arguments[:2])
+    if arguments[2:] == [INDEXED]:
+        task = task_of_index(task_file.read_bytes())
+        result /= task.cell.key
+    else:
+        if arguments[2:]:
+            threading.Thread(target=_end_with_input, daemon=True).start()
+        task = unpacked_task(task_file.read_bytes())
+    write_atomic(result, _run(task))  # a reader never sees a part of it
     return 0
 
 

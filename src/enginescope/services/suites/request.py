@@ -14,6 +14,7 @@ from enginescope.core.optional import is_installed, require
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import SuiteInput, SuiteMode
 from enginescope.runner.fleet.cell_task import Fleet
+from enginescope.runner.fleet.k8s_job import Cluster
 from enginescope.store.location import StorePlace
 
 
@@ -34,14 +35,16 @@ class RayCluster(Record, frozen=True, kw_only=True):
 
 
 class SlurmCluster(Record, frozen=True, kw_only=True):
-    """Run cells as jobs of a Slurm cluster.
+    """Run cells as array jobs of a Slurm cluster.
 
     Attributes:
-        options: Options of ``sbatch``, without dashes.
+        options: Options of ``sbatch``, without leading dashes.
+        jobs: Cells at a time; ``None``: as many as there is room for.
         cluster: ``local`` runs the jobs on this machine, to try them.
     """
 
     options: dict[str, str] = {}  # noqa: RUF012 - msgspec copies empty defaults
+    jobs: int | None = None
     cluster: str = "slurm"
 
 
@@ -51,24 +54,18 @@ class DockerImage(Record, frozen=True, kw_only=True):
     image: str
 
 
-class KubernetesJobs(Record, frozen=True, kw_only=True):
-    """Write a Kubernetes Job for each cell, and run none.
+class KubernetesJobs(Cluster, frozen=True, kw_only=True):
+    """Write a Kubernetes Job for all cells that ask for the same, and run none.
 
     Attributes:
-        folder: Folder of the manifests.
-        mounts: Volume claims and the folders that they hold, at the same path as here.
-        gpu_label: Label of nodes by their kind of GPU, with ``{gpu}`` in it.
+        folder: Folder of the manifest.
     """
 
     folder: Path
-    image: str
-    mounts: tuple[tuple[str, str], ...] = ()
-    gpu_label: str = "nvidia.com/gpu.product={gpu}"
-    namespace: str | None = None
 
 
 class FinishedJobs(Record, frozen=True, kw_only=True):
-    """Store the results that Kubernetes jobs have left, and run no cell."""
+    """Store the results that Slurm or Kubernetes jobs have left, and run no cell."""
 
 
 Place: TypeAlias = (
@@ -134,10 +131,9 @@ def fleet_for(place: RayCluster | SlurmCluster | DockerImage, folder: Path) -> F
         from enginescope.runner.fleet.docker_fleet import DockerFleet
 
         return DockerFleet(place.image)
-    from enginescope.services.suites.remote_cell import run_remote_cell
-
     if isinstance(place, RayCluster):
         from enginescope.runner.fleet.ray_fleet import RayFleet
+        from enginescope.services.suites.remote_cell import run_remote_cell
 
         if not is_installed("ray"):  # it is imported when its environment variables are set
             require("ray", purpose="--on-ray", install="enginescope[ray]")
@@ -145,11 +141,11 @@ def fleet_for(place: RayCluster | SlurmCluster | DockerImage, folder: Path) -> F
     from enginescope.runner.fleet.slurm_fleet import SlurmFleet
 
     if place.cluster not in ("slurm", "local"):
-        raise UsageError(f"--slurm cluster={place.cluster}", hint="slurm, or local to try it here")
+        raise UsageError(f"Slurm cluster {place.cluster}", hint="slurm, or local to try it here")
     if place.cluster == "slurm" and shutil.which("sbatch") is None:
         raise UnsupportedError(
             "Slurm is not on this machine",
             why="there is no sbatch on PATH",
-            hint="a login node of the cluster has it; --slurm cluster=local tries it here",
+            hint="a login node of the cluster has it; cluster=local tries it here",
         )
-    return SlurmFleet(folder / "slurm", run_remote_cell, place.options, place.cluster)
+    return SlurmFleet(folder, place.options, place.jobs, place.cluster)

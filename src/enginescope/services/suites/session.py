@@ -6,30 +6,30 @@ Cells that Kubernetes runs: write their manifests, and store the results that th
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from zipfile import ZipFile
 
 from msgspec.structs import replace
 
-from enginescope.core.errors import FormatError, StoreError, UsageError
-from enginescope.core.jsonio import write_atomic
-from enginescope.core.yaml_text import yaml_text
+from enginescope.core.errors import EnginescopeError, FormatError, StoreError
+from enginescope.core.jsonio import encode, read_stored, write_atomic
+from enginescope.core.safe_zip import opened_zip
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, SuitePlan
+from enginescope.runner.fleet.cell_array import RESULTS, TASKS, arrays_of
 from enginescope.runner.fleet.cell_task import (
     CellTaskResult,
     Fleet,
     FleetWatch,
     Lost,
-    packed_task,
     unpacked_returned,
 )
 from enginescope.runner.fleet.environment import Environment
-from enginescope.runner.fleet.k8s_job import Claim, Cluster, job_of
+from enginescope.runner.fleet.k8s_job import job_of
 from enginescope.runner.suites.suite_cells import Fingerprints
 from enginescope.runner.suites.suite_run import WorkerSlots, run_cells
 from enginescope.services.suites.cell import CellContext, now, run_cell
@@ -57,9 +57,7 @@ class FleetSession:
         self._slots = {cell.key: number for number, cell in enumerate(todo)}
         watch = FleetWatch(
             started=self._start,
-            returned=lambda _, returned: self._end(
-                store_returned(returned, self._plan, self._store)
-            ),
+            returned=self._take,
             lost=lambda lost: self._end(row_of_lost(lost, self._started.get(lost.cell.key, now()))),
             again=self._observer.cell_retried,
         )
@@ -70,6 +68,14 @@ class FleetSession:
         self._observer.check_cancelled()
         self._started[cell.key] = now()
         self._observer.cell_started(cell, self._slots[cell.key], place)
+
+    def _take(self, cell: Cell, returned: CellTaskResult) -> None:
+        try:
+            row = store_returned(returned, self._plan, self._store)
+        except FormatError as error:
+            lost = Lost(cell=cell, reason=str(error))
+            row = row_of_lost(lost, self._started.get(cell.key, now()))
+        self._end(row)
 
     def _end(self, row: CellRow) -> None:
         self._folder.keep(row)
@@ -98,6 +104,10 @@ def store_returned(returned: CellTaskResult, plan: SuitePlan, store: Store) -> C
     """Store the runs of a result, and return its row.
 
     A run may be in the store already, if a session was killed after storing it.
+
+    Raises:
+        FormatError: A run of the result is damaged.
+        StoreError: The store cannot be written.
     """
     with tempfile.TemporaryDirectory(prefix="enginescope-returned-") as folder:
         for number, data in enumerate(returned.runs):
@@ -110,8 +120,8 @@ def store_returned(returned: CellTaskResult, plan: SuitePlan, store: Store) -> C
 
 def _is_stored(file: Path, store: Store) -> bool:
     """Whether a store has the run of a zip file, whose id is the file's one top folder."""
-    with ZipFile(file) as packed:
-        run_id = packed.namelist()[0].partition("/")[0]
+    with opened_zip(file, expected="a zip file of one run") as packed:
+        run_id = next(iter(packed.namelist()), "").partition("/")[0]
     try:
         return store.id_of(run_id) == run_id
     except StoreError:
@@ -206,32 +216,33 @@ class SuiteSession:
             raise SystemExit
 
 
-#: Folders in a suite's folder: tasks that jobs read, and results that they leave.
-TASKS, RESULTS = "tasks", "returned"
-
-
 def collect_results(
     plan: SuitePlan, folder: SuiteFolder, store: Store, observer: SuiteObserver
 ) -> int:
     """Store the results that jobs have left; return their count.
 
-    The observer gets a warning for each file that cannot be used; the file stays.
+    The observer gets a warning for each file that cannot be used; the file stays until its cell has
+    run again.
     """
-    place = folder.path / RESULTS
     known = {cell.key for cell in plan.cells}
     count = 0
-    for file in sorted(place.glob("[!.]*")):
+    for file in sorted((folder.path / RESULTS).glob("[!.]*")):
         if file.name not in known:
             observer.warn(f"left where it is: {file}: this suite has no such cell now")
             continue
         try:
-            folder.keep(store_returned(unpacked_returned(file.read_bytes()), plan, store))
-        except (FormatError, OSError) as error:
-            observer.warn(f"left where it is: {file}: {error}")
+            returned = unpacked_returned(read_stored(file))
+            if returned.row.cell.key != file.name:
+                raise FormatError(str(file), why=f"it is of cell {returned.row.cell.key}")
+            row = store_returned(returned, plan, store)
+        except (EnginescopeError, OSError) as error:
+            observer.warn(f"left where it is: {file}: {error}; its cell counts as not done")
             continue
+        folder.keep(row)
         file.unlink()
-        (folder.path / TASKS / file.name).unlink(missing_ok=True)
         count += 1
+    if count and {cell.key for cell in plan.cells if cell.refusal is None} <= folder.rows().keys():
+        shutil.rmtree(folder.path / TASKS, ignore_errors=True)
     return count
 
 
@@ -242,39 +253,26 @@ def write_jobs(
     place: KubernetesJobs,
     observer: SuiteObserver,
 ) -> None:
-    """Write a Job for every cell to run, and the task that it reads.
+    """Write a Job for all cells that ask for the same, and the tasks that it reads.
 
     Raises:
-        UsageError: The label of GPUs has another form, or a file is on no volume of the cluster.
+        UsageError: Kubernetes takes no such name, or a file is on no volume of the cluster.
         StoreError: A file cannot be written.
     """
-    if place.gpu_label.count("=") != 1 or "{gpu}" not in place.gpu_label:
-        raise UsageError(
-            f"--k8s-gpu-label {place.gpu_label}", why="not LABEL=VALUE with {gpu} in it"
-        )
-    cluster = Cluster(
-        image=place.image,
-        claims=tuple(
-            Claim(name=name, folder=str(Path(mount).resolve())) for name, mount in place.mounts
-        ),
-        gpu_label=place.gpu_label,
-        namespace=place.namespace,
-    )
     for cell in todo:
         if cell.refusal is not None:
             observer.warn(f"skipped: {cell.label}: {cell.refusal}")
     cells = [cell for cell in todo if cell.refusal is None]
-    root = folder.path.resolve()
-    jobs = [
-        job_of(cell, plan.suite.name, root / TASKS / cell.key, root / RESULTS / cell.key, cluster)
-        for cell in cells
-    ]
-    try:
-        for needed in (place.folder, root / TASKS, root / RESULTS) if cells else ():
-            needed.mkdir(parents=True, exist_ok=True)
-        for cell, job in zip(cells, jobs, strict=True):
-            write_atomic(root / TASKS / cell.key, packed_task(cell, plan.command))
-            write_atomic(place.folder / f"{cell.key}.yaml", yaml_text(job).encode())
-    except OSError as error:
-        raise StoreError(f"cannot write {error.filename}", why=error.strerror) from error
-    observer.jobs_written(len(jobs), place.folder)
+    mounts = tuple((claim, str(Path(mounted).resolve())) for claim, mounted in place.mounts)
+    arrays = arrays_of(cells, folder.path)
+    jobs = [job_of(array, plan.suite.name, replace(place, mounts=mounts)) for array in arrays]
+    manifest = place.folder / f"{plan.suite.name}.json"
+    if jobs:
+        for array in arrays:
+            array.write(plan.command)
+        try:
+            place.folder.mkdir(parents=True, exist_ok=True)
+            write_atomic(manifest, encode({"apiVersion": "v1", "kind": "List", "items": jobs}))
+        except OSError as error:
+            raise StoreError(f"cannot write {error.filename}", why=error.strerror) from error
+    observer.jobs_written(len(cells), manifest)
