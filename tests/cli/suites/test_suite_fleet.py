@@ -12,7 +12,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-import yaml
 
 from enginescope.cli.main import main
 from enginescope.core.jsonio import decode
@@ -95,44 +94,6 @@ def test_in_containers(suite, tmp_path, docker, rows_here) -> None:
     assert sum(one[0] == "run" for one in starts) == 3
 
 
-@pytest.mark.slow
-def test_as_jobs_of_kubernetes(suite, tmp_path, rows_here) -> None:
-    jobs = tmp_path / "jobs"
-    ended = run(
-        suite, "--emit-k8s", jobs, "--k8s-image", "me/es:1",
-        "--k8s-mount", f"all:{tmp_path}", "--store", tmp_path, "--include", "convnet",
-    )  # fmt: skip
-    assert "3 jobs" in ended.stderr, ended.stderr
-    for file in jobs.glob("*.yaml"):  # what the cluster would do
-        job = yaml.safe_load(file.read_text())
-        command = job["spec"]["template"]["spec"]["containers"][0]["command"]
-        subprocess.run([sys.executable, *command[1:]], check=True, timeout=100)
-    assert not rows_or_none(tmp_path)
-    collect = ("--collect", "--include", "convnet", "--store", tmp_path)
-    taken = run(suite, *collect)
-    assert "3 cells were collected" in taken.stderr
-    assert rows(tmp_path) == of_convnet(rows_here)
-    assert len(Store(tmp_path).rows(tag="net")) == 3
-    assert list((tmp_path / "suites" / "net" / "returned").iterdir()) == []
-    assert "0 cells were collected" in run(suite, *collect).stderr
-
-
-def rows_or_none(store: Path) -> bool:
-    return (store / "suites" / "net" / "cells.jsonl").exists()
-
-
-def test_damaged_files_of_jobs_are_named_and_stay(suite, tmp_path) -> None:
-    listed = json.loads(run(suite, "--list", "--json", "--store", tmp_path).stdout)
-    place = tmp_path / "suites" / "net" / "returned"
-    place.mkdir(parents=True)
-    for name in (listed[0]["key"], "strange"):
-        (place / name).write_bytes(b"nothing of ours")
-    said = run(suite, "--collect", "--store", tmp_path).stderr
-    assert said.count("left where it is") == 2
-    assert "no such cell" in said
-    assert len(list(place.iterdir())) == 2
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -142,8 +103,11 @@ def test_damaged_files_of_jobs_are_named_and_stay(suite, tmp_path) -> None:
         (["--emit-k8s", "jobs"], "--emit-k8s without --k8s-image"),
         (["--emit-k8s", "jobs", "--k8s-image", "i"], "is on no volume"),
         (["--on-slurm", "--slurm", "gpu"], "is not KEY=VALUE"),
-        (["--on-slurm", "--slurm", "cluster=moon"], "--slurm cluster=moon"),
+        (["--on-slurm", "--slurm", "cluster=moon"], "Slurm cluster moon"),
+        (["--on-slurm", "--slurm", "job_name=x"], "option job-name of sbatch"),
         (["--emit-k8s", "j", "--k8s-mount", "x:y"], "is not CLAIM:FOLDER"),
+        (["--emit-k8s", "j", "--k8s-image", "i", "--k8s-limit", "cpu"], "is not KEY=VALUE"),
+        (["--k8s-toleration", "gpu"], "--k8s-toleration without --emit-k8s"),
         (["--in-docker", "i", "--emit-k8s", "j"], "cells run in one place"),
     ],
 )
@@ -180,16 +144,6 @@ def test_without_docker(suite, tmp_path, monkeypatch) -> None:
     ended = run(suite, "--in-docker", "me/es:1", "--store", tmp_path)
     assert ended.returncode in (2, 3)
     assert "docker is not on this machine" in ended.stderr
-
-
-@pytest.mark.slow
-def test_as_jobs_of_this_machine(suite, tmp_path, rows_here) -> None:
-    pytest.importorskip("submitit")
-    options = ("--include", "convnet", "--on-slurm", "--slurm", "cluster=local")
-    ended = run(suite, *options, "--store", tmp_path)
-    assert ended.returncode == 3, ended.stderr
-    assert rows(tmp_path) == of_convnet(rows_here)
-    assert len(Store(tmp_path).rows(tag="net")) == 3
 
 
 def test_without_slurm(suite, tmp_path, monkeypatch) -> None:

@@ -91,6 +91,7 @@ class SlurmFleet:
         except BaseException:  # also on Ctrl-C: what was submitted would go on
             self._queue.cancel()
             raise
+        self._queue.finish()
 
     def _submitted(
         self, cells: Sequence[Cell], command: str | None, losses: int

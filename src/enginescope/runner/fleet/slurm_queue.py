@@ -40,6 +40,9 @@ class Queue(Protocol):
     def cancel(self) -> None:
         """Cancel all that was submitted."""
 
+    def finish(self) -> None:
+        """Let go of tasks that have all left their results."""
+
 
 class SlurmQueue:
     """The cluster, through its commands."""
@@ -96,6 +99,9 @@ class SlurmQueue:
         """Cancel all; see `Queue`."""
         _answer(["scancel", f"--name={self._name}"])
 
+    def finish(self) -> None:
+        """Do nothing: Slurm ends tasks by itself."""
+
 
 #: Runs each task of an array: the count, the beginning of the files of output, the command.
 _LOOP = """count=$1 log=$2 index=0; shift 2
@@ -141,6 +147,11 @@ class LocalQueue:
         """Kill all; see `Queue`."""
         for process, _ in self._arrays:
             kill_tree(process)
+
+    def finish(self) -> None:
+        """Wait for the arrays; see `Queue`."""
+        for process, _ in self._arrays:
+            process.wait()
 
 
 def _answer(command: Sequence[str]) -> tuple[str | None, str]:
