@@ -26,7 +26,7 @@ def test_every_option_is_explained_and_no_other() -> None:
         """Take the options of fleets alone."""
 
     ours = {name for one in nothing.__click_params__ for name in one.opts}
-    of_others = {"--gres", "--exclusive"}  # Slurm's
+    of_others = {"--array", "--time", "--gres", "--exclusive", "--no-requeue"}  # Slurm's
     assert ours <= named(FLEETS)
     assert named(FLEETS) <= taken | of_others
 

@@ -70,13 +70,13 @@ def job_of(array: CellArray, suite: str, cluster: Cluster) -> dict[str, Any]:
         UsageError: A file of a cell lies on none of the volumes, or Kubernetes takes no such name.
     """
     _check_names(cluster)
-    one, count = array.cells[0], len(array.cells)
+    first, count = array.cells[0], len(array.cells)
     for cell in array.cells:
         _check_mounts(cell, array.folder, cluster)
     labels = {
         _APP: _APP_NAME,
         _SUITE: name_of(suite),
-        _ALONE: "true" if is_alone(one) else "false",
+        _ALONE: "true" if is_alone(first) else "false",
     }
     meta: dict[str, Any] = {"name": name_of(f"es-{suite}-{array.name}"), "labels": labels}
     if cluster.namespace is not None:
@@ -97,13 +97,13 @@ def job_of(array: CellArray, suite: str, cluster: Cluster) -> dict[str, Any]:
 
 
 def _pod(array: CellArray, cluster: Cluster) -> dict[str, Any]:
-    one = array.cells[0]
-    found: dict[str, Any] = {
+    first = array.cells[0]
+    pod: dict[str, Any] = {
         "restartPolicy": "Never",
         # of the pod and not of the job, whose time counts from the day it was applied
         "activeDeadlineSeconds": math.ceil(array.limit_s),
         "automountServiceAccountToken": False,
-        "affinity": _affinity(one),
+        "affinity": _affinity(first),
         "securityContext": {
             "runAsUser": os.getuid(),
             "runAsGroup": os.getgid(),
@@ -116,21 +116,21 @@ def _pod(array: CellArray, cluster: Cluster) -> dict[str, Any]:
         ],
     }
     selector = dict(cluster.node_selector)
-    if one.needs.gpu is not None:
+    if first.needs.gpu is not None:
         key, _, value = cluster.gpu_label.partition("=")
-        selector[key] = value.replace("{gpu}", one.needs.gpu)
+        selector[key] = value.replace("{gpu}", first.needs.gpu)
         check("gpu", selector[key], LABEL_VALUE)
     if selector:
-        found["nodeSelector"] = selector
+        pod["nodeSelector"] = selector
     if cluster.tolerations:
-        found["tolerations"] = [toleration_of(text) for text in cluster.tolerations]
+        pod["tolerations"] = [toleration_of(text) for text in cluster.tolerations]
     if cluster.pull_secrets:
-        found["imagePullSecrets"] = [{"name": name} for name in cluster.pull_secrets]
-    return found
+        pod["imagePullSecrets"] = [{"name": name} for name in cluster.pull_secrets]
+    return pod
 
 
 def _container(array: CellArray, cluster: Cluster) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    container: dict[str, Any] = {
         "name": "cell",
         "image": cluster.image,
         "command": ["python3", *array.arguments()],
@@ -147,8 +147,8 @@ def _container(array: CellArray, cluster: Cluster) -> dict[str, Any]:
     gpu = {_GPU: "1"} if uses_gpu(array.cells[0]) else {}
     resources = {"requests": {**gpu, **cluster.requests}, "limits": {**gpu, **cluster.limits}}
     if any(resources.values()):
-        made["resources"] = {name: part for name, part in resources.items() if part}
-    return made
+        container["resources"] = {name: part for name, part in resources.items() if part}
+    return container
 
 
 def _affinity(cell: Cell) -> dict[str, Any]:

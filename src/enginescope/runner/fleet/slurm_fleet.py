@@ -111,17 +111,17 @@ class SlurmFleet:
 
     def options_of(self, array: CellArray) -> dict[str, str]:
         """Return the options of sbatch for an array; those of the user come last."""
-        one = array.cells[0]
+        first = array.cells[0]
         last = f"{len(array.cells) - 1}"
         options = {
             "array": f"0-{last}%{self._jobs}" if self._jobs else f"0-{last}",
             "time": str(math.ceil(array.limit_s / 60)),
             "no-requeue": "",  # a task that loses two machines is given up
         }
-        if uses_gpu(one):
-            kind = f"{one.needs.gpu.lower()}:" if one.needs.gpu else ""
+        if uses_gpu(first):
+            kind = f"{first.needs.gpu.lower()}:" if first.needs.gpu else ""
             options["gres"] = f"gpu:{kind}1"
-        if is_alone(one):
+        if is_alone(first):
             options["exclusive"] = ""
         return {**options, **self._options}
 

@@ -68,13 +68,13 @@ class SlurmQueue:
             *(f"--{key}={value}" if value else f"--{key}" for key, value in flags.items()),
             f"--wrap=exec {wrapped}",
         ]
-        said, why = _answer(command)
-        found = re.search(r"^(\d+)(;|$)", said or "", re.MULTILINE)
-        if found is None:
+        printed, why = _answer(command)
+        number = re.search(r"^(\d+)(;|$)", printed or "", re.MULTILINE)
+        if number is None:
             raise BackendError(
-                "Slurm accepts no jobs", why=why or said, hint="sinfo lists the partitions"
+                "Slurm accepts no jobs", why=why or printed, hint="sinfo lists the partitions"
             )
-        job = found[1]
+        job = number[1]
         self._places |= {f"{job}_{index}": "" for index in range(len(array.cells))}
         return job
 
@@ -85,11 +85,11 @@ class SlurmQueue:
             BackendError: squeue has failed for ten minutes.
         """
         flags = ("--noheader", "--array", f"--name={self._name}", "--format=%i %N")
-        said, why = _answer(["squeue", *flags])
+        printed, why = _answer(["squeue", *flags])
         now = time.monotonic()
-        if said is not None:
-            found = re.findall(r"^(\d+_\d+) *(\S*)$", said, re.MULTILINE)
-            self._places, self._heard_at = dict(found), now
+        if printed is not None:
+            tasks = re.findall(r"^(\d+_\d+) *(\S*)$", printed, re.MULTILINE)
+            self._places, self._heard_at = dict(tasks), now
         elif now - self._heard_at > _SILENCE_S:
             hint = "--collect stores what the jobs leave"
             raise BackendError("squeue does not list the jobs", why=why, hint=hint)
@@ -157,7 +157,7 @@ class LocalQueue:
 def _answer(command: Sequence[str]) -> tuple[str | None, str]:
     """Return what a command of Slurm printed, ``None`` if it failed, and why."""
     try:
-        asked = subprocess.run(
+        ended = subprocess.run(
             command,
             capture_output=True,
             stdin=subprocess.DEVNULL,
@@ -168,8 +168,8 @@ def _answer(command: Sequence[str]) -> tuple[str | None, str]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return None, str(error)
-    why = last_line(asked.stderr)
-    return (None if asked.returncode else asked.stdout.decode(errors="replace")), why
+    why = last_line(ended.stderr)
+    return (None if ended.returncode else ended.stdout.decode(errors="replace")), why
 
 
 def last_line(data: bytes) -> str:
