@@ -104,7 +104,7 @@ def test_in_containers(suite, tmp_path, docker, rows_here) -> None:
         (["--emit-k8s", "jobs", "--k8s-image", "i"], "is on no volume"),
         (["--on-slurm", "--slurm", "gpu"], "is not KEY=VALUE"),
         (["--on-slurm", "--slurm", "cluster=moon"], "Slurm cluster moon"),
-        (["--on-slurm", "--slurm", "job_name=x"], "option job-name of sbatch"),
+        (["--on-slurm", "--slurm", "cluster=local", "--slurm", "wrap=x"], "option wrap of sbatch"),
         (["--emit-k8s", "j", "--k8s-mount", "x:y"], "is not CLAIM:FOLDER"),
         (["--emit-k8s", "j", "--k8s-image", "i", "--k8s-limit", "cpu"], "is not KEY=VALUE"),
         (["--k8s-toleration", "gpu"], "--k8s-toleration without --emit-k8s"),

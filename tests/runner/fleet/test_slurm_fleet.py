@@ -34,7 +34,7 @@ class Queue:
 
     def __init__(self, ends: dict[str, list[bytes | None]]) -> None:
         self.ends, self.arrays = ends, []
-        self.is_canceled = self.is_finished = False
+        self.is_canceled = False
 
     def submit(self, array: CellArray, options: Mapping[str, str], logs: Path) -> str:
         self.arrays.append(array)
@@ -52,9 +52,6 @@ class Queue:
 
     def cancel(self) -> None:
         self.is_canceled = True
-
-    def finish(self) -> None:
-        self.is_finished = True
 
 
 @pytest.fixture
@@ -85,7 +82,6 @@ def test_lost_and_damaged_results_are_run_once_more(ran, tmp_path) -> None:
     assert (lost.cell.key, lost.attempts) == ("never", 2)
     assert "its job was lost 2 times" in lost.reason
     assert [len(array.cells) for array in queue.arrays] == [4, 3]  # one array of what was lost
-    assert queue.is_finished
     assert not queue.is_canceled
 
 

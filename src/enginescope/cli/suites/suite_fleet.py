@@ -31,6 +31,11 @@ def _mount(text: str) -> tuple[str, str]:
     return claim, folder
 
 
+def _pairs(flag: str, name: str, text: str) -> Callable[[F], F]:
+    """Return an option that is repeated, each a key and a value."""
+    return option(flag, name, type=Parsed("KEY=VALUE", _pair), multiple=True, help=text)
+
+
 #: Add the options of places where cells run.
 fleet_options = add_options(
     option(
@@ -42,12 +47,10 @@ fleet_options = add_options(
         ),
     ),
     option("--on-slurm", is_flag=True, help="Run cells as array jobs of a Slurm cluster."),
-    option(
+    _pairs(
         "--slurm",
         "slurm_options",
-        type=Parsed("KEY=VALUE", _pair),
-        multiple=True,
-        help="Pass an option to sbatch, such as partition=gpu; repeat for more.",
+        "Pass an option to sbatch, such as partition=gpu; repeat for more.",
     ),
     option(
         "--in-docker", metavar="IMAGE", help="Run each cell in a fresh container of this image."
@@ -72,27 +75,17 @@ fleet_options = add_options(
         help="Node label that selects the GPU model.",
     ),
     option("--k8s-namespace", help="Namespace of the Kubernetes jobs.  [default: unset]"),
-    option(
+    _pairs(
         "--k8s-request",
         "k8s_requests",
-        type=Parsed("KEY=VALUE", _pair),
-        multiple=True,
-        help="Request this much of a resource per cell, such as cpu=8; repeat for more.",
+        "Request this much of a resource per cell, such as cpu=8; repeat for more.",
     ),
-    option(
+    _pairs(
         "--k8s-limit",
         "k8s_limits",
-        type=Parsed("KEY=VALUE", _pair),
-        multiple=True,
-        help="Limit a resource of each cell, such as memory=32Gi; repeat for more.",
+        "Limit a resource of each cell, such as memory=32Gi; repeat for more.",
     ),
-    option(
-        "--k8s-node",
-        "k8s_nodes",
-        type=Parsed("KEY=VALUE", _pair),
-        multiple=True,
-        help="Run cells only on nodes with this label; repeat for more.",
-    ),
+    _pairs("--k8s-node", "k8s_nodes", "Run cells only on nodes with this label; repeat for more."),
     option(
         "--k8s-toleration",
         "k8s_tolerations",

@@ -119,7 +119,7 @@ class SuiteProgress(Shown[Live], SuiteObserver):
     def jobs_written(self, count: int, manifest: Path) -> None:
         """Print the next steps with Kubernetes jobs."""
         if not count:
-            note(f"no jobs written to {manifest}: every cell is done")
+            note(f"no jobs written to {manifest.parent}: every cell is done")
             return
         note(f"{count:,} cells in {manifest}: kubectl apply -f {shlex.quote(str(manifest))}")
         note("then run the same command with --collect instead of --emit-k8s")

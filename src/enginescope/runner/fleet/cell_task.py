@@ -158,3 +158,9 @@ def longest_s(cell: Cell) -> float:
     attempts = cell.processes * (1 + cell.retries) if cell.mode != "validate" else 0
     answering_s = _ANSWERING * each_s + _SIDES * build_s if cell.mode != "benchmark" else 0.0
     return attempts * (each_s + build_s) + answering_s + _BESIDE_S
+
+
+def last_line(data: bytes) -> str:
+    """Return the last line of what a process printed that is not blank."""
+    lines = [line.strip() for line in data.decode(errors="replace").splitlines() if line.strip()]
+    return lines[-1] if lines else ""

@@ -20,6 +20,7 @@ from enginescope.runner.fleet.cell_task import (
     REMOTE_CELL,
     FleetWatch,
     Lost,
+    last_line,
     longest_s,
     packed_task,
     unpacked_returned,
@@ -190,17 +191,12 @@ def _ask(command: Sequence[str], what: str, *, hint: str | None = None) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnsupportedError(what, why=str(error), hint=hint) from error
     if asked.returncode:
-        raise UnsupportedError(what, why=_last_line(asked.stderr) or None, hint=hint)
+        raise UnsupportedError(what, why=last_line(asked.stderr) or None, hint=hint)
 
 
 def _why(ended: subprocess.CompletedProcess[bytes] | None, limit_s: float) -> str:
     if ended is None:
         return f"its container did not end within {limit_s:,.0f} s"
-    said = _last_line(ended.stderr)
+    said = last_line(ended.stderr)
     by = f" by signal {ended.returncode - 128}" if ended.returncode > 128 else ""
     return f"its container ended{by} with status {ended.returncode}{f': {said}' if said else ''}"
-
-
-def _last_line(data: bytes) -> str:
-    lines = [line.strip() for line in data.decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1] if lines else ""

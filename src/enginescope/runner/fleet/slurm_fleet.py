@@ -15,9 +15,9 @@ from typing import NamedTuple
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.cell_array import CellArray, arrays_of
-from enginescope.runner.fleet.cell_task import FleetWatch, Lost, unpacked_returned
+from enginescope.runner.fleet.cell_task import FleetWatch, Lost, last_line, unpacked_returned
 from enginescope.runner.fleet.machines import is_alone, uses_gpu
-from enginescope.runner.fleet.slurm_queue import LocalQueue, Queue, SlurmQueue, last_line
+from enginescope.runner.fleet.slurm_queue import LocalQueue, SlurmQueue
 
 #: A cell is given up when its task was lost so often.
 LOSSES = 2
@@ -60,7 +60,7 @@ class SlurmFleet:
         self._options = {key.replace("_", "-"): value for key, value in options.items()}
         for name in set(_OURS) & set(self._options):
             raise UsageError(f"option {name} of sbatch", why="enginescope sets it")
-        self._queue: Queue = LocalQueue() if cluster == "local" else SlurmQueue()
+        self._queue = LocalQueue() if cluster == "local" else SlurmQueue()
 
     def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
         """Do every cell; see `Fleet`."""
@@ -91,7 +91,6 @@ class SlurmFleet:
         except BaseException:  # also on Ctrl-C: what was submitted would go on
             self._queue.cancel()
             raise
-        self._queue.finish()
 
     def _submitted(
         self, cells: Sequence[Cell], command: str | None, losses: int

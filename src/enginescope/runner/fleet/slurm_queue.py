@@ -9,43 +9,26 @@ import secrets
 import shlex
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from enginescope.core.errors import BackendError
 from enginescope.runner.fleet.cell_array import CellArray
+from enginescope.runner.fleet.cell_task import last_line
 from enginescope.runner.isolate import kill_tree
 
 #: How long Slurm may take for an answer, and how long it may have none.
 _ANSWER_S, _SILENCE_S = 60.0, 600.0
 
 
-class Queue(Protocol):
-    """Where arrays run.
+class SlurmQueue:
+    """The queue of a cluster; what it submits has a name that is in no other queue.
 
     Attributes:
         late_s: How long a result may be missing after its task has left the queue.
     """
-
-    late_s: float
-
-    def submit(self, array: CellArray, options: Mapping[str, str], logs: Path) -> str:
-        """Submit an array; return its id."""
-
-    def places(self) -> Mapping[str, str]:
-        """Return the tasks in the queue, as ``ID_INDEX``, and where each runs, if it does."""
-
-    def cancel(self) -> None:
-        """Cancel all that was submitted."""
-
-    def finish(self) -> None:
-        """Let go of tasks that have all left their results."""
-
-
-class SlurmQueue:
-    """The cluster, through its commands."""
 
     late_s = 60.0  # clients of NFS look for new files at least that often
 
@@ -55,7 +38,11 @@ class SlurmQueue:
         self._heard_at = time.monotonic()
 
     def submit(self, array: CellArray, options: Mapping[str, str], logs: Path) -> str:
-        """Submit an array; see `Queue`.
+        """Submit an array; return its id.
+
+        Args:
+            options: Of sbatch.
+            logs: Folder of what tasks print.
 
         Raises:
             BackendError: sbatch accepts none.
@@ -79,7 +66,9 @@ class SlurmQueue:
         return job
 
     def places(self) -> Mapping[str, str]:
-        """Return where tasks are; if squeue fails, where they were.
+        """Return the tasks in the queue, as ``ID_INDEX``, and where each runs, if it does.
+
+        If squeue fails, they are where they were.
 
         Raises:
             BackendError: squeue has failed for ten minutes.
@@ -96,11 +85,8 @@ class SlurmQueue:
         return self._places
 
     def cancel(self) -> None:
-        """Cancel all; see `Queue`."""
+        """Cancel all that was submitted."""
         _answer(["scancel", f"--name={self._name}"])
-
-    def finish(self) -> None:
-        """Do nothing: Slurm ends tasks by itself."""
 
 
 #: Runs each task of an array: the count, the beginning of the files of output, the command.
@@ -110,48 +96,37 @@ while [ $index -lt $count ]; do
 done"""
 
 
-class LocalQueue:
-    """This machine: the tasks of an array run one after another."""
+class LocalQueue(SlurmQueue):
+    """Processes of this machine: the tasks of an array run one after another."""
 
     late_s = 0.0
 
     def __init__(self) -> None:
         self._arrays: list[tuple[subprocess.Popen[bytes], int]] = []
 
-    def submit(
-        self,
-        array: CellArray,
-        options: Mapping[str, str],  # noqa: ARG002 - of sbatch
-        logs: Path,
-    ) -> str:
-        """Start an array; see `Queue`."""
+    def submit(self, array: CellArray, options: Mapping[str, str], logs: Path) -> str:  # noqa: ARG002 - of sbatch
+        """Start an array; return its id."""
         job, count = str(len(self._arrays)), len(array.cells)
         loop = ["sh", "-c", _LOOP, "sh", str(count), str(logs / job)]
         command = [*loop, sys.executable, *array.arguments()]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+        threading.Thread(target=process.wait, daemon=True).start()  # it ends after its last result
         self._arrays.append((process, count))
         return job
 
     def places(self) -> Mapping[str, str]:
-        """Return the tasks of arrays that run; see `Queue`."""
-        running = [
-            (job, count)
+        """Return the tasks of arrays that run, and this machine."""
+        return {
+            f"{job}_{index}": platform.node()
             for job, (process, count) in enumerate(self._arrays)
             if process.poll() is None
-        ]
-        return {
-            f"{job}_{index}": platform.node() for job, count in running for index in range(count)
+            for index in range(count)
         }
 
     def cancel(self) -> None:
-        """Kill all; see `Queue`."""
+        """Kill all that was started."""
         for process, _ in self._arrays:
             kill_tree(process)
-
-    def finish(self) -> None:
-        """Wait for the arrays; see `Queue`."""
-        for process, _ in self._arrays:
-            process.wait()
 
 
 def _answer(command: Sequence[str]) -> tuple[str | None, str]:
@@ -170,9 +145,3 @@ def _answer(command: Sequence[str]) -> tuple[str | None, str]:
         return None, str(error)
     why = last_line(ended.stderr)
     return (None if ended.returncode else ended.stdout.decode(errors="replace")), why
-
-
-def last_line(data: bytes) -> str:
-    """Return the last line with words in it."""
-    lines = [line.strip() for line in data.decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1] if lines else ""
