@@ -94,6 +94,17 @@ def _run(name: str, flags: list[str], /, *, prepare: Any = models, **options: An
 
 
 K8S_FLAGS = ["--emit-k8s", "FOLDER/jobs", "--k8s-image", "i"]
+K8S_PARTS = [
+    *("--jobs", "2", "--k8s-request", "cpu=8", "--k8s-limit", "memory=32Gi"),
+    *(
+        "--k8s-node",
+        "zone=a",
+        "--k8s-toleration",
+        "gpu:NoSchedule",
+        "--k8s-pull-secret",
+        "registry",
+    ),
+]
 FAULTY = ("fake", "fake?fault=segfault")
 FAULTY_FLAGS = ["--on", "fake", "--on", "fake?fault=segfault", *QUICK_FLAGS]
 
@@ -156,6 +167,23 @@ CASES: tuple[Case, ...] = (
         [*K8S_FLAGS, "--k8s-mount", "all:FOLDER", "--on", "fake", *QUICK_FLAGS],
         place=lambda folder: KubernetesJobs(
             folder=folder / "jobs", image="i", mounts=(("all", str(folder)),)
+        ),
+        backends=("fake",),
+        **QUICK,
+    ),
+    _run(
+        "a namespace that Kubernetes refuses",
+        [*K8S_FLAGS, *K8S_PARTS, "--k8s-namespace", "My_Team", "--on", "fake", *QUICK_FLAGS],
+        place=lambda folder: KubernetesJobs(
+            folder=folder / "jobs",
+            image="i",
+            namespace="My_Team",
+            jobs=2,
+            requests={"cpu": "8"},
+            limits={"memory": "32Gi"},
+            node_selector={"zone": "a"},
+            tolerations=("gpu:NoSchedule",),
+            pull_secrets=("registry",),
         ),
         backends=("fake",),
         **QUICK,

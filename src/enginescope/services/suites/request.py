@@ -59,6 +59,13 @@ class KubernetesJobs(Cluster, frozen=True, kw_only=True):
 
     Attributes:
         folder: Folder of the manifest.
+        mounts: Volume claims and the folders that they hold, at the same path as here.
+        gpu_label: Label of nodes by their kind of GPU, with ``{gpu}`` in it.
+        jobs: Cells at a time; ``None``: as many as there is room for.
+        requests, limits: Resource to quantity: ``{"cpu": "8", "memory": "32Gi"}``.
+        node_selector: Labels of the nodes that may run cells.
+        tolerations: Taints of nodes that may run cells: ``KEY[=VALUE][:EFFECT]``.
+        pull_secrets: Secrets that open the image's registry.
     """
 
     folder: Path
