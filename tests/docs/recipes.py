@@ -5,7 +5,7 @@ A fenced block of the language ``console`` holds commands behind ``$`` and their
 
 A comment directly above a block says what is special about it:
 
-``<!-- needs an NVIDIA GPU -->``
+``<!-- needs an NVIDIA GPU -->``, ``<!-- needs Slurm -->``
     It is not run.
 ``<!-- run on the page two-models -->``
     That page runs the same command, and it takes long.
@@ -35,6 +35,8 @@ from tests.docs.recipe_inputs import prepare
 from tests.fakes.loading import environment
 
 ROOT = Path(__file__).resolve().parents[2]
+#: Marks of commands that this machine cannot run.
+NEEDS = ("needs an NVIDIA GPU", "needs Slurm")
 #: Verbs whose output is the same every time, so that a page must show it as it is.
 EXACT = ("explore", "lint", "passport", "archive list", "models list")
 _BLOCK = re.compile(
@@ -134,7 +136,7 @@ def commands_of(body: str, mark: str) -> Iterator[Command]:
 
 def is_run(command: Command) -> bool:
     """Whether the command is enginescope's, Python's, or a loop of them, and the mark allows it."""
-    is_elsewhere = command.mark.startswith(("needs an NVIDIA GPU", "run on the page"))
+    is_elsewhere = command.mark.startswith((*NEEDS, "run on the page"))
     return bool(_COMMAND.match(f"$ {command.line}")) and not is_elsewhere
 
 

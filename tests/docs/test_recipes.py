@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import missing
 from tests.docs.recipe_inputs import prepare
-from tests.docs.recipes import ROOT, Command, Folder, is_run, read_page, short, shown_lines
+from tests.docs.recipes import NEEDS, ROOT, Command, Folder, is_run, read_page, short, shown_lines
 from tests.store.postgresql import running_server
 
 DOCS = ROOT / "docs"
@@ -22,7 +22,7 @@ PAGES = [
     if any(isinstance(step, Command) for step in read_page(page).steps)
 ]
 #: Packages without which a page cannot run here.
-NEEDS = {"suite-on-ray": ("ray",)}
+PACKAGES = {"suite-on-ray": ("ray",)}
 URL = "postgresql+psycopg://engineer@db.example/engines"
 
 
@@ -49,7 +49,7 @@ def replaced(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
 def test_the_commands_of_a_page_run(
     page: Path, template: Path, replaced: dict[str, str], tmp_path: Path
 ) -> None:
-    for package in NEEDS.get(page.stem, ()):
+    for package in PACKAGES.get(page.stem, ()):
         if find_spec(package) is None:
             missing(f"needs {package}")
     shutil.copytree(template, tmp_path, dirs_exist_ok=True)
@@ -68,7 +68,7 @@ def test_the_commands_of_a_page_run(
 
 
 def test_what_is_not_run_says_why() -> None:
-    """A command of ours is skipped only if it needs a GPU, or is run as it is on another page."""
+    """A command of ours is skipped only if it needs a GPU or Slurm, or runs on another page."""
     skipped = [
         (page.name, step)
         for page in PAGES
@@ -79,7 +79,7 @@ def test_what_is_not_run_says_why() -> None:
     for _, step in skipped:
         other = step.mark.removeprefix("run on the page ")
         if other == step.mark:
-            assert "needs an NVIDIA GPU" in step.mark
+            assert step.mark.startswith(NEEDS)
         else:
             (page,) = (page for page in PAGES if page.stem == other)
             assert any(
