@@ -53,15 +53,35 @@ def page(
     return HTMLResponse(text, status_code=status)
 
 
-def framed(data: bytes, links: tuple[tuple[str, str], ...]) -> Response:
+class LiveLine(Record, frozen=True, kw_only=True):
+    """A line above a page that changes while somebody looks at it.
+
+    Attributes:
+        seen: What the page shows; once it is something else, the page is loaded again.
+        address: Where the next line is.
+    """
+
+    text: str
+    state: str
+    is_running: bool
+    seen: str
+    address: str
+
+
+def framed(
+    data: bytes, links: tuple[tuple[str, str], ...], live: LiveLine | None = None
+) -> Response:
     """Return a page of the reading wing under links of ours, with its own policy.
 
     Args:
         links: Address and text.
+        live: Its line is asked for again, and may connect to this server alone.
     """
     found = _POLICY.search(data)
     policy = html.unescape(found[1].decode()) if found else "default-src 'none'"
-    bar = page_template("bar.html.j2", package=_HERE).render(links=links).encode()
+    if live is not None:
+        policy += "; connect-src 'self'"
+    bar = page_template("bar.html.j2", package=_HERE).render(links=links, live=live).encode()
     return Response(
         data.replace(_BODY, _BODY + bar, 1),
         media_type="text/html",

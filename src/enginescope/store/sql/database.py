@@ -68,15 +68,30 @@ FILES = Table(
     Column("data", LargeBinary),
 )
 
-#: Of a suite, what its folder holds: ``suite.json`` and ``cells.jsonl``.
+#: Of a suite: its plan, and the lease of who runs it.
 SUITES = Table(
     "suites",
     METADATA,
     Column("name", String, primary_key=True),
     Column("plan", LargeBinary, nullable=False),
-    Column("rows", LargeBinary, nullable=False),
-    # SHA-256 of both, so that who has them need not read them again
-    Column("digest", String(64), nullable=False),
+    # grows with every row and plan, so that who has it need not read them again
+    Column("number", BigInteger, nullable=False),
+    Column("owner", String),
+    Column("token", String),
+    # Unix time, s
+    Column("renewed", Float),
+    Column("expires", Float),
+)
+
+#: Of each cell of a suite, the row that ended last; `number` is the suite's when it was written.
+SUITE_ROWS = Table(
+    "suite_rows",
+    METADATA,
+    Column("suite", String, primary_key=True),
+    Column("cell", String, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+    Column("ended", String, nullable=False),
+    Column("data", LargeBinary, nullable=False),
 )
 
 #: What everybody who uses the database must agree on.
