@@ -30,6 +30,7 @@ from enginescope.store.suite_folder import suite_folders
 
 _HERE = "enginescope.serve"
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
+_CONNECT = b"; connect-src &#39;self&#39;"
 #: Where links of ours go in a page that the reading wing made.
 _BODY = b"<body>\n"
 
@@ -77,10 +78,10 @@ def framed(
         links: Address and text.
         live: Its line is asked for again, and may connect to this server alone.
     """
+    if live is not None:  # the page's own policy holds besides that of the header
+        data = _POLICY.sub(lambda meta: meta[0].replace(meta[1], meta[1] + _CONNECT), data, count=1)
     found = _POLICY.search(data)
     policy = html.unescape(found[1].decode()) if found else "default-src 'none'"
-    if live is not None:
-        policy += "; connect-src 'self'"
     bar = page_template("bar.html.j2", package=_HERE).render(links=links, live=live).encode()
     return Response(
         data.replace(_BODY, _BODY + bar, 1),

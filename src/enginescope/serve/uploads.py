@@ -102,7 +102,7 @@ async def put_suite(request: Request) -> Response:
 
 
 def _is_suite(name: str) -> bool:
-    return is_tag(name) and not name.startswith(".")
+    return is_tag(name) and name.isprintable() and not name.startswith(".")
 
 
 def _write_suite(store: Store, name: str, change: SuiteChange) -> Response:
