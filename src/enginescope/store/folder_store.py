@@ -92,12 +92,12 @@ class FolderStore:
 
     def put_suite(self, name: str, change: SuiteChange) -> None:
         """Write parts of a suite into its folder."""
-        from enginescope.store.suite_folder import suite_at, unknown_suite
+        from enginescope.store.suite_folder import WRITING_S, suite_at, unknown_suite
 
         folder = suite_at(self._store, name)
         if change.plan is None and not folder.exists:
             raise unknown_suite(name)
-        with folder.held():
+        with folder.held(WRITING_S):
             folder.put(change)
 
     def suite_lease(self, name: str) -> Lease | None:

@@ -30,6 +30,8 @@ ROWS = "cells.jsonl"
 LEASE = "lease.json"
 #: Lets a machine renew its own leases after a kill.
 _HOLDER = ".holder"
+#: Longer than a process that only writes to a suite holds it.
+WRITING_S = 2.0
 #: Folder of a store's suites.
 SUITES = "suites"
 _WAY_OUT = f"delete it and give the suite's command again: {ROWS} still has what is done"
@@ -176,8 +178,11 @@ class SuiteFolder:
         return SuiteResult(plan=plan, rows=kept, notices=_notices(self.path / ROWS, read.spoilt))
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """In this block, no other process runs this suite.
+    def held(self, wait_s: float = 0) -> Iterator[None]:
+        """In this block, no other process runs this suite, or writes to it.
+
+        Args:
+            wait_s: Wait so long for one that only writes.
 
         Raises:
             StoreError: One does, or the folder cannot be written.
@@ -190,14 +195,20 @@ class SuiteFolder:
         except OSError as error:
             raise self._unwritable(error) from error
         with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise SuiteRunsError(
-                    f"suite folder {self.path}",
-                    why="another process is running this suite",
-                    hint="wait for it, or --name another",
-                ) from error
+            end = time.monotonic() + wait_s
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except OSError as error:
+                    if time.monotonic() < end:
+                        time.sleep(0.02)
+                        continue
+                    raise SuiteRunsError(
+                        f"suite folder {self.path}",
+                        why="another process is running this suite",
+                        hint="wait for it, or --name another",
+                    ) from error
             yield
 
     def _data(self) -> bytes:

@@ -40,7 +40,7 @@ from enginescope.services.suites.session import (
 from enginescope.services.suites.sinks import outbox_of, sink_for
 from enginescope.services.suites.stream import SuiteStream
 from enginescope.store.archive import Store
-from enginescope.store.suite_folder import SUITES, SuiteFolder
+from enginescope.store.suite_folder import SUITES, WRITING_S, SuiteFolder
 
 if TYPE_CHECKING:
     from enginescope.analysis.suites.suite_view import SuiteView
@@ -135,7 +135,7 @@ def run_suite_session(request: SuiteRequest, observer: SuiteObserver) -> SuiteRu
     outbox = outbox_of(store, folder)
     sink = sink_for(request, store, outbox)
     problem: StoreError | None = None
-    with folder.held():
+    with folder.held(WRITING_S):
         store.check_writable()
         plan = _plan(suite, request, folder, store, observer)
         with SuiteStream(plan, folder, sink, observer) as stream:

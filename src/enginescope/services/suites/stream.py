@@ -92,10 +92,13 @@ class SuiteStream:
         if self._sink is None:
             return None
         refused = [f"run {one.run} was not sent: {one.why}" for one in self._sink.refused]
-        if self._failure is None:
+        is_complete = self._is_announced and not self._rows and not self._runs
+        if self._failure is None or is_complete:
             return "; ".join(refused) or None
         count = len({row.cell.key for row in self._rows})
         rows = "1 row is" if count == 1 else f"{count:,} rows are"
+        if not self._is_announced:  # what earlier sessions have left is not known
+            rows = f"at least {rows}"
         text = f"{rows} not sent to {self._sink}: {self._failure}; {self._sink.remedy(self._name)}"
         return "; ".join((*refused, text))
 
@@ -107,6 +110,7 @@ class SuiteStream:
         wait_s = FIRST_WAIT_S
         while True:
             is_last = self._ending.is_set()
+            self._failure = "sending was interrupted"
             self._failure = self._attempt(is_last=is_last)
             if is_last:
                 return
