@@ -32,6 +32,7 @@ from enginescope.store.suite_folder import SUITES, SuiteFolder, suite_folders
 from enginescope.store.suite_lease import SuiteRunsError
 from tests.serve.conftest import TOKEN, served, wait_for
 from tests.store.conftest import postgresql  # noqa: F401 - a fixture
+from tests.store.postgresql import running_server
 from tests.store.stored_runs import a_run
 from tests.suites.made import cell, result, timed
 
@@ -254,6 +255,27 @@ def test_a_database_goes_away_and_comes_back(database, tmp_path) -> None:
     assert store.load("run1").tags == ("nightly",)
     assert sorted(store.suites.suite_ended("nightly")) == [one.key for one in CELLS[:3]]
     assert not outbox.path.exists() or outbox.ids() == ()
+
+
+@pytest.mark.database
+def test_a_server_of_databases_stops_and_starts(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    with running_server() as server:
+        store = Store(DatabaseUrl(server.fresh_url()))
+        folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
+        outbox, observer = Store(folder.path / "outbox"), Noting()
+        sink = DatabaseSink(store, outbox)
+        with folder.held(), SuiteStream(PLAN, folder, sink, observer) as stream:
+            folder.begin(PLAN)
+            server.stop()
+            for at in range(3):
+                outbox.save(a_run(id=f"run{at}", at=at))
+                folder.keep(replace(timed(CELLS[at], 1.0), run=f"run{at}"))
+            wait_for(lambda: bool(observer.reasons), 60)
+            server.start()
+            wait_for(lambda: len(store.suites.suite_ended("nightly")) == 3, 60)
+        assert stream.unsent is None
+        assert sorted(store.ids()) == ["run0", "run1", "run2"]
 
 
 def test_a_database_that_stays_away_loses_nothing(database) -> None:
