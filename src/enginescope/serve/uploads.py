@@ -27,6 +27,8 @@ MOST_GROWTH = 8
 #: Ids that can be asked for at once; the list of them is no larger than that.
 MOST_IDS = 100_000
 _MOST_LIST_BYTES = 16 << 20
+#: Of a suite: a plan of some 25,000 cells.
+_MOST_SUITE_BYTES = 64 << 20
 _ZIP = "application/zip"
 
 
@@ -57,7 +59,7 @@ async def missing(request: Request) -> Response:
     if refusal is not None:
         return refusal
     try:
-        body = await _list_of(request)
+        body = await _body(request, _MOST_LIST_BYTES)
         asked = msgspec.json.decode(body, type=prepared(Ids)).ids
     except TooLarge:
         return _error(413, "the list is too long")
@@ -92,10 +94,10 @@ async def put_suite(request: Request) -> Response:
     if not _is_suite(name):
         return _error(400, "not the name of a suite")
     try:
-        body = await _list_of(request)
+        body = await _body(request, _MOST_SUITE_BYTES)
         change = msgspec.json.decode(body, type=prepared(SuiteChange))
     except TooLarge:
-        return _error(413, f"more than {_MOST_LIST_BYTES:,} bytes")
+        return _error(413, f"more than {_MOST_SUITE_BYTES:,} bytes")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return _error(422, f"not of a suite: {error}")
     return await asyncio.to_thread(_write_suite, request.app.state.kept.store, name, change)
@@ -146,11 +148,11 @@ async def put_run(request: Request) -> Response:
         return await asyncio.to_thread(_take_up, kept, run_id, packed, most_bytes)
 
 
-async def _list_of(request: Request) -> bytes:
+async def _body(request: Request, most_bytes: int) -> bytes:
     body = bytearray()
     async for block in request.stream():
         body += block
-        if len(body) > _MOST_LIST_BYTES:
+        if len(body) > most_bytes:
             raise TooLarge
     return bytes(body)
 

@@ -16,13 +16,12 @@ import msgspec
 from enginescope.core.errors import StoreError, UsageError
 from enginescope.core.jsonio import encode
 from enginescope.records.suite.suite_change import SuiteChange
-from enginescope.store.suite_lease import SuiteRunsError
+from enginescope.store.suite_lease import WAIT, SuiteRunsError
 
 _TIMEOUT_S = 60.0
 #: Ids asked for in one request.
 _MOST_IDS = 10_000
 _ZIP = "application/zip"
-_WAIT = "wait for it, or --name another; an expired lease can be taken over"
 _TOO_LARGE, _UNAUTHORIZED, _LOCKED, _NOT_FOUND, _BUSY = 413, 401, 423, 404, 503
 
 
@@ -160,7 +159,7 @@ class RemoteStore:
         elif response.status == _NOT_FOUND:
             hint = "a server of an older enginescope has no suites to push to"
         elif response.status == _LOCKED:
-            raise SuiteRunsError(f"server {self}", why=str(why), hint=_WAIT)
+            raise SuiteRunsError(f"server {self}", why=str(why), hint=WAIT)
         kind_of_error = UnreachableError if response.status == _BUSY else StoreError
         raise kind_of_error(f"server {self}", why=str(why), hint=hint)
 

@@ -7,6 +7,9 @@ from datetime import datetime, timezone
 from enginescope.core.errors import StoreError
 from enginescope.records.suite.suite_change import Claim, Lease
 
+#: Next step of who is refused.
+WAIT = "wait for it, or --name another; an expired lease can be taken over"
+
 
 class SuiteRunsError(StoreError):
     """Another process or machine is running the suite."""
@@ -29,6 +32,6 @@ def next_lease(
         raise SuiteRunsError(
             f"suite {name}",
             why=f"{current.owner} is running it, with a lease until {until:%Y-%m-%d %H:%M:%S} UTC",
-            hint="wait for it, or --name another; an expired lease can be taken over",
+            hint=WAIT,
         )
     return Lease(owner=claim.owner, token=claim.token, renewed=now, expires=now + claim.seconds)

@@ -78,7 +78,7 @@ class Machine:
         self.observer = Noting()
 
     def stream(self, address: str) -> SuiteStream:
-        sink = ServerSink(PushTarget(url=address, token=TOKEN), self.store)
+        sink = ServerSink(PushTarget(url=address, token=TOKEN), self.store, self.observer)
         return SuiteStream(PLAN, self.folder, sink, self.observer)
 
     def measure(self, at: int) -> None:
@@ -157,6 +157,20 @@ def test_what_no_server_took_is_named_and_sent_later(
         assert main([*words[1:4], "none", *words[5:]]) == 2
     assert rows_of(team) == ["run0", "run1"]
     assert team.has("run1")
+
+
+def test_an_interrupted_session_names_what_was_not_sent(machine, team) -> None:
+    with served(team, **OPEN) as address:
+        pass
+    warnings: list[str] = []
+    machine.observer.warn = warnings.append
+    stream = machine.stream(address)
+    stream.__enter__()
+    machine.folder.begin(PLAN)
+    machine.measure(0)
+    stream.__exit__(KeyboardInterrupt, None, None)
+    assert warnings == [stream.unsent]
+    assert stream.unsent.startswith("at least 1 row is not sent")
 
 
 def test_the_next_session_sends_what_a_kill_has_left(machine, team) -> None:

@@ -77,13 +77,11 @@ def push_runs(request: PushRequest, observer: PushObserver) -> PushReport:
         UsageError: No run fits, or runs are chosen in two ways.
         StoreError: A run does not exist, or the server cannot be used.
     """
-    from enginescope.core.loopback import is_loopback
     from enginescope.store.archive import Store
     from enginescope.store.remote import RemoteStore
 
     store, server = Store(request.store), RemoteStore(request.url, request.token)
-    if server.is_plain and not is_loopback(server.host):
-        observer.warn("http:// can be read on its way, the token too; https:// cannot")
+    warn_if_plain(server, observer)
     suite = _suite(request, store)
     ids = _chosen(store, request, observer) if suite is None else _runs_of(suite, store)
     server.check()
@@ -105,6 +103,14 @@ def push_runs(request: PushRequest, observer: PushObserver) -> PushReport:
         there=len(ids) - len(missing),
         rows=_send_rows(suite, server) if suite is not None else 0,
     )
+
+
+def warn_if_plain(server: RemoteStore, observer: Observer) -> None:
+    """Warn if others on the way to a server can read what is sent."""
+    from enginescope.core.loopback import is_loopback
+
+    if server.is_plain and not is_loopback(server.host):
+        observer.warn("http:// can be read on its way, the token too; https:// cannot")
 
 
 def _suite(request: PushRequest, store: Store) -> SuiteResult | None:

@@ -133,7 +133,7 @@ def run_suite_session(request: SuiteRequest, observer: SuiteObserver) -> SuiteRu
     fingerprints = _fingerprints(suite, place) if isinstance(place, ThisMachine) else None
     folder = folder_for(suite, request, store)
     outbox = outbox_of(store, folder)
-    sink = sink_for(request, store, outbox)
+    sink = sink_for(request, store, outbox, observer)
     problem: StoreError | None = None
     with folder.held(WRITING_S):
         store.check_writable()

@@ -9,7 +9,8 @@ from typing import Protocol
 
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.services.store.push import RefusedRun, send_run
+from enginescope.services.observer import Observer
+from enginescope.services.store.push import RefusedRun, send_run, warn_if_plain
 from enginescope.services.suites.request import PushTarget, SuiteRequest
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
@@ -89,9 +90,10 @@ class DatabaseSink:
 class ServerSink:
     """Copies runs of a store to a server."""
 
-    def __init__(self, target: PushTarget, store: Store) -> None:
+    def __init__(self, target: PushTarget, store: Store, observer: Observer) -> None:
         self.shelf: SuiteShelf
         self.shelf = self._server = RemoteStore(target.url, target.token)
+        warn_if_plain(self._server, observer)
         self.refused: list[RefusedRun] = []
         self._target, self._store = target, store
 
@@ -126,7 +128,9 @@ def outbox_of(store: Store, folder: SuiteFolder) -> Store:
     return Store(folder.path / OUTBOX) if isinstance(store.place, DatabaseUrl) else store
 
 
-def sink_for(request: SuiteRequest, store: Store, outbox: Store) -> SuiteSink | None:
+def sink_for(
+    request: SuiteRequest, store: Store, outbox: Store, observer: Observer
+) -> SuiteSink | None:
     """Return where rows are sent; ``None``: they stay in the suite's folder.
 
     Raises:
@@ -140,4 +144,4 @@ def sink_for(request: SuiteRequest, store: Store, outbox: Store) -> SuiteSink | 
             why="a database and a server would both get the rows",
             hint="serve the database: enginescope serve --store URL",
         )
-    return ServerSink(request.push, store)
+    return ServerSink(request.push, store, observer)

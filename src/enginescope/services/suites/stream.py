@@ -85,6 +85,8 @@ class SuiteStream:
         self._ending.set()
         self._wake.set()
         self._thread.join()
+        if kind is not None and self.unsent is not None:  # nobody gets a result to read it in
+            self._observer.warn(self.unsent)
 
     @property
     def unsent(self) -> str | None:
