@@ -168,5 +168,7 @@ def test_only_who_has_the_token_writes_suites(store) -> None:
         assert client.get(path, headers=bearer).json() == {"ended": {key: found.rows[0].ended}}
         folder = SuiteFolder(store.path / SUITES / "nightly")
         assert folder.result().rows == found.rows
+        later = encode(SuiteChange(rows=(timed(cell(), 2.0),)))
         with folder.held():  # it runs on the server's machine
-            assert client.put(path, content=rows, headers=bearer).status_code == 423
+            assert client.put(path, content=rows, headers=bearer).status_code == 200
+            assert client.put(path, content=later, headers=bearer).status_code == 423

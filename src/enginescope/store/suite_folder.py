@@ -122,6 +122,15 @@ class SuiteFolder:
         for row in rows:
             self.row_stored(row)
 
+    def has(self, change: SuiteChange) -> bool:
+        """Whether there is nothing to write, or this folder's own session writes it."""
+        if change.claim is not None:
+            return change.claim.token == self.token()
+        stored = self.rows()
+        return change.plan is None and not any(
+            is_newer(row, stored.get(row.cell.key)) for row in change.rows
+        )
+
     def put(self, change: SuiteChange) -> None:
         """Write what differs from the folder; of a cell, the row that ended last stays.
 

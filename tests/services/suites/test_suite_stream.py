@@ -159,6 +159,19 @@ def test_what_no_server_took_is_named_and_sent_later(
     assert team.has("run1")
 
 
+def test_a_server_of_the_same_store_has_everything_already(machine) -> None:
+    with (
+        served(machine.store, **OPEN) as address,
+        machine.folder.held(),
+        machine.stream(address) as stream,
+    ):
+        machine.folder.begin(PLAN)
+        machine.measure(0)
+    assert stream.unsent is None
+    assert machine.observer.reasons == []
+    assert rows_of(machine.store) == ["run0"]
+
+
 def test_an_interrupted_session_names_what_was_not_sent(machine, team) -> None:
     with served(team, **OPEN) as address:
         pass
