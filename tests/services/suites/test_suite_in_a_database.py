@@ -118,9 +118,15 @@ def test_a_database_that_stays_away_loses_nothing(database) -> None:
     assert stream.unsent.startswith(f"1 row is not sent to the store {database}: ")
     assert f"{folder.path} has the rest of nightly; the same command sends it" in stream.unsent
     shelf.is_lost = False
-    with folder.held(), SuiteStream(PLAN, folder, sink, Noting()):
-        pass
-    assert list(store.suites.suite_ended("nightly")) == [CELLS[0].key]
+    observer = Noting()
+    with folder.held(), SuiteStream(PLAN, folder, sink, observer) as stream:
+        wait_for(lambda: list(store.suites.suite_ended("nightly")) == [CELLS[0].key])
+        wait_for(
+            lambda: store.suite_lease("nightly").expires > store.suite_lease("nightly").renewed
+        )
+        shelf.is_lost = True
+        wait_for(lambda: bool(observer.reasons))
+    assert stream.unsent is None  # only the end of the lease was not sent: it expires
 
 
 def command(database: DatabaseUrl, file: Path) -> list[str]:

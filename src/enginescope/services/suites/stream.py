@@ -97,11 +97,13 @@ class SuiteStream:
         is_complete = self._is_announced and not self._rows and not self._runs
         if self._failure is None or is_complete:
             return "; ".join(refused) or None
-        count = len({row.cell.key for row in self._rows})
-        rows = "1 row is" if count == 1 else f"{count:,} rows are"
+        count = len({row.cell.key for row in self._rows}) or len(set(self._runs))
+        what = "row" if self._rows or not self._runs else "run"
+        waiting = f"1 {what} is" if count == 1 else f"{count:,} {what}s are"
         if not self._is_announced:  # what earlier sessions have left is not known
-            rows = f"at least {rows}"
-        text = f"{rows} not sent to {self._sink}: {self._failure}; {self._sink.remedy(self._name)}"
+            waiting = f"at least {waiting}"
+        remedy = self._sink.remedy(self._name)
+        text = f"{waiting} not sent to {self._sink}: {self._failure}; {remedy}"
         return "; ".join((*refused, text))
 
     def _add(self, row: CellRow) -> None:
