@@ -163,6 +163,7 @@ HEAVY = {
         "store/sql/row_tables.py",
         "store/sql/migrations",
         "store/sql/run_files.py",
+        "store/sql/suite_tables.py",
     },
     "alembic": {"store/sql/migrations"},
     "starlette": {"serve"},

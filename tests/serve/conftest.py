@@ -49,7 +49,9 @@ def client_of(store: Store, access: Access | None = None, taking: Taking | None 
 
 
 @contextmanager
-def served(store: Store, access: Access | None = None, taking: Taking | None = None) -> Iterator:
+def served(
+    store: Store, access: Access | None = None, taking: Taking | None = None, port: int = 0
+) -> Iterator:
     """A real server on loopback; yields its address."""
     import socket
 
@@ -57,7 +59,7 @@ def served(store: Store, access: Access | None = None, taking: Taking | None = N
         import uvicorn  # noqa: F401
     except ImportError:
         missing("uvicorn is not installed")
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", port)) as listener:
         from enginescope.serve.connections import server as server_of
 
         server = server_of(application(store, access, taking), log_level="error")

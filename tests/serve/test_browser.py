@@ -6,10 +6,13 @@ import json
 
 import pytest
 
+from enginescope.records.suite.suite import CellRow
+from enginescope.records.suite.suite_change import Claim, SuiteChange
 from enginescope.serve.access import Access
 from tests.render.browser import Tab, chromium_tab
 from tests.serve.conftest import TOKEN, served
 from tests.store.stored_runs import a_run
+from tests.suites.made import cell, result, timed
 
 pytestmark = pytest.mark.browser
 
@@ -132,6 +135,32 @@ def test_the_way_to_compare_is_in_sight(tab, store, width: int) -> None:
         box = "document.querySelector('[data-compare]').getBoundingClientRect()"
         assert tab.evaluate(f"{box}.top > 0 && {box}.bottom <= innerHeight")
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_page_of_a_suite_that_runs_shows_the_next_row(tab, store) -> None:
+    cells = tuple(cell(f"net{at}", spec) for at in range(3) for spec in ("ort-cpu", "trt:fp16"))
+    plan, rows = result([], cells=cells).plan, [timed(one, 2.0) for one in cells]
+
+    def put(*ended: CellRow, seconds: float = 900) -> None:
+        claim = Claim(owner="gpu7 (process 12)", token="t", seconds=seconds)
+        change = SuiteChange(plan=plan, rows=ended, claim=claim)
+        store.suites.put_suite("nightly", change)
+
+    line = "document.querySelector('#live').textContent"
+    put(*rows[:2])
+    with served(store) as address:
+        visit(tab, f"{address}/suites/nightly#table-matrix?sort=0")
+        tab.until("typeof htmx === 'object' && document.readyState === 'complete'")
+        assert "Running on gpu7 (process 12) · 2 of 6 cells" in tab.evaluate(line)
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        put(rows[2])
+        tab.until(f"document.readyState === 'complete' && {line}.includes('3 of 6 cells')")
+        assert tab.evaluate("location.hash") == "#table-matrix?sort=0"
+        put(*rows[3:])
+        put(seconds=0)
+        tab.until("document.readyState === 'complete' && !document.querySelector('#live')")
+        assert tab.complaints() == []
+        assert {url for url in tab.requests() if not url.startswith(address)} == set()
 
 
 def test_signing_in(tab, store) -> None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import html
+import re
+from datetime import datetime, timezone
+
 import pytest
 
+from enginescope.core.jsonio import encode
 from enginescope.records.suite.suite import CellStatus
+from enginescope.records.suite.suite_change import Claim, SuiteChange
+from enginescope.serve.access import Access
+from enginescope.serve.app import Taking
 from enginescope.store.suite_folder import ROWS, SUITES, SuiteFolder
-from tests.serve.conftest import client_of
+from tests.serve.conftest import TOKEN, client_of
 from tests.suites.made import cell, result, row, timed
 
 
@@ -86,3 +94,81 @@ def test_a_suite_that_cannot_be_read(nightly, store) -> None:
     assert "Not shown: broken" in text
     assert "nightly" in text
     assert nightly.get("/suites/broken").status_code == 500
+
+
+def claim(store, seconds: float) -> None:
+    by = Claim(owner="<b>gpu7</b> (process 12)", token="t", seconds=seconds)
+    store.suites.put_suite("nightly", SuiteChange(claim=by))
+
+
+def seen(text: str) -> str:
+    return html.unescape(re.search(r'hx-get="/suites/nightly/progress\?seen=([^"]*)"', text)[1])
+
+
+def test_a_suite_that_runs(nightly, store) -> None:
+    page = "/suites/nightly"
+    assert "Stopped since 2026-11-21 18:00:09 UTC" in nightly.get(page).text
+    claim(store, 900)
+    answer = nightly.get(page)
+    assert "&lt;b&gt;gpu7&lt;/b&gt; (process 12)</strong> · 3 of 4 cells" in answer.text
+    assert "Running on" in answer.text
+    assert "the last at 2026-11-21 18:00:09 UTC" in answer.text
+    assert "running on &lt;b&gt;gpu7" in nightly.get("/suites").text
+    assert "connect-src 'self'" in answer.headers["content-security-policy"]
+    line = nightly.get(f"{page}/progress?seen={seen(answer.text)}")
+    assert line.text.strip() in answer.text
+    assert "hx-refresh" not in line.headers
+    SuiteFolder(store.path / SUITES / "nightly").keep(
+        timed(cell("<i>bert</i>", "ort-cpu:fp16"), 3.0)
+    )
+    assert nightly.get(f"{page}/progress?seen={seen(answer.text)}").headers["hx-refresh"] == "true"
+    assert "4 of 4 cells" in nightly.get(page).text
+    claim(store, 0)
+    answer = nightly.get(page)
+    assert 'id="live"' not in answer.text  # it has finished
+    assert "connect-src" not in answer.headers["content-security-policy"]
+    assert "finished" in nightly.get("/suites").text
+
+
+def test_a_suite_that_was_stopped(nightly, store) -> None:
+    claim(store, 900)
+    shown = seen(nightly.get("/suites/nightly").text)
+    claim(store, -1)
+    answer = nightly.get("/suites/nightly")
+    renewed = datetime.fromtimestamp(store.suite_lease("nightly").renewed, timezone.utc)
+    assert f"Stopped since {renewed:%Y-%m-%d %H:%M:%S} UTC" in answer.text
+    assert nightly.get(f"/suites/nightly/progress?seen={shown}").headers["hx-refresh"] == "true"
+
+
+def test_only_who_has_the_token_writes_suites(store) -> None:
+    found = result([timed(cell(), 1.0)])
+    body = encode(SuiteChange(plan=found.plan, rows=found.rows))
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    path = "/api/suites/nightly"
+    with client_of(store, Access(token=TOKEN)) as client:
+        assert client.put(path, content=body, headers=bearer).status_code == 403
+    with client_of(store, Access(token=TOKEN), Taking(is_on=True)) as client:
+        client.post("/login", data={"token": TOKEN})
+        assert client.get("/suites").status_code == 200
+        assert client.put(path, content=body).status_code == 401  # a cookie cannot write
+        assert client.get(path).status_code == 401
+        for name in ("..", "%2e%2e", "a%2fb", ".hidden", "latest", "-x", "%00"):
+            answer = client.put(f"/api/suites/{name}", content=body, headers=bearer)
+            assert answer.status_code in (400, 404, 405), name
+        for bad, status in ((b"{", 422), (b'{"rows": [1]}', 422), (bytes(65 << 20), 413)):
+            assert client.put(path, content=bad, headers=bearer).status_code == status
+        assert client.put("/api/suites/other", content=body, headers=bearer).status_code == 422
+        rows = encode(SuiteChange(rows=found.rows))
+        answer = client.put(path, content=rows, headers=bearer)
+        assert (answer.status_code, "its plan is not stored" in answer.text) == (409, True)
+        assert not (store.path / SUITES).exists()
+        assert client.put(path, content=body, headers=bearer).json() == {"written": "nightly"}
+        assert client.put(path, content=rows, headers=bearer).status_code == 200
+        key = found.rows[0].cell.key
+        assert client.get(path, headers=bearer).json() == {"ended": {key: found.rows[0].ended}}
+        folder = SuiteFolder(store.path / SUITES / "nightly")
+        assert folder.result().rows == found.rows
+        later = encode(SuiteChange(rows=(timed(cell(), 2.0),)))
+        with folder.held():  # it runs on the server's machine
+            assert client.put(path, content=rows, headers=bearer).status_code == 200
+            assert client.put(path, content=later, headers=bearer).status_code == 423

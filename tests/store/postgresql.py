@@ -9,9 +9,11 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from subprocess import DEVNULL
 
 from tests.conftest import missing
 
@@ -21,10 +23,10 @@ PASSWORD = "s3cr3t-of-the-team"
 
 
 class Server:
-    """A running server that asks for a password."""
+    """A running server that asks for a password; `stop` and `start` interrupt it."""
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, port: int, start: Callable[[], object], stop: Callable[[], object]) -> None:
+        self.port, self.start, self.stop = port, start, stop
 
     def url(self, database: str, password: str = PASSWORD) -> str:
         return f"postgresql+psycopg://{USER}:{password}@127.0.0.1:{self.port}/{database}"
@@ -66,19 +68,19 @@ def running_server() -> Iterator[Server]:
         command = [programs / "initdb", "-D", data, "--no-sync", *access, *locale]
         subprocess.run(command, **options)
         settings = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-        start = [programs / "pg_ctl", "-D", data, "-l", folder / "log", "-w", "-o", settings]
-        subprocess.run(
-            [*start, "start"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=folder,
-            **account,
+        control = [programs / "pg_ctl", "-D", data]
+        start = [*control, "-l", folder / "log", "-w", "-o", settings, "start"]
+        quiet = {**options, "capture_output": False, "stdout": DEVNULL, "stderr": DEVNULL}
+        server = Server(
+            port,
+            start=partial(subprocess.run, start, **quiet),
+            stop=partial(subprocess.run, [*control, "-m", "immediate", "stop"], **options),
         )
+        server.start()
         try:
-            yield Server(port)
+            yield server
         finally:
-            subprocess.run([programs / "pg_ctl", "-D", data, "-m", "immediate", "stop"], **options)
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -9,18 +9,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from enginescope.core.errors import StoreError
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind
-from enginescope.records.suite.suite import CellStatus
+from enginescope.records.suite.suite import CellRow, CellStatus
+from enginescope.records.suite.suite_change import Claim, SuiteChange
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter
 from enginescope.store.row import select as select_rows
 from enginescope.store.suite_folder import SUITES, SuiteFolder, suite_folders, suite_named
+from enginescope.store.suite_lease import SuiteRunsError
 from tests.store.stored_runs import a_run, plain
-from tests.suites.made import cell, result, timed
+from tests.suites.made import cell, keep_suite, result, timed
 
 MODELS = ("resnet18.onnx", "ResNet50.onnx", "100%_a.onnx", "b_c.onnx", "ÄÖ.onnx", "a\\b.onnx")
 BACKENDS = (("ort-cpu", None), ("ort-cuda", "fp16"), ("trt", "fp16"))
@@ -220,17 +223,39 @@ def test_suites(place) -> None:
     slow, fast = cell("net", "ort-cpu"), cell("net", "ort-cpu:fp16")
     found = result([timed(slow, 8.0)], cells=(slow, fast))
     folder = SuiteFolder(here.suite_home() / SUITES / "nightly")
-    with folder.held():
-        folder.begin(found.plan)
-        folder.keep(found.rows[0])
-        here.keep_suite(folder)
+    folder.begin(found.plan)
+    folder.keep(found.rows[0])
+    keep_suite(here, folder)
     (other,) = suite_folders(there.suite_home())
     assert (other.path.name, other.result().count(CellStatus.OK)) == ("nightly", 1)
     other.keep(timed(fast, 2.0))
-    there.keep_suite(other)
+    keep_suite(there, other)
     again = suite_named("nightly", Store(place).suite_home())
     assert [one.figure("latency") for one in again.result().rows] == [8.0, 2.0]
-    elsewhere = SuiteFolder(here.path / "elsewhere")
-    elsewhere.begin(found.plan)
-    here.keep_suite(elsewhere)  # a folder of the user's own stays there
     assert len(suite_folders(Store(place).suite_home())) == 1
+
+
+def test_a_lease_is_of_one_machine_until_it_expires(place, tmp_path) -> None:
+    store, plan = Store(place), result([timed(cell(), 1.0)]).plan
+    mine = Claim(owner="mine (process 1)", token="m", seconds=900)
+    theirs = Claim(owner="theirs (process 2)", token="t", seconds=900)
+    row = timed(cell(), 3.0)
+
+    def put(claim: Claim, *rows: CellRow) -> None:
+        store.suites.put_suite("nightly", SuiteChange(plan=plan, rows=rows, claim=claim))
+
+    put(mine)
+    put(mine)  # renewed, also by a process that comes after a kill
+    with pytest.raises(SuiteRunsError, match=r"mine \(process 1\) is running it, .* until 20"):
+        put(theirs, row)
+    assert store.suites.suite_ended("nightly") == {}  # nothing of it is written
+    assert store.suite_lease("nightly").owner == "mine (process 1)"
+    put(replace(mine, seconds=-1))
+    put(theirs, row)
+    assert store.suite_lease("nightly").owner == "theirs (process 2)"
+    store.suites.put_suite("nightly", SuiteChange(rows=(timed(cell(), 1.0, ended="2000"),)))
+    (folder,) = suite_folders(Store(place).suite_home())
+    assert folder.result().rows == (row,)  # the one that ended last
+    with pytest.raises(StoreError, match="its plan is not stored here"):
+        store.suites.put_suite("another", SuiteChange(rows=(row,)))
+    assert store.suite_lease("another") is None

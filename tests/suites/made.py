@@ -18,8 +18,17 @@ from enginescope.records.suite.suite import (
     SuitePlan,
     SuiteResult,
 )
+from enginescope.records.suite.suite_change import SuiteChange
+from enginescope.store.archive import Store
+from enginescope.store.suite_folder import SuiteFolder
 
 HERE = {"enginescope": "1.0", "onnxruntime": "1.31.1", "cpu": "Xeon"}
+
+
+def keep_suite(store: Store, folder: SuiteFolder) -> None:
+    """Write a folder's plan and rows to a store."""
+    rows = tuple(folder.rows().values())
+    store.suites.put_suite(folder.path.name, SuiteChange(plan=folder.plan(), rows=rows))
 
 
 def cell(model: str = "m", spec: str = "ort-cpu", *, batch: int | None = None, **more) -> Cell:

@@ -62,7 +62,10 @@ HEADINGS = {
         *("allow-nothing-compared", "align", "bisect", "suggest-precision", "marks", "select"),
         *("ignore", "level", "session", "last"),
     ),
-    "Store": ("tag", "commit", "store", "token-file", "accept-push", "max-upload", "yes"),
+    "Store": (
+        *("tag", "commit", "store", "push", "suite", "token-file", "accept-push", "max-upload"),
+        "yes",
+    ),
 }
 #: Where the rest goes: files that a verb writes, and what it prints.
 _OUTPUT = "Output"

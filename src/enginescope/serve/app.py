@@ -52,6 +52,7 @@ def application(store: Store, access: Access | None = None, taking: Taking | Non
             Route("/suites", suites.suites),
             Route("/suites/{name}", suites.suite),
             Route("/suites/{name}/report", suites.suite),  # an earlier address of it
+            Route("/suites/{name}/progress", suites.progress),
             Route("/suites/{name}/results.csv", suites.table),
             Route(LOGIN, login, methods=["GET", "POST"]),
             Route("/logout", logout, methods=["POST"]),
@@ -59,6 +60,8 @@ def application(store: Store, access: Access | None = None, taking: Taking | Non
             Route("/api", uploads.about),
             Route("/api/missing", uploads.missing, methods=["POST"]),
             Route("/api/runs/{run_id}", uploads.put_run, methods=["PUT"]),
+            Route("/api/suites/{name}", uploads.suite_rows),
+            Route("/api/suites/{name}", uploads.put_suite, methods=["PUT"]),
         ],
         exception_handlers={
             EnginescopeError: failure,

@@ -30,6 +30,7 @@ from enginescope.store.suite_folder import suite_folders
 
 _HERE = "enginescope.serve"
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
+_CONNECT = b"; connect-src &#39;self&#39;"
 #: Where links of ours go in a page that the reading wing made.
 _BODY = b"<body>\n"
 
@@ -53,15 +54,35 @@ def page(
     return HTMLResponse(text, status_code=status)
 
 
-def framed(data: bytes, links: tuple[tuple[str, str], ...]) -> Response:
+class LiveLine(Record, frozen=True, kw_only=True):
+    """A line above a page that changes while somebody looks at it.
+
+    Attributes:
+        seen: What the page shows; once it is something else, the page is loaded again.
+        address: Where the next line is.
+    """
+
+    text: str
+    state: str
+    is_running: bool
+    seen: str
+    address: str
+
+
+def framed(
+    data: bytes, links: tuple[tuple[str, str], ...], live: LiveLine | None = None
+) -> Response:
     """Return a page of the reading wing under links of ours, with its own policy.
 
     Args:
         links: Address and text.
+        live: Its line is asked for again, and may connect to this server alone.
     """
+    if live is not None:  # the page's own policy holds besides that of the header
+        data = _POLICY.sub(lambda meta: meta[0].replace(meta[1], meta[1] + _CONNECT), data, count=1)
     found = _POLICY.search(data)
     policy = html.unescape(found[1].decode()) if found else "default-src 'none'"
-    bar = page_template("bar.html.j2", package=_HERE).render(links=links).encode()
+    bar = page_template("bar.html.j2", package=_HERE).render(links=links, live=live).encode()
     return Response(
         data.replace(_BODY, _BODY + bar, 1),
         media_type="text/html",

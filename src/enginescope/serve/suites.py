@@ -1,7 +1,12 @@
-"""The pages of suites: which there are, and one as models by backends."""
+"""The pages of suites: which there are, and one as models by backends, also while it runs."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Hashable
+from datetime import datetime, timezone
+from functools import lru_cache
+from pathlib import Path
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -15,7 +20,7 @@ from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.serve.assets import script_address
 from enginescope.serve.kept_pages import KeptPages, Page
 from enginescope.serve.kept_runs import NotHereError
-from enginescope.serve.list_views import framed, page
+from enginescope.serve.list_views import LiveLine, framed, page
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SuiteFolder, suite_folders
 
@@ -26,6 +31,7 @@ class SuiteLine(Record, frozen=True, kw_only=True):
     name: str
     created: str
     counts: str
+    state: str
 
 
 def suites(request: Request) -> Response:
@@ -39,8 +45,15 @@ def suites(request: Request) -> Response:
         except FormatError as error:
             broken.append(f"{folder.path.name}: {error.why}")
             continue
-        made = result.plan.created[:16].replace("T", " ")
-        lines.append(SuiteLine(name=folder.path.name, created=made, counts=counts_sentence(result)))
+        live = _live_line(store, folder)
+        lines.append(
+            SuiteLine(
+                name=folder.path.name,
+                created=result.plan.created[:16].replace("T", " "),
+                counts=counts_sentence(result),
+                state=live.state if live is not None else "finished",
+            )
+        )
         notices += result.notices
     return page(request, "suites", here="suites", lines=lines, broken=broken, notices=notices)
 
@@ -55,7 +68,70 @@ def suite(request: Request) -> Response:
     key = None if None in states else (folder.path, *states)
     data = pages.get(key, lambda: _suite_page(store, folder))
     links = (("/suites", "Suites"), (f"/suites/{quote(name)}/results.csv", "results.csv"))
-    return framed(data, links)
+    return framed(data, links, _live_line(store, folder))
+
+
+def progress(request: Request) -> Response:
+    """Answer with the line on a suite that runs; a page that shows other rows is loaded again."""
+    store: Store = request.app.state.kept.store
+    folder = _folder(store, request.path_params["name"])
+    live = _live_line(store, folder)
+    if live is None or live.seen != request.query_params.get("seen"):
+        return Response(headers={"HX-Refresh": "true"})
+    return page(request, "live", live=live)
+
+
+class _Standing(Record, frozen=True, kw_only=True):
+    """How far a suite is; `ended` is when its last cell ended."""
+
+    done: int
+    total: int
+    ended: str | None
+    begun: str
+
+
+@lru_cache(maxsize=256)
+def _standing(path: Path, state: Hashable) -> _Standing:
+    """Return how far a suite is, for as long as its folder stays as it is."""
+    del state
+    result = SuiteFolder(path).result()
+    return _Standing(
+        done=len(result.rows),
+        total=len(result.plan.cells),
+        ended=max((row.ended for row in result.rows), default=None),
+        begun=result.plan.created,
+    )
+
+
+def _live_line(store: Store, folder: SuiteFolder) -> LiveLine | None:
+    """Return how far a suite is, and whether it runs; ``None``: it has finished."""
+    lease, state = store.suite_lease(folder.path.name), folder.state()
+    read = _standing if state is not None else _standing.__wrapped__
+    standing = read(folder.path, state)
+    is_running = lease is not None and lease.expires > time.time()
+    if not is_running and standing.done == standing.total:
+        return None
+    ended = standing.ended
+    if lease is not None and is_running:
+        text = f"running on {lease.owner}"
+    else:
+        since = ended or standing.begun
+        if lease is not None:
+            since = max(since, datetime.fromtimestamp(lease.renewed, timezone.utc).isoformat())
+        text = f"stopped since {_time_text(since)}"
+    last = f"the last at {_time_text(ended)}" if ended is not None else "none has ended"
+    return LiveLine(
+        state=text,
+        text=f"{standing.done:,} of {standing.total:,} cells, {last}",
+        is_running=is_running,
+        seen=f"{standing.done} {ended} {is_running}",
+        address=f"/suites/{quote(folder.path.name)}/progress",
+    )
+
+
+def _time_text(stamp: str) -> str:
+    """Return a time of a row, which is UTC, for people."""
+    return f"{stamp[:19].replace('T', ' ')} UTC"
 
 
 def _suite_page(store: Store, folder: SuiteFolder) -> Page:

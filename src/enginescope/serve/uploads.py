@@ -1,4 +1,4 @@
-"""Runs that are pushed: which are missing, and one at a time as a zip file."""
+"""Runs that are pushed: which are missing, and one at a time as a zip file; suites row by row."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO
 
 import msgspec
+from msgspec.structs import replace
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
@@ -15,14 +16,19 @@ from enginescope.core.errors import EnginescopeError, FormatError, StoreError
 from enginescope.core.jsonio import prepared
 from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
+from enginescope.records.suite.suite_change import SuiteChange
 from enginescope.serve.kept_runs import KeptRuns
-from enginescope.store.run_names import is_id
+from enginescope.store.archive import Store
+from enginescope.store.run_names import is_id, is_tag
+from enginescope.store.suite_lease import SuiteRunsError
 
 #: What the zip file of a run may grow to, in multiples of what may be sent.
 MOST_GROWTH = 8
 #: Ids that can be asked for at once; the list of them is no larger than that.
 MOST_IDS = 100_000
 _MOST_LIST_BYTES = 16 << 20
+#: Of a suite: a plan of some 25,000 cells.
+_MOST_SUITE_BYTES = 64 << 20
 _ZIP = "application/zip"
 
 
@@ -52,13 +58,11 @@ async def missing(request: Request) -> Response:
     refusal = _refusal(request)
     if refusal is not None:
         return refusal
-    body = bytearray()
     try:
-        async for block in request.stream():
-            body += block
-            if len(body) > _MOST_LIST_BYTES:
-                return _error(413, "the list is too long")
-        asked = msgspec.json.decode(bytes(body), type=prepared(Ids)).ids
+        body = await _body(request, _MOST_LIST_BYTES)
+        asked = msgspec.json.decode(body, type=prepared(Ids)).ids
+    except TooLarge:
+        return _error(413, "the list is too long")
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         return _error(400, f"not a list of ids: {error}")
     if len(asked) > MOST_IDS:
@@ -66,6 +70,56 @@ async def missing(request: Request) -> Response:
     kept: KeptRuns = request.app.state.kept
     here = set(await asyncio.to_thread(kept.store.ids))
     return JSONResponse({"missing": [one for one in asked if one not in here]})
+
+
+async def suite_rows(request: Request) -> Response:
+    """Answer with when the cells of a suite ended, by their keys."""
+    refusal = _refusal(request)
+    if refusal is not None:
+        return refusal
+    store: Store = request.app.state.kept.store
+    name: str = request.path_params["name"]
+    if not _is_suite(name):
+        return _error(400, "not the name of a suite")
+    ended = await asyncio.to_thread(store.suites.suite_ended, name)
+    return JSONResponse({"ended": ended})
+
+
+async def put_suite(request: Request) -> Response:
+    """Write parts of a suite: its plan, rows, or the lease of the machine that runs it."""
+    refusal = _refusal(request)
+    if refusal is not None:
+        return refusal
+    name: str = request.path_params["name"]
+    if not _is_suite(name):
+        return _error(400, "not the name of a suite")
+    try:
+        body = await _body(request, _MOST_SUITE_BYTES)
+        change = msgspec.json.decode(body, type=prepared(SuiteChange))
+    except TooLarge:
+        return _error(413, f"more than {_MOST_SUITE_BYTES:,} bytes")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return _error(422, f"not of a suite: {error}")
+    return await asyncio.to_thread(_write_suite, request.app.state.kept.store, name, change)
+
+
+def _is_suite(name: str) -> bool:
+    return is_tag(name) and name.isprintable() and not name.startswith(".")
+
+
+def _write_suite(store: Store, name: str, change: SuiteChange) -> Response:
+    if change.plan is not None:
+        if change.plan.suite.name != name:
+            return _error(422, f"the plan is of suite {change.plan.suite.name!r}")
+        # its runs are pushed here; a store that a stranger names is not opened
+        change = replace(change, plan=replace(change.plan, store=str(store.place)))
+    try:
+        store.suites.put_suite(name, change)
+    except SuiteRunsError as error:
+        return _error(423, error.why or str(error))
+    except EnginescopeError as error:
+        return _error(409, f"{error.what}: {error.why}")
+    return JSONResponse({"written": name})
 
 
 async def put_run(request: Request) -> Response:
@@ -92,6 +146,15 @@ async def put_run(request: Request) -> Response:
         except ClientDisconnect:  # nobody is there to read an answer
             return _error(400, "the connection was closed")
         return await asyncio.to_thread(_take_up, kept, run_id, packed, most_bytes)
+
+
+async def _body(request: Request, most_bytes: int) -> bytes:
+    body = bytearray()
+    async for block in request.stream():
+        body += block
+        if len(body) > most_bytes:
+            raise TooLarge
+    return bytes(body)
 
 
 async def _receive(request: Request, file: IO[bytes], most_bytes: int) -> None:

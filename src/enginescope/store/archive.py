@@ -21,9 +21,9 @@ from enginescope.store.run_names import check_id, check_tag, is_id, is_tag, step
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
+    from enginescope.records.suite.suite_change import Lease
     from enginescope.store.sql.scan import ReindexReport
-    from enginescope.store.store_backend import StoreBackend
-    from enginescope.store.suite_folder import SuiteFolder
+    from enginescope.store.store_backend import StoreBackend, SuiteShelf
 
 #: A run's own file.
 _DOCUMENT = "run.json"
@@ -213,14 +213,14 @@ class Store:
         """
         return self._shelf.suite_home()
 
-    def keep_suite(self, folder: SuiteFolder) -> None:
-        """Take up what a suite below `suite_home` has come to; others see it from then on.
+    @property
+    def suites(self) -> SuiteShelf:
+        """The suites of the store, as they are written."""
+        return self._shelf
 
-        Raises:
-            StoreError: The database cannot be written.
-        """
-        if folder.path.parent.parent == self._shelf.suite_home():
-            self._shelf.keep_suite(folder)
+    def suite_lease(self, name: str) -> Lease | None:
+        """Return the lease of a suite; ``None``: it is not known who runs it."""
+        return self._shelf.suite_lease(name)
 
     def tag(self, name: str, *tags: str) -> Run:
         """Add tags to a run.

@@ -18,8 +18,8 @@ from enginescope.store.sql.listing import Listing
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
+    from enginescope.records.suite.suite_change import Lease, SuiteChange
     from enginescope.store.sql.scan import ReindexReport
-    from enginescope.store.suite_folder import SuiteFolder
 
 
 class FolderStore:
@@ -90,8 +90,30 @@ class FolderStore:
         """Return the store's folder."""
         return self._store
 
-    def keep_suite(self, folder: SuiteFolder) -> None:
-        """Do nothing: it is where it belongs."""
+    def put_suite(self, name: str, change: SuiteChange) -> None:
+        """Write parts of a suite into its folder."""
+        from enginescope.store.suite_folder import WRITING_S, suite_at, unknown_suite
+
+        folder = suite_at(self._store, name)
+        if change.plan is None and not folder.exists:
+            raise unknown_suite(name)
+        if folder.has(change):  # also if the session that sends it runs in this very folder
+            return
+        with folder.held(WRITING_S):
+            folder.put(change)
+
+    def suite_lease(self, name: str) -> Lease | None:
+        """Return the lease of a suite."""
+        from enginescope.store.suite_folder import suite_at
+
+        return suite_at(self._store, name).lease()
+
+    def suite_ended(self, name: str) -> dict[str, str]:
+        """Return when the cells of a suite ended, by their keys."""
+        from enginescope.store.suite_folder import suite_at
+
+        rows = suite_at(self._store, name).rows()
+        return {key: row.ended for key, row in rows.items()}
 
     @contextmanager
     def new_part(self) -> Iterator[Path]:

@@ -9,17 +9,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
 from enginescope.core.errors import StoreError, UsageError
+from enginescope.core.jsonio import encode
+from enginescope.records.suite.suite_change import SuiteChange
+from enginescope.store.suite_lease import WAIT, SuiteRunsError
 
 _TIMEOUT_S = 60.0
 #: Ids asked for in one request.
 _MOST_IDS = 10_000
 _ZIP = "application/zip"
-_TOO_LARGE, _UNAUTHORIZED = 413, 401
+_TOO_LARGE, _UNAUTHORIZED, _LOCKED, _NOT_FOUND, _BUSY = 413, 401, 423, 404, 503
+
+
+class UnreachableError(StoreError):
+    """The server does not answer, or is too busy to: a later request may succeed."""
 
 
 class RemoteStore:
@@ -104,6 +111,22 @@ class RemoteStore:
             )
         return "stored" in answer
 
+    def put_suite(self, name: str, change: SuiteChange) -> None:
+        """Send parts of a suite.
+
+        Raises:
+            SuiteRunsError: Another machine has the lease.
+            StoreError: The server cannot be reached, or refuses.
+        """
+        self._ask("PUT", f"/api/suites/{quote(name, safe='')}", encode(change))
+
+    def suite_ended(self, name: str) -> dict[str, str]:
+        """Return when the cells of a suite ended that the server has, by their keys."""
+        ended = self._ask("GET", f"/api/suites/{quote(name, safe='')}").get("ended")
+        if not isinstance(ended, dict):
+            raise StoreError(f"server {self}", why="the response has no rows")
+        return {str(key): str(value) for key, value in ended.items()}
+
     def _ask(
         self,
         method: str,
@@ -133,7 +156,12 @@ class RemoteStore:
             hint = "--token-file FILE with the server's token, or set ENGINESCOPE_TOKEN"
         elif response.status == _TOO_LARGE:
             hint = "start the server with a larger --max-upload"
-        raise StoreError(f"server {self}", why=str(why), hint=hint)
+        elif response.status == _NOT_FOUND:
+            hint = "a server of an older enginescope has no suites to push to"
+        elif response.status == _LOCKED:
+            raise SuiteRunsError(f"server {self}", why=str(why), hint=WAIT)
+        kind_of_error = UnreachableError if response.status == _BUSY else StoreError
+        raise kind_of_error(f"server {self}", why=str(why), hint=hint)
 
     @contextmanager
     def _connection(self) -> Iterator[http.client.HTTPConnection]:
@@ -148,7 +176,7 @@ class RemoteStore:
             yield connection
         except (OSError, http.client.HTTPException) as error:
             why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise StoreError(
+            raise UnreachableError(
                 f"server {self}", why=why, hint="is it running there: enginescope serve"
             ) from error
         finally:

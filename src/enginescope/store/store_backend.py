@@ -12,11 +12,28 @@ from enginescope.store.row import Filter, RunRow
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
+    from enginescope.records.suite.suite_change import Lease, SuiteChange
     from enginescope.store.sql.scan import ReindexReport
-    from enginescope.store.suite_folder import SuiteFolder
 
 
-class StoreBackend(Protocol):
+class SuiteShelf(Protocol):
+    """Keeps suites by their names, row by row."""
+
+    def put_suite(self, name: str, change: SuiteChange) -> None:
+        """Write parts of a suite: all of them, or nothing; of a cell, the last row stays.
+
+        Raises:
+            SuiteRunsError: Another machine has the lease, or another process runs the suite.
+            StoreError: It cannot be written, or the suite has no plan and gets none.
+        """
+        ...
+
+    def suite_ended(self, name: str) -> dict[str, str]:
+        """Return when the cells of a suite ended, by their keys."""
+        ...
+
+
+class StoreBackend(SuiteShelf, Protocol):
     """Keeps runs by their ids. Its text is how errors name it, without credentials."""
 
     @property
@@ -69,8 +86,8 @@ class StoreBackend(Protocol):
         """Return where the folder ``suites`` is, with all there are: its own, or a copy."""
         ...
 
-    def keep_suite(self, folder: SuiteFolder) -> None:
-        """Take up what a suite below `suite_home` has come to."""
+    def suite_lease(self, name: str) -> Lease | None:
+        """Return the lease of a suite; ``None``: it is not known who runs it."""
         ...
 
     def new_part(self) -> AbstractContextManager[Path]:

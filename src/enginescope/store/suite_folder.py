@@ -2,12 +2,15 @@
 
 ``suite.json`` is the plan; ``cells.jsonl`` grows by one line as a cell ends, whatever its outcome,
 so that a suite that was killed goes on where it was. The last line of a cell is the one that holds.
+``lease.json`` says who runs the suite, and until when that is known.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+import secrets
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -18,10 +21,17 @@ from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import decode, encode, prepared, read_bytes, write_atomic
 from enginescope.records.notice import Notice
 from enginescope.records.suite.suite import CellRow, SuitePlan, SuiteResult
+from enginescope.records.suite.suite_change import Lease, SuiteChange
 from enginescope.store.run_names import changed_at
+from enginescope.store.suite_lease import SuiteRunsError, next_lease
 
 PLAN = "suite.json"
 ROWS = "cells.jsonl"
+LEASE = "lease.json"
+#: Lets a machine renew its own leases after a kill.
+_HOLDER = ".holder"
+#: Longer than a process that only writes to a suite holds it.
+WRITING_S = 2.0
 #: Folder of a store's suites.
 SUITES = "suites"
 _WAY_OUT = f"delete it and give the suite's command again: {ROWS} still has what is done"
@@ -29,19 +39,19 @@ _WAY_OUT = f"delete it and give the suite's command again: {ROWS} still has what
 _BEGIN = b'{"cell":'
 
 
-class SuiteRunsError(StoreError):
-    """Another process is running the suite."""
-
-
 class SuiteFolder:
     """A folder with a suite's plan and rows.
 
     Args:
         path: Made when first written to.
+
+    Attributes:
+        row_stored: Called with each row that `keep` has stored.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.row_stored: Callable[[CellRow], None] = lambda _row: None
         self._unstored: list[CellRow] = []
 
     @property
@@ -82,11 +92,7 @@ class SuiteFolder:
         Raises:
             StoreError: The folder cannot be written.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            write_atomic(self.path / PLAN, encode(plan))
-        except OSError as error:
-            raise self._unwritable(error) from error
+        self._write(PLAN, encode(plan))
 
     def rows(self) -> dict[str, CellRow]:
         """Return the last row of every cell by its key, those of former plans too.
@@ -95,20 +101,82 @@ class SuiteFolder:
         """
         return _by_key(_read(self._data()).rows)
 
-    def keep(self, row: CellRow) -> None:
-        """Add a row; it is on the disk when this returns.
+    def keep(self, *rows: CellRow) -> None:
+        """Add rows; they are on the disk when this returns.
 
         Raises:
             StoreError: The folder cannot be written.
         """
+        if not rows:
+            return
         try:
             _end_last_line(self.path / ROWS)
             with (self.path / ROWS).open("ab") as file:
-                file.write(msgspec.json.encode(row) + b"\n")
+                file.writelines(msgspec.json.encode(row) + b"\n" for row in rows)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            self.hold(row)
+            for row in rows:
+                self.hold(row)
+            raise self._unwritable(error) from error
+        for row in rows:
+            self.row_stored(row)
+
+    def has(self, change: SuiteChange) -> bool:
+        """Whether there is nothing to write, or this folder's own session writes it."""
+        if change.claim is not None:
+            return change.claim.token == self.token()
+        stored = self.rows()
+        return change.plan is None and not any(
+            is_newer(row, stored.get(row.cell.key)) for row in change.rows
+        )
+
+    def put(self, change: SuiteChange) -> None:
+        """Write what differs from the folder; of a cell, the row that ended last stays.
+
+        The caller is in a block of `held`.
+
+        Raises:
+            SuiteRunsError: Another machine has the lease.
+            StoreError: The folder cannot be written.
+        """
+        if change.claim is not None:
+            lease = next_lease(
+                self.lease(), change.claim, time.time(), self.path.name, self.token()
+            )
+            self._write(LEASE, encode(lease))
+        if change.plan is not None:
+            plan = encode(change.plan)
+            if not self.exists or read_bytes(self.path / PLAN) != plan:
+                self._write(PLAN, plan)
+        if change.rows:
+            stored = self.rows()
+            self.keep(*(row for row in change.rows if is_newer(row, stored.get(row.cell.key))))
+
+    def lease(self) -> Lease | None:
+        """Return the lease; ``None``: there was none, or it cannot be read."""
+        file = self.path / LEASE
+        try:
+            return decode(read_bytes(file), Lease, source=str(file)) if file.is_file() else None
+        except FormatError:
+            return None
+
+    def token(self) -> str:
+        """Return what shows that a lease is of this folder.
+
+        Raises:
+            StoreError: The folder cannot be written.
+        """
+        file = self.path / _HOLDER
+        if not file.is_file():
+            self._write(_HOLDER, secrets.token_hex(16).encode())
+        return file.read_text(encoding="utf-8")
+
+    def _write(self, name: str, data: bytes) -> None:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_atomic(self.path / name, data)
+        except OSError as error:
             raise self._unwritable(error) from error
 
     def result(self) -> SuiteResult:
@@ -119,8 +187,11 @@ class SuiteFolder:
         return SuiteResult(plan=plan, rows=kept, notices=_notices(self.path / ROWS, read.spoilt))
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """In this block, no other process runs this suite.
+    def held(self, wait_s: float = 0) -> Iterator[None]:
+        """In this block, no other process runs this suite, or writes to it.
+
+        Args:
+            wait_s: Wait so long for one that only writes.
 
         Raises:
             StoreError: One does, or the folder cannot be written.
@@ -133,14 +204,20 @@ class SuiteFolder:
         except OSError as error:
             raise self._unwritable(error) from error
         with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise SuiteRunsError(
-                    f"suite folder {self.path}",
-                    why="another process is running this suite",
-                    hint="wait for it, or --name another",
-                ) from error
+            end = time.monotonic() + wait_s
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except OSError as error:
+                    if time.monotonic() < end:
+                        time.sleep(0.02)
+                        continue
+                    raise SuiteRunsError(
+                        f"suite folder {self.path}",
+                        why="another process is running this suite",
+                        hint="wait for it, or --name another",
+                    ) from error
             yield
 
     def _data(self) -> bytes:
@@ -155,6 +232,27 @@ class SuiteFolder:
 def rows_in(data: bytes) -> Iterator[CellRow]:
     """Yield the rows in lines; those that cannot be read are left out."""
     yield from _read(data).rows
+
+
+def is_newer(row: CellRow, stored: CellRow | None) -> bool:
+    """Whether a row replaces the stored one of its cell: that of the later end does."""
+    return stored is None or (row.ended >= stored.ended and row != stored)
+
+
+def unknown_suite(name: str) -> StoreError:
+    """Return the error of rows or a claim of a suite whose plan is not stored."""
+    return StoreError(f"suite {name}", why="its plan is not stored here", hint="send the plan too")
+
+
+def suite_at(home: Path, name: str) -> SuiteFolder:
+    """Return the folder of a suite below a store's folder.
+
+    Raises:
+        StoreError: The name leads out of the folder.
+    """
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise StoreError(f"suite {name!r}", why="it is not a folder name")
+    return SuiteFolder(home / SUITES / name)
 
 
 def suite_folders(store: Path) -> tuple[SuiteFolder, ...]:

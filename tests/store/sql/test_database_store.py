@@ -7,19 +7,21 @@ import traceback
 from pathlib import Path
 from urllib.parse import quote
 
+import msgspec
 import pytest
 import sqlalchemy as sa
 
 from enginescope.cli.main import main
 from enginescope.core.errors import FormatError, MissingDependencyError, StoreError, UsageError
+from enginescope.core.jsonio import encode
 from enginescope.records.run.run import Artifact
 from enginescope.store.archive import Store
 from enginescope.store.location import VARIABLE, DatabaseUrl, parse_place, without_password
 from enginescope.store.sql.run_files import ARTIFACTS_VARIABLE
-from enginescope.store.suite_folder import SUITES, SuiteFolder, suite_folders
+from enginescope.store.suite_folder import ROWS, SUITES, SuiteFolder, suite_folders
 from tests.store.postgresql import PASSWORD
 from tests.store.stored_runs import a_run
-from tests.suites.made import cell, result, timed
+from tests.suites.made import cell, keep_suite, result, timed
 
 
 @pytest.fixture
@@ -244,6 +246,7 @@ def test_rows_of_an_older_version_are_made_again(url) -> None:
     for statement in (
         "DROP TABLE settings",
         "DROP TABLE suites",
+        "DROP TABLE suite_rows",
         "DELETE FROM runs",
         "ALTER TABLE runs DROP COLUMN model_key",
         "ALTER TABLE runs DROP COLUMN backend_key",
@@ -277,9 +280,8 @@ def test_a_suite_of_two_machines(url, tmp_path, monkeypatch) -> None:
         folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
         with folder.held():
             folder.begin(plan)
-            for one in rows:
-                folder.keep(one)
-            store.keep_suite(folder)
+            folder.keep(*rows)
+            keep_suite(store, folder)
         return folder
 
     sit("one", timed(a, 1.0, ended="2026-01-01T00:00:00+00:00"))
@@ -297,12 +299,12 @@ def test_a_suite_that_runs_is_left_alone(url) -> None:
     folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
     with folder.held():
         folder.begin(result([], cells=(one,)).plan)
-        store.keep_suite(folder)
+        keep_suite(store, folder)
         folder.keep(timed(one, 1.0))
         before = (folder.path / "cells.jsonl").stat().st_ino
         store.suite_home()
         assert (folder.path / "cells.jsonl").stat().st_ino == before
-        store.keep_suite(folder)
+        keep_suite(store, folder)
     assert len(folder.result().rows) == 1
 
 
@@ -312,11 +314,31 @@ def test_a_suite_that_is_here_is_not_read_again(url, monkeypatch) -> None:
     folder.begin(result([], cells=(one,)).plan)
     for number in (3, 1, 2):
         folder.keep(timed(cell(f"m{number}"), 1.0, ended=f"2026-01-0{number}T00:00:00+00:00"))
-    store.keep_suite(folder)
-    store.suite_home()  # brings the lines into the order that all have
-    monkeypatch.setattr("enginescope.store.sql.row_tables._put", None)
-    monkeypatch.setattr("enginescope.store.sql.row_tables._merged", None)
+    keep_suite(store, folder)
     store.suite_home()
+    before = (folder.path / ROWS).stat()
+    monkeypatch.setattr("enginescope.store.sql.suite_tables._fetch", None)
+    store.suite_home()
+    assert (folder.path / ROWS).stat().st_size == before.st_size
+
+
+def test_a_suite_of_an_older_version_keeps_its_rows(url) -> None:
+    store, slow, fast = Store(url), cell("net", "ort-cpu"), cell("net", "ort-cpu:fp16")
+    store.save(a_run(id="abc"))
+    found = result([timed(slow, 8.0), timed(fast, 2.0)])
+    lines = b"".join(msgspec.json.encode(row) + b"\n" for row in found.rows)
+    for statement in (
+        "DROP TABLE suites",
+        "DROP TABLE suite_rows",
+        "CREATE TABLE suites (name VARCHAR PRIMARY KEY, plan BLOB, rows BLOB, digest VARCHAR(64))",
+        "UPDATE alembic_version SET version_num = '0002'",
+    ):
+        change(url, statement)
+    statement = "INSERT INTO suites VALUES ('nightly', :plan, :rows, 'x')"
+    change(url, statement, plan=encode(found.plan), rows=lines)
+    (folder,) = suite_folders(Store(url).suite_home())
+    assert folder.result().rows == found.rows
+    assert Store(url).load("abc").id == "abc"
 
 
 @pytest.mark.parametrize("bad", ["../out", "{home}/out", ".."])
@@ -341,7 +363,7 @@ def test_a_suite_of_a_database_leads_nowhere(url, tmp_path, bad) -> None:
     store = Store(url)
     folder = SuiteFolder(store.suite_home() / SUITES / "nightly")
     folder.begin(result([], cells=(cell(),)).plan)
-    store.keep_suite(folder)
+    keep_suite(store, folder)
     change(url, "UPDATE suites SET name = :bad", bad=bad.format(home=tmp_path))
     with pytest.raises(StoreError, match="not a folder name"):
         store.suite_home()

@@ -208,8 +208,8 @@ def test_an_older_index_is_brought_up_empty(tmp_path, monkeypatch) -> None:
     assert index.rows() == ()
     # the same again, as a later version will find the one of today
     index.put([row_of(a_run())])
-    monkeypatch.setattr(module, "HEAD", "0003")
-    monkeypatch.setattr(database_module, "HEAD", "0003")
+    monkeypatch.setattr(module, "HEAD", "0004")
+    monkeypatch.setattr(database_module, "HEAD", "0004")
     index.prepare()
     assert index.rows() == ()
 

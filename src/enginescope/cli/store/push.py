@@ -10,9 +10,8 @@ import click
 from enginescope.cli.completion import complete_backends, complete_runs, complete_tags
 from enginescope.cli.messages import warn
 from enginescope.cli.options import json_option, option, store_option
-from enginescope.cli.store.token_option import VARIABLE, given_token, token_option
+from enginescope.cli.token_option import needed_token, token_option
 from enginescope.cli.verb import Verb
-from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.services.store.push import PushReport
@@ -42,6 +41,7 @@ EXIT_LEFT_OUT = 3
     shell_complete=complete_backends,
     help="Select runs on backends that start with this name.",
 )
+@option("--suite", help="Send the plan and the rows of this suite, and their runs.")
 @token_option("Read the server's access token from this file.")
 @store_option
 @json_option
@@ -56,42 +56,42 @@ def command(
 ) -> None:
     """Send RUNs to the server at URL, started with enginescope serve --accept-push.
 
-    Without RUNs, sends every stored run that the options select. Runs that the server already has
-    are skipped, so a repeated push resumes.
+    Without RUNs, sends every stored run that the options select, or a suite. What the server
+    already has is skipped, so a repeated push resumes.
     """
     from enginescope.cli.terminal_observer import TerminalObserver
     from enginescope.services.store.push import PushRequest, push_runs
     from enginescope.store.row import Filter
 
-    token = given_token(options["token_file"])
-    if token is None:
-        raise UsageError(
-            "the server's token is needed", hint=f"--token-file FILE, or set {VARIABLE}"
-        )
     request = PushRequest(
         url=url,
-        token=token,
+        token=needed_token(options["token_file"]),
         names=names,
         wanted=Filter(
             tag=options["tag"] or None,
             model=options["model"] or None,
             backend=options["backend"] or None,
         ),
+        suite=options["suite"],
         store=store_folder,
     )
     report = push_runs(request, TerminalObserver())
-    _present(report, as_json=options["as_json"])
+    _present(report, as_json=options["as_json"], is_suite=request.suite is not None)
     ctx.exit(EXIT_LEFT_OUT if report.left_out else 0)
 
 
-def _present(report: PushReport, *, as_json: bool) -> None:
+def _present(report: PushReport, *, as_json: bool, is_suite: bool) -> None:
     for refused in report.left_out:
         warn(f"not sent: {refused.run}: {refused.why}")
     if as_json:
         from enginescope.core.jsonio import encode
 
         data = {"sent": report.sent, "left_out": report.left_out, "there": report.there}
+        if is_suite:
+            data["rows"] = report.rows
         sys.stdout.buffer.write(encode(data))
         sys.stdout.flush()
         return
     print(f"{len(report.sent)} sent to {report.server}, {report.there} were there")
+    if is_suite:
+        print(f"{report.rows} rows of the suite sent")

@@ -11,7 +11,7 @@ import click
 
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import EXISTING, SIZE, option, store_option
-from enginescope.cli.store.token_option import (
+from enginescope.cli.token_option import (
     VARIABLE,
     given_token,
     is_open_to_others,

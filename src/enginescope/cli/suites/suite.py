@@ -30,6 +30,7 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.suites.suite_fleet import fleet_options, place_of
 from enginescope.cli.termination import EXIT_RUN_FAILED
+from enginescope.cli.token_option import needed_token, token_option
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import encode
@@ -37,7 +38,7 @@ from enginescope.records.suite.suite import SuiteResult
 
 if TYPE_CHECKING:
     from enginescope.records.suite.suite import Cell, SuiteResult
-    from enginescope.services.suites.request import SuiteRequest
+    from enginescope.services.suites.request import PushTarget, SuiteRequest
 
 
 def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | None = None) -> None:
@@ -195,6 +196,13 @@ def _environment(text: str) -> tuple[str, str]:
     "[default: suites/NAME in the store]",
 )
 @fleet_options
+@option(
+    "--push",
+    "push_url",
+    metavar="URL",
+    help="Send each row and its run to this server while the suite runs.",
+)
+@token_option("With --push: read the server's access token from this file.")
 @store_option
 @json_option
 def command(source: Path | None, **options: Any) -> int:
@@ -228,9 +236,21 @@ def _request(source: Path, options: dict[str, Any]) -> SuiteRequest:
         source=source,
         place=place,
         store=options["store_folder"],
+        push=_push_target(options),
         command=command_line(),
         **{name: options[name] for name in SuiteRequest.__struct_fields__ if name in options},
     )
+
+
+def _push_target(options: dict[str, Any]) -> PushTarget | None:
+    from enginescope.services.suites.request import PushTarget
+
+    url, file = options["push_url"], options["token_file"]
+    if url is None:
+        if file is not None:
+            raise UsageError("--token-file without --push")
+        return None
+    return PushTarget(url=url, token=needed_token(file), token_file=file)
 
 
 def _run(request: SuiteRequest, options: dict[str, Any]) -> int:
@@ -243,8 +263,10 @@ def _run(request: SuiteRequest, options: dict[str, Any]) -> int:
     with saying_what_stands(progress.standing), ending_in_order(), progress:
         run = run_suite_session(request, progress)
     present(run.result, run.folder, as_json=as_json, store=str(store) if store else None)
+    if run.unsent is not None:
+        warn(f"enginescope: {run.unsent}")
     if run.problem is None:
-        return exit_code(run.result)
+        return EXIT_RUN_FAILED if run.unsent is not None else exit_code(run.result)
     warn(
         f"enginescope: {run.problem}; its figures are above; make space and give the same command "
         "again to resume"

@@ -108,6 +108,12 @@ class SuiteProgress(Shown[Live], SuiteObserver):
                 self._line(f"{place} {row.cell.label}: {ending(row)}")
             self._show()
 
+    def sending_failed(self, why: str) -> None:
+        """Print that rows wait on this machine."""
+        with self._lock:
+            if not self._quiet:
+                self._line(f"not sent yet: {why}; measuring continues, and sending is tried again")
+
     def session_ended(self, result: SuiteResult) -> None:
         """Take the rows for `standing`."""
         self._result = result

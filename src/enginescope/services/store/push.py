@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
+from enginescope.records.suite.suite_change import SuiteChange
 from enginescope.services.observer import Observer
 from enginescope.services.store_access import selected_rows
 from enginescope.store.row import Filter
 
 if TYPE_CHECKING:
+    from enginescope.records.suite.suite import SuiteResult
     from enginescope.store.archive import Store
     from enginescope.store.location import StorePlace
     from enginescope.store.remote import RemoteStore
+
+#: Rows of one request.
+_BATCH = 100
 
 
 class PushObserver(Observer):
@@ -30,6 +35,7 @@ class PushRequest(Record, frozen=True, kw_only=True):
 
     Attributes:
         names: Runs, or none: those that `wanted` chooses.
+        suite: Name or folder of a suite: its plan, its rows, and the runs of its rows.
         store: The store that has the runs.
     """
 
@@ -37,6 +43,7 @@ class PushRequest(Record, frozen=True, kw_only=True):
     token: str
     names: tuple[str, ...] = ()
     wanted: Filter = Filter()
+    suite: str | None = None
     store: StorePlace | None = None
 
 
@@ -53,12 +60,14 @@ class PushReport(Record, frozen=True, kw_only=True):
     Attributes:
         server: Its URL.
         there: Number of runs that the server had.
+        rows: Number of rows of a suite that were sent.
     """
 
     server: str
     sent: tuple[str, ...]
     left_out: tuple[RefusedRun, ...]
     there: int
+    rows: int = 0
 
 
 def push_runs(request: PushRequest, observer: PushObserver) -> PushReport:
@@ -68,28 +77,68 @@ def push_runs(request: PushRequest, observer: PushObserver) -> PushReport:
         UsageError: No run fits, or runs are chosen in two ways.
         StoreError: A run does not exist, or the server cannot be used.
     """
-    from enginescope.core.loopback import is_loopback
     from enginescope.store.archive import Store
     from enginescope.store.remote import RemoteStore
 
     store, server = Store(request.store), RemoteStore(request.url, request.token)
-    if server.is_plain and not is_loopback(server.host):
-        observer.warn("http:// can be read on its way, the token too; https:// cannot")
-    ids = _chosen(store, request, observer)
+    warn_if_plain(server, observer)
+    suite = _suite(request, store)
+    ids = _chosen(store, request, observer) if suite is None else _runs_of(suite, store)
     server.check()
     missing = server.missing(ids)
     sent: list[str] = []
     refused: list[RefusedRun] = []
     with temporary_folder() as folder:
         for number, run_id in enumerate(missing, 1):
-            why = _send(store, server, run_id, folder / f"{run_id}.zip")
+            why = send_run(store, server, run_id, folder / f"{run_id}.zip")
             if why is None:
                 sent.append(run_id)
             else:
                 refused.append(RefusedRun(run=run_id, why=why))
             observer.sent(number, len(missing))
-    there = len(ids) - len(missing)
-    return PushReport(server=str(server), sent=tuple(sent), left_out=tuple(refused), there=there)
+    return PushReport(
+        server=str(server),
+        sent=tuple(sent),
+        left_out=tuple(refused),
+        there=len(ids) - len(missing),
+        rows=_send_rows(suite, server) if suite is not None else 0,
+    )
+
+
+def warn_if_plain(server: RemoteStore, observer: Observer) -> None:
+    """Warn if others on the way to a server can read what is sent."""
+    from enginescope.core.loopback import is_loopback
+
+    if server.is_plain and not is_loopback(server.host):
+        observer.warn("http:// can be read on its way, the token too; https:// cannot")
+
+
+def _suite(request: PushRequest, store: Store) -> SuiteResult | None:
+    from enginescope.store.suite_folder import suite_named
+
+    if request.suite is None:
+        return None
+    if request.names or request.wanted != Filter():
+        raise UsageError("a suite, and runs or options that choose runs", hint="give either")
+    folder = suite_named(request.suite, store.suite_home())
+    if folder is None:
+        raise UsageError(f"no suite {request.suite!r}", why=f"in {store.place}")
+    return folder.result()
+
+
+def _runs_of(suite: SuiteResult, store: Store) -> list[str]:
+    ids = dict.fromkeys(run for row in suite.rows for run in row.run_ids)
+    return [run for run in ids if store.has(run)]
+
+
+def _send_rows(suite: SuiteResult, server: RemoteStore) -> int:
+    """Send the plan and the rows that the server does not have; return their count."""
+    server.put_suite(suite.name, SuiteChange(plan=suite.plan))
+    ended = server.suite_ended(suite.name)
+    rows = [row for row in suite.rows if ended.get(row.cell.key, "") < row.ended]
+    for start in range(0, len(rows), _BATCH):
+        server.put_suite(suite.name, SuiteChange(rows=tuple(rows[start : start + _BATCH])))
+    return len(rows)
 
 
 def _chosen(store: Store, request: PushRequest, observer: PushObserver) -> list[str]:
@@ -103,8 +152,15 @@ def _chosen(store: Store, request: PushRequest, observer: PushObserver) -> list[
     return [row.id for row in reversed(rows)]  # the oldest first, as they were measured
 
 
-def _send(store: Store, server: RemoteStore, run_id: str, file: Path) -> str | None:
-    """Send a run; return why the server, or a check of the run, refuses it."""
+def send_run(store: Store, server: RemoteStore, run_id: str, file: Path) -> str | None:
+    """Send a run; return why the server, or a check of the run, refuses it.
+
+    Args:
+        file: Temporary file of the run.
+
+    Raises:
+        StoreError: The server cannot be reached, or would refuse every run.
+    """
     try:
         store.load_id(run_id)  # a damaged run is not sent
         server.put(run_id, store.export(run_id, file))

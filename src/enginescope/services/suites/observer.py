@@ -34,6 +34,12 @@ class SuiteObserver(Observer):
     def cell_ended(self, row: CellRow, slot: int) -> None:
         """Report a row; it is stored."""
 
+    def sending_failed(self, why: str) -> None:
+        """Report that rows cannot be sent now: they are stored here, and sent later.
+
+        A thread of its own reports it, once for each reason.
+        """
+
     def session_ended(self, result: SuiteResult) -> None:
         """Report all rows of the suite, also after an interruption."""
 

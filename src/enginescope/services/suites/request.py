@@ -80,6 +80,23 @@ Place: TypeAlias = (
 )
 
 
+class PushTarget(Record, frozen=True, kw_only=True):
+    """Server that gets each row and run of a suite while it runs.
+
+    Attributes:
+        url: Of ``enginescope serve --accept-push``.
+        token_file: Where the token is from, for the command that sends what is left.
+    """
+
+    url: str
+    token: str
+    token_file: Path | None = None
+
+    def __repr__(self) -> str:
+        """Return the URL without the token."""
+        return f"PushTarget(url={self.url!r})"
+
+
 class SuiteRequest(Record, frozen=True, kw_only=True):
     """Options of a suite run: the suite, values that replace those of its file, and the place.
 
@@ -89,6 +106,7 @@ class SuiteRequest(Record, frozen=True, kw_only=True):
         retry_failed: Run cells again that failed before.
         folder: Folder of the suite; ``None``: ``suites/NAME`` in the store.
         store: Folder or database of runs; ``None``: ``$ENGINESCOPE_HOME``, else the platform's.
+        push: Server to send rows and runs to; ``None``: none.
         command: The command line to record.
     """
 
@@ -97,6 +115,7 @@ class SuiteRequest(Record, frozen=True, kw_only=True):
     retry_failed: bool = False
     folder: Path | None = None
     store: StorePlace | None = None
+    push: PushTarget | None = None
     command: str | None = None
     name: str | None = None
     backends: tuple[str, ...] = ()

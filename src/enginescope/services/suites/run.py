@@ -37,8 +37,10 @@ from enginescope.services.suites.session import (
     collect_results,
     write_jobs,
 )
+from enginescope.services.suites.sinks import outbox_of, sink_for
+from enginescope.services.suites.stream import SuiteStream
 from enginescope.store.archive import Store
-from enginescope.store.suite_folder import SUITES, SuiteFolder
+from enginescope.store.suite_folder import SUITES, WRITING_S, SuiteFolder
 
 if TYPE_CHECKING:
     from enginescope.analysis.suites.suite_view import SuiteView
@@ -50,11 +52,14 @@ class SuiteRun(Record, frozen=True, kw_only=True):
     Attributes:
         result: The suite after the session, with rows that could not be stored.
         problem: Why the session ended before its last cell; ``None``: it did not.
+        unsent: What the database or the server does not have, why, and what sends it; ``None``:
+            nothing.
     """
 
     result: SuiteResult
     folder: Path
     problem: str | None = None
+    unsent: str | None = None
 
 
 def run_suite(
@@ -113,6 +118,8 @@ def run_suite(
     run = run_suite_session(request, observer)
     if run.problem is not None:
         observer.warn(f"{run.problem}; make space and run the suite again to resume")
+    if run.unsent is not None:
+        observer.warn(run.unsent)
     return SuiteView(run.result)
 
 
@@ -123,41 +130,44 @@ def run_suite_session(request: SuiteRequest, observer: SuiteObserver) -> SuiteRu
     """
     store, place = Store(request.store), request.place
     suite = resolve_suite(request, store)
-    folder = folder_for(suite, request, store)
     fingerprints = _fingerprints(suite, place) if isinstance(place, ThisMachine) else None
+    folder = folder_for(suite, request, store)
+    outbox = outbox_of(store, folder)
+    sink = sink_for(request, store, outbox, observer)
     problem: StoreError | None = None
-    with folder.held():
-        plan = _begin(suite, request, folder, store, observer)
-        try:
-            _run_session(plan, request, folder, store, fingerprints, observer)
-        except StoreError as error:
-            if not folder.unstored:
-                raise
-            problem = error
-        finally:  # also if the session was interrupted
-            result = folder.result()
-            observer.session_ended(result)
-            if not folder.unstored:
-                write_tables(result, folder.path, observer)
-                store.keep_suite(folder)
+    with folder.held(WRITING_S):
+        store.check_writable()
+        plan = _plan(suite, request, folder, store, observer)
+        with SuiteStream(plan, folder, sink, observer) as stream:
+            _begin(plan, folder, store)
+            try:
+                _run_session(plan, request, folder, outbox, fingerprints, observer)
+            except StoreError as error:
+                if not folder.unstored:
+                    raise
+                problem = error
+            finally:  # also if the session was interrupted
+                result = folder.result()
+                observer.session_ended(result)
+                if not folder.unstored:
+                    write_tables(result, folder.path, observer)
+    unsent = stream.unsent
     if problem is None:
-        return SuiteRun(result=result, folder=folder.path)
+        return SuiteRun(result=result, folder=folder.path, unsent=unsent)
     cells = ", ".join(row.cell.label for row in folder.unstored)
     text = f"the suite ended early: {cells} ran but is not stored: {problem}"
-    return SuiteRun(result=result, folder=folder.path, problem=text)
+    return SuiteRun(result=result, folder=folder.path, problem=text, unsent=unsent)
 
 
-def _begin(
+def _plan(
     suite: Suite,
     request: SuiteRequest,
     folder: SuiteFolder,
     store: Store,
     observer: SuiteObserver,
 ) -> SuitePlan:
-    """Write the plan into the suite's folder; a new one gets the rows that the store has."""
+    """Return the plan; the observer is warned if the folder has that of another source."""
     created, source = now(), str(request.source.resolve())
-    usual = SuiteFolder(store.suite_home() / SUITES / suite.name)
-    earlier = {} if folder.exists or not usual.exists else usual.rows()
     if folder.exists:
         former = folder.plan()
         created = former.created
@@ -165,7 +175,7 @@ def _begin(
             observer.warn(
                 f"{suite.name} was {former.source} before; --name NAME keeps the two apart"
             )
-    plan = SuitePlan(
+    return SuitePlan(
         suite=suite,
         cells=cells_in(suite, store),
         created=created,
@@ -173,11 +183,14 @@ def _begin(
         source=source,
         store=str(store.place),
     )
+
+
+def _begin(plan: SuitePlan, folder: SuiteFolder, store: Store) -> None:
+    """Write the plan into the suite's folder; a new one gets the rows that the store has."""
+    usual = SuiteFolder(store.suite_home() / SUITES / plan.suite.name)
+    earlier = {} if folder.exists or not usual.exists else usual.rows()
     folder.begin(plan)
-    for cell in plan.cells:
-        if cell.key in earlier:
-            folder.keep(earlier[cell.key])
-    return plan
+    folder.keep(*(earlier[cell.key] for cell in plan.cells if cell.key in earlier))
 
 
 def _run_session(
@@ -188,7 +201,6 @@ def _run_session(
     fingerprints: Fingerprints | None,
     observer: SuiteObserver,
 ) -> None:
-    store.check_writable()
     place = request.place
     if not isinstance(place, ThisMachine):
         count = collect_results(plan, folder, store, observer)

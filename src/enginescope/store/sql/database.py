@@ -68,15 +68,30 @@ FILES = Table(
     Column("data", LargeBinary),
 )
 
-#: Of a suite, what its folder holds: ``suite.json`` and ``cells.jsonl``.
+#: Of a suite: its plan, and the lease of who runs it.
 SUITES = Table(
     "suites",
     METADATA,
     Column("name", String, primary_key=True),
     Column("plan", LargeBinary, nullable=False),
-    Column("rows", LargeBinary, nullable=False),
-    # SHA-256 of both, so that who has them need not read them again
-    Column("digest", String(64), nullable=False),
+    # grows with every row and plan, so that who has it need not read them again
+    Column("number", BigInteger, nullable=False),
+    Column("owner", String),
+    Column("token", String),
+    # Unix time, s
+    Column("renewed", Float),
+    Column("expires", Float),
+)
+
+#: Of each cell of a suite, the row that ended last; `number` is the suite's when it was written.
+SUITE_ROWS = Table(
+    "suite_rows",
+    METADATA,
+    Column("suite", String, primary_key=True),
+    Column("cell", String, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+    Column("ended", String, nullable=False),
+    Column("data", LargeBinary, nullable=False),
 )
 
 #: What everybody who uses the database must agree on.
@@ -91,6 +106,14 @@ SETTINGS = Table(
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
 
 BUSY_TIMEOUT_S = 10.0
+#: Of a PostgreSQL server that vanished: in s, but for the last.
+_TIMEOUTS = {
+    "connect_timeout": int(BUSY_TIMEOUT_S),
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
 #: What SQLite says of a file that is a database, but not as we left it.
 _DAMAGE = ("no such table", "no such column", "has no column", "already exists", "not decode")
 #: Held while the tables are made; any number, the same for everybody.
@@ -224,8 +247,7 @@ class Database:
     def _connect_args(self, location: sa.URL) -> dict[str, Any]:
         if self.file is not None:
             return {"timeout": BUSY_TIMEOUT_S}
-        given = "connect_timeout" in location.query
-        return {} if given else {"connect_timeout": int(BUSY_TIMEOUT_S)}
+        return {key: value for key, value in _TIMEOUTS.items() if key not in location.query}
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:

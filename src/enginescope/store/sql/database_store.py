@@ -21,19 +21,12 @@ from enginescope.store.row import Filter, RunRow, row_of
 from enginescope.store.run_names import PART, check_id
 from enginescope.store.sql.database import FILES, Database
 from enginescope.store.sql.migrations import HEAD
-from enginescope.store.sql.row_tables import (
-    all_ids,
-    fetch_suites,
-    forget_rows,
-    keep_suite,
-    put_rows,
-    select_rows,
-)
+from enginescope.store.sql.row_tables import all_ids, forget_rows, put_rows, select_rows
 from enginescope.store.sql.sqlite_file import NewerIndexError, is_there
-from enginescope.store.suite_folder import SuiteFolder
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
+    from enginescope.records.suite.suite_change import Lease, SuiteChange
     from enginescope.store.sql.scan import ReindexReport
 
 # What reads and writes runs is imported where it is used: a listing needs none of it.
@@ -144,15 +137,33 @@ class DatabaseStore:
 
     def suite_home(self) -> Path:
         """Return a folder with copies of all suites, and what this machine adds to them."""
+        from enginescope.store.sql.suite_tables import fetch_suites
+
         with self._read() as connection:
             fetch_suites(connection, self._copies)
         return self._copies
 
-    def keep_suite(self, folder: SuiteFolder) -> None:
-        """Write a suite to the database, beside what others wrote of it."""
+    def put_suite(self, name: str, change: SuiteChange) -> None:
+        """Write parts of a suite to the database, beside what others wrote of it."""
+        from enginescope.store.sql.suite_tables import put_suite
+
         self._prepare()
         with self._database.write() as connection:
-            keep_suite(connection, folder)
+            put_suite(connection, name, change)
+
+    def suite_lease(self, name: str) -> Lease | None:
+        """Return the lease of a suite."""
+        from enginescope.store.sql.suite_tables import suite_lease
+
+        with self._read() as connection:
+            return suite_lease(connection, name)
+
+    def suite_ended(self, name: str) -> dict[str, str]:
+        """Return when the cells of a suite ended, by their keys."""
+        from enginescope.store.sql.suite_tables import suite_ended
+
+        with self._read() as connection:
+            return suite_ended(connection, name)
 
     @contextmanager
     def new_part(self) -> Iterator[Path]:

@@ -42,6 +42,19 @@ def given_token(file: Path | None) -> str | None:
     return text
 
 
+def needed_token(file: Path | None) -> str:
+    """Return the token in a file, else that of the environment.
+
+    Raises:
+        UsageError: There is none.
+    """
+    token = given_token(file)
+    if token is None:
+        hint = f"--token-file FILE, or set {VARIABLE}"
+        raise UsageError("the server's token is needed", hint=hint)
+    return token
+
+
 def made_token(file: Path) -> bool:
     """Write a fresh token to a file that is not there, for its owner's eyes; say whether it did.
 
