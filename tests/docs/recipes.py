@@ -49,10 +49,12 @@ _WRITTEN = re.compile(r"^(written )\d{4}-\d\d-\d\d", re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?:enginescope|python|for)\b")
 #: The second thread of a tiny model only waits for the first, and uses a core for it.
 _ONE_THREAD = "'ort-cpu?intra_op_num_threads=1'"
+#: Commands that measure in many processes: here they do so in one (`tests.plants.one_process`).
+_MANY = re.compile(r"\benginescope (?=noise |suite |validate |depth |bench .*--compare)")
 #: Short measurements: appended unless the command says otherwise. They change no output's shape.
 _SHORT = {
-    "bench": {"--max-time": "20ms", "--warmup": "10ms"},
-    "suite": {"--max-time": "20ms", "--warmup": "10ms"},
+    "bench": {"--max-time": "20ms", "--warmup": "0"},
+    "suite": {"--max-time": "20ms", "--warmup": "0"},
     "noise": {"--rounds": "8", "--duration": "20ms", "--on": _ONE_THREAD},
     "depth": {"--warmup": "2", "--iterations": "10", "--telemetry-time": "200ms"},
     "trtexec": {"--duration": "=0", "--iterations": "=20", "--warmUp": "=0"},
@@ -160,6 +162,7 @@ class Folder:
 
     def run(self, command: Command) -> int:
         """Run a command; one that ends in ``&`` stays until `close`."""
+        line = self._with_replaced(short(command.line))
         variables = {
             **os.environ,
             "COLUMNS": "80",
@@ -168,7 +171,10 @@ class Folder:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             **(environment("10.16.1") if "stand-in" in command.mark else {}),
         }
-        line = self._with_replaced(short(command.line))
+        if "--on-ray" not in line:
+            paths = (str(ROOT), *variables.get("PYTHONPATH", "").split(os.pathsep))
+            variables["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+            line = _MANY.sub("python -m tests.plants.one_process ", line)
         options = {"cwd": self.path, "env": variables, "text": True}
         if line.endswith("&"):
             shell = ["bash", "-c", f"exec {line.removesuffix('&')}"]

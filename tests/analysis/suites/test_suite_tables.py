@@ -261,6 +261,27 @@ def test_parquet_holds_the_same_table() -> None:
     assert str(found.schema.field("precision").type) == "string"
 
 
+def test_parquet_keeps_every_figure_and_sign() -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    from io import BytesIO
+
+    from enginescope.analysis.frames import to_parquet
+
+    columns = {
+        "figure": [0.1 + 0.2, 5e-324, -0.0, 7, float("inf"), float("-inf"), None],
+        "text": ["", "null", '"a",\n\\b', "中\0", "x" * (3 << 20), "1.5", None],
+    }
+    found = parquet.read_table(BytesIO(to_parquet(columns, numbers={"figure"}))).to_pydict()
+    assert found == columns
+    assert str(found["figure"][2]) == "-0.0"
+    (nan,) = parquet.read_table(
+        BytesIO(to_parquet({"figure": [float("nan")]}, numbers={"figure"}))
+    ).to_pydict()["figure"]
+    assert nan != nan
+    empty = parquet.read_table(BytesIO(to_parquet({"figure": []}, numbers={"figure"})))
+    assert empty.to_pydict() == {"figure": []}
+
+
 def test_a_script_s_name_is_of_the_python_that_can_run_it() -> None:
     made = result(
         [

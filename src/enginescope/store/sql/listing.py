@@ -12,7 +12,7 @@ from enginescope.core.errors import StoreError
 from enginescope.records.notice import Notice
 from enginescope.store.row import Filter, RunRow, row_of, select
 from enginescope.store.run_names import PART, changed_at, run_names
-from enginescope.store.sql.quick_rows import quick_rows
+from enginescope.store.sql.quick_rows import quick_add, quick_rows
 from enginescope.store.sql.sqlite_file import FILE, DamagedIndexError, NewerIndexError
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ class Listing:
     def add(self, run: Run) -> None:
         """Take up a run that was saved; an index that cannot be written waits."""
         row = self._row(run)
-        self._change(lambda index: index.add([row]))
+        if self._url is not None or not quick_add(self._store / FILE, row):
+            self._change(lambda index: index.add([row]))
 
     def put(self, run: Run) -> None:
         """Take up a run that was changed, while the lock on ``runs`` is held."""

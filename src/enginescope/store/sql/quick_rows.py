@@ -1,8 +1,8 @@
 """Rows straight from a database, by its driver alone, for a listing that is asked for often.
 
 `sqlite3` of the standard library starts in a twentieth of the time that SQLAlchemy takes, psycopg
-in a third. Nothing is created, repaired or migrated here: `listing` and `database_store` do that
-where something is not as it should be.
+in a third. A run that was saved is added so too. Nothing is created, repaired or migrated here:
+`listing` and `database_store` do that where something is not as it should be.
 """
 
 from __future__ import annotations
@@ -92,6 +92,20 @@ def _listing(wanted: Filter, speech: Speech) -> tuple[str, list[Any]]:
     return query.format(mark=speech.mark, place_of=speech.place_of), parameters
 
 
+def row_values(row: RunRow) -> dict[str, Any]:
+    """Return what the table of runs holds of a row."""
+    values = {name: _storable(getattr(row, name)) for name in COLUMNS}
+    return values | {
+        "model_key": _storable(search_key(row.model)),
+        "backend_key": _storable(search_key(row.backend)),
+    }
+
+
+def _storable(value: Any) -> Any:
+    """Return a value without the character that ends a text in PostgreSQL."""
+    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
+
+
 _BUSY_TIMEOUT_S = 1.0
 
 
@@ -117,6 +131,29 @@ def quick_rows(file: Path, names: Collection[str], wanted: Filter) -> tuple[RunR
         return None
 
 
+def quick_add(file: Path, row: RunRow) -> bool:
+    """Insert the row of a run; one that is there may be newer, and stays.
+
+    Returns:
+        Whether it is there now; not if the index is missing, another version's, damaged or locked.
+    """
+    values = row_values(row)
+    query = (
+        f"INSERT OR IGNORE INTO runs ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"  # noqa: E501, S608 - no value in it
+    )
+    try:
+        with closing(_opened(file, "BEGIN IMMEDIATE")) as connection:
+            if not _is_current(connection):
+                return False
+            if connection.execute(query, [*values.values()]).rowcount:
+                tags = [(row.id, tag) for tag in dict.fromkeys(row.tags)]
+                connection.executemany("INSERT INTO tags (run_id, tag) VALUES (?, ?)", tags)
+            connection.commit()
+            return True
+    except (sqlite3.Error, ValueError, TypeError):
+        return False
+
+
 def rows_of_file(file: Path, wanted: Filter) -> tuple[RunRow, ...] | None:
     """Return the rows that fit of a database that is a store itself, the newest first.
 
@@ -132,10 +169,10 @@ def rows_of_file(file: Path, wanted: Filter) -> tuple[RunRow, ...] | None:
         return None
 
 
-def _opened(file: Path) -> sqlite3.Connection:
+def _opened(file: Path, begin: str = "BEGIN") -> sqlite3.Connection:
     uri = f"{file.absolute().as_uri()}?mode=rw"  # never made by asking
     connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT_S)
-    connection.execute("BEGIN")  # one state of it for all questions
+    connection.execute(begin)  # one state of it for all questions
     return connection
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from enginescope.store.row import Filter, RunRow, search_key
+from enginescope.store.row import Filter, RunRow
 from enginescope.store.sql.database import RUNS, TAGS
-from enginescope.store.sql.quick_rows import CHUNK, COLUMNS, POSTGRES, SQLITE, find_rows
+from enginescope.store.sql.quick_rows import CHUNK, POSTGRES, SQLITE, find_rows, row_values
 
 
 def all_ids(connection: sa.Connection) -> set[str]:
@@ -33,7 +33,7 @@ def put_rows(connection: sa.Connection, rows: Iterable[RunRow]) -> None:
     if not unique:
         return
     forget_rows(connection, list(unique))
-    connection.execute(RUNS.insert(), [_values(row) for row in unique.values()])
+    connection.execute(RUNS.insert(), [row_values(row) for row in unique.values()])
     tags = [
         {"run_id": row.id, "tag": tag} for row in unique.values() for tag in dict.fromkeys(row.tags)
     ]
@@ -53,16 +53,3 @@ def clear_rows(connection: sa.Connection) -> None:
     """Drop all rows."""
     connection.execute(TAGS.delete())
     connection.execute(RUNS.delete())
-
-
-def _values(row: RunRow) -> dict[str, Any]:
-    values = {name: _storable(getattr(row, name)) for name in COLUMNS}
-    return values | {
-        "model_key": _storable(search_key(row.model)),
-        "backend_key": _storable(search_key(row.backend)),
-    }
-
-
-def _storable(value: Any) -> Any:
-    """Return a value without the character that ends a text in PostgreSQL."""
-    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
