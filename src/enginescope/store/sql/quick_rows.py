@@ -139,7 +139,7 @@ def quick_add(file: Path, row: RunRow) -> bool:
     """
     values = row_values(row)
     query = (
-        f"INSERT OR IGNORE INTO runs ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"  # noqa: E501, S608 - no value in it
+        f"INSERT OR IGNORE INTO runs ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"  # noqa: S608 - no value in it
     )
     try:
         with closing(_opened(file, "BEGIN IMMEDIATE")) as connection:
