@@ -19,8 +19,11 @@ HONEST_RUNS = 5
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_no_visible_error_passes(kind, row) -> None:
-    passing = {case.error for case in cases(kind, row) if case.is_false_pass}
+    found = [*cases(kind, row)]
+    passing = {case.error for case in found if case.is_false_pass}
     assert passing == MISSED.get((kind.name, row), set())
+    # otherwise that would say nothing; texts have few errors
+    assert sum(case.is_visible for case in found) >= (4 if kind.name == "string" else 7)
 
 
 @pytest.mark.parametrize("with_noise", [True, False], ids=["model", "engine"])
@@ -39,10 +42,5 @@ def test_honest_noise_is_not_visible(row) -> None:
     assert seen == []
 
 
-@pytest.mark.parametrize("row", ROWS)
-def test_most_planted_errors_are_visible(row) -> None:
-    """Otherwise the table would show nothing; texts have few errors."""
-    for kind in KINDS.values():
-        visible = sum(case.is_visible for case in cases(kind, row))
-        assert visible >= (4 if kind.name == "string" else 7), kind.name
+def test_there_are_errors_of_many_kinds() -> None:
     assert len(ERRORS) >= 16

@@ -19,6 +19,16 @@ def _refused(*_):
 
 _socket.create_connection = _socket.getaddrinfo = _socket.socket.connect = _refused
 """
+#: Run before the first cell of a notebook that measures in dozens of processes.
+IN_ONE_PROCESS = f"""
+import sys as _sys
+
+_sys.path.append({str(Path(__file__).parents[2])!r})
+from tests.plants.in_process import workers_in_process as _workers_in_process
+
+_patched = _workers_in_process()
+_patched.__enter__()
+"""
 LIMIT_S = 300
 #: Measurements for a test: an expression -> a short one of the same outputs.
 _SHORT = {
@@ -47,7 +57,9 @@ def executed(path: Path, package: Path | None = None) -> Any:
     for cell in document.cells if package else ():
         for words, shorter in _SHORT.items():
             cell.source = re.sub(words, shorter, cell.source)
-    document.cells.insert(0, nbformat.v4.new_code_cell(NO_NETWORK))
+    has_many = package and any("ROUNDS" in cell.source for cell in document.cells)
+    before = NO_NETWORK + (IN_ONE_PROCESS if has_many else "")
+    document.cells.insert(0, nbformat.v4.new_code_cell(before))
     # a short name, for it holds sockets
     with tempfile.TemporaryDirectory() as place:
         client = nbclient.NotebookClient(

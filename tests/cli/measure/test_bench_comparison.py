@@ -276,15 +276,17 @@ def test_floors_that_cannot_be_read_stop_no_comparison(store, played, convnet, c
 
 @pytest.mark.slow
 def test_real_processes_a_planted_slowdown_is_found(store, convnet, capsys) -> None:
-    arguments = [*fakes(1_000, 4_000), "--compare", "--duration", "100ms", "--no-layers"]
+    timing = ["--duration", "100ms", "--warmup", "0"]
+    arguments = [*fakes(1_000, 4_000), "--compare", *timing, "--no-layers"]
     assert main(["bench", str(convnet), *arguments]) == 0
     assert "B is slower" in capsys.readouterr().out
 
 
 @pytest.mark.slow
 def test_onnx_runtime_with_itself_is_neither_faster_nor_slower(store, convnet, capsys) -> None:
-    timing = ["--duration", "100ms", "--warmup", "20ms", "--rounds", str(LOOKS[0])]
-    arguments = ["--compare", *timing, "--no-layers", "--json"]
+    timing = ["--duration", "40ms", "--warmup", "0", "--rounds", str(LOOKS[0])]
+    on = ["--on", "ort-cpu?intra_op_num_threads=1"]
+    arguments = ["--compare", *on, *timing, "--no-layers", "--json"]
     assert main(["bench", str(convnet), str(convnet), *arguments]) == 0
     (pair,) = json.loads(capsys.readouterr().out)["measured"]["pairs"]
     assert pair["verdicts"][0]["kind"] in ("same", "undecided")

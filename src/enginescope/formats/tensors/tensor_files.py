@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -28,6 +29,7 @@ def load_tensor(
     name: str | None = None,
     dtype: Any = None,
     shape: Sequence[int] | None = None,
+    opened: dict[Path, Any] | None = None,
 ) -> Array:
     """Return the values in a file.
 
@@ -38,6 +40,8 @@ def load_tensor(
         name: Which array of an npz with several.
         dtype: Of raw values.
         shape: Of raw values.
+        opened: The npz files that were read before; another is added, so that the next array of it
+            costs no second look at all their names.
 
     Returns:
         As the file has it; raw values in `shape`.
@@ -45,11 +49,17 @@ def load_tensor(
     Raises:
         FormatError: The file cannot be read, is not what it looks like, or its size does not fit.
     """
+    if opened is not None and path in opened:
+        return _member(path, opened[path], name)
     data = read_bytes(path)
-    if data.startswith(_NPY):
-        return _from_numpy(path, data, name=None)
-    if data.startswith(_ZIP):
-        return _from_numpy(path, data, name=name)
+    if data.startswith((_NPY, _ZIP)):
+        with _numpy_errors(path):
+            loaded = np.load(io.BytesIO(data), allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        if opened is not None:
+            opened[path] = loaded
+        return _member(path, loaded, name)
     if path.suffix == ".pb":
         return _from_onnx(path, data)[1]
     return _from_raw(path, data, dtype, shape)
@@ -91,18 +101,19 @@ def _numbered(folder: Path, role: str) -> list[tuple[int, Path]]:
     return sorted((int(match[2]), path) for match, path in found if match[1] == role)
 
 
-def _from_numpy(path: Path, data: bytes, name: str | None) -> Array:
+@contextmanager
+def _numpy_errors(path: Path) -> Iterator[None]:
     try:
-        loaded = np.load(io.BytesIO(data), allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
-            key = _key(path, list(loaded.files), name)
-            return loaded[key]
+        yield
     except FormatError:
         raise
     except Exception as error:  # noqa: BLE001 - zip, zlib, header and pickle errors share no base
         raise FormatError(str(path), why=f"NumPy cannot read it ({error})") from None
+
+
+def _member(path: Path, archive: Any, name: str | None) -> Array:
+    with _numpy_errors(path):
+        return archive[_key(path, list(archive.files), name)]
 
 
 def _key(path: Path, keys: list[str], name: str | None) -> str:

@@ -43,6 +43,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
     _check_names(specs, workload)
     from_set = _data_set_arrays(specs, workload)
     files = {file.name: file.path for file in workload.files}
+    opened: dict[Path, Any] = {}
     ranges = {one.name: one for one in workload.ranges}
     filled = {one.name: one for one in workload.filled}
     arrays: dict[str, Any] = {}
@@ -58,7 +59,7 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
         shape, left_open = resolve_shape(spec, workload)
         if spec.name in files:
             _check_alone(spec, workload)
-            arrays[spec.name] = _from_file(spec, files[spec.name], shape)
+            arrays[spec.name] = _from_file(spec, files[spec.name], shape, opened)
             if spec.dtype not in PACKED:
                 _check_given(spec, arrays[spec.name].shape, workload)
         elif spec.name in from_set and _fits(from_set[spec.name].shape, spec, workload):
@@ -203,11 +204,11 @@ def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
         )
 
 
-def _from_file(spec: InputSpec, path: str, shape: tuple[int, ...]) -> Any:
+def _from_file(spec: InputSpec, path: str, shape: tuple[int, ...], opened: dict[Path, Any]) -> Any:
     wanted = (NUMPY_TYPES | RAW_TYPES).get(spec.dtype) if spec.dtype else None
     packed = spec.dtype in PACKED
     held = (math.ceil(math.prod(shape) / 2),) if packed else shape
-    array = load_tensor(Path(path), name=spec.name, dtype=wanted, shape=held)
+    array = load_tensor(Path(path), name=spec.name, dtype=wanted, shape=held, opened=opened)
     if wanted is not None and array.dtype != np.dtype(wanted):
         raw = f", which {spec.type_text} is held as" if spec.dtype in RAW_TYPES else ""
         raise UsageError(
