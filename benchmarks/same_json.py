@@ -5,7 +5,9 @@
 Each side is a Python in which a version is installed, or a ``src`` folder for this Python. Both run
 the same commands on recorded data, each on its own copy of a store. Prints each command whose exit
 code or JSON differs, with the first differences, and exits with 1 if there is one. Values that
-differ between any two calls, such as ids, times and paths, are skipped.
+differ between any two calls, such as ids, times and paths, are skipped. What a reader of the older
+JSON does not notice is only counted, unless ``--all`` is given: keys, notices and codes that were
+added, and prose in other words (strings of three words or more).
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +28,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
+#: Of one command.
+MOST_SHOWN = 8
 #: Keys whose values differ between any two calls.
 VOLATILE = frozenset(
     {
@@ -139,19 +144,47 @@ def without(value: Any, work: str, *, measured: bool = False) -> Any:
     return value.replace(work, "WORK") if isinstance(value, str) else value
 
 
-def differences(a: Any, b: Any, path: str = "") -> Iterator[str]:
-    """Yield the places at which two JSON values differ."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        for key in sorted({*a, *b}):
-            if key not in a or key not in b:
-                yield f"{path}.{key}: only {'after' if key in b else 'before'}"
-            else:
-                yield from differences(a[key], b[key], f"{path}.{key}")
-    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        for at, (left, right) in enumerate(zip(a, b, strict=True)):
-            yield from differences(left, right, f"{path}[{at}]")
-    elif a != b:
-        yield f"{path}: {a!r:.80} before, {b!r:.80} after"
+class Comparison:
+    """The differences of JSON values, and counts of those that are passed over."""
+
+    def __init__(self, *, shows_all: bool) -> None:
+        self.shows_all = shows_all
+        self.passed_over: Counter[str] = Counter()
+
+    def differences(self, a: Any, b: Any, path: str = "") -> Iterator[str]:
+        """Yield the places at which two JSON values differ."""
+        a, b = by_code(a), by_code(b)
+        if isinstance(a, dict) and isinstance(b, dict):
+            for key in sorted({*a, *b}):
+                if key not in b:
+                    yield f"{path}.{key}: only before"
+                elif key in a:
+                    yield from self.differences(a[key], b[key], f"{path}.{key}")
+                elif self._counts("added"):
+                    yield f"{path}.{key}: only after"
+        elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+            for at, (left, right) in enumerate(zip(a, b, strict=True)):
+                yield from self.differences(left, right, f"{path}[{at}]")
+        elif a != b and (not (is_prose(a) and is_prose(b)) or self._counts("reworded")):
+            yield f"{path}: {a!r:.80} before, {b!r:.80} after"
+
+    def _counts(self, kind: str) -> bool:
+        self.passed_over[kind] += not self.shows_all
+        return self.shows_all
+
+
+def by_code(value: Any) -> Any:
+    """Return notices by their codes, which stay where one is added; anything else as it is."""
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        codes = [one.get("code") for one in value]
+        if None not in codes and len({*codes}) == len(codes):
+            return dict(zip(codes, value, strict=True))
+    return {} if value == [] else value
+
+
+def is_prose(value: Any) -> bool:
+    """Whether a value is a string of three words or more."""
+    return isinstance(value, str) and len(value.split()) >= 3
 
 
 def prepared(folder: Path) -> Path:
@@ -169,7 +202,9 @@ def main() -> int:
     parser.add_argument("before")
     parser.add_argument("after")
     parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--all", action="store_true", help="show additions and rewording too")
     options = parser.parse_args()
+    comparison = Comparison(shows_all=options.all)
     shared = options.shared if options.shared.is_dir() else None
     different = count = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -185,10 +220,11 @@ def main() -> int:
             (status, before), (status_after, after) = outcomes
             count += 1
             found = [f"exit code {status} before, {status_after} after"] * (status != status_after)
-            found += list(differences(before, after))[:5]
+            found += list(comparison.differences(before, after))[:MOST_SHOWN]
             if found:
                 different += 1
                 print(f"{' '.join(command)}", *found, sep="\n    ", flush=True)
+    print(*(f"{kind}: {number}" for kind, number in comparison.passed_over.items()), sep="\n")
     print(f"{count - different} of {count} commands give the same JSON")
     return int(bool(different))
 

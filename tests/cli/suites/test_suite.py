@@ -451,6 +451,7 @@ def test_a_users_mistake_says_the_next_step(tmp_path, capsys, text, said) -> Non
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+@pytest.mark.usefixtures("in_process")
 def test_a_zoo_in_two_precisions_with_two_planted_cells(tmp_path, convnet) -> None:
     """The nine light topologies."""
     pytest.importorskip("onnx")
@@ -458,7 +459,7 @@ def test_a_zoo_in_two_precisions_with_two_planted_cells(tmp_path, convnet) -> No
     file.write_text(
         '[suite]\nmodels = ["onnx:light"]\n'
         'backends = ["ort-cpu", "ort-cpu:fp16"]\nlayers = false\n'
-        'timeout = "60s"\nmemory_limit = "2GiB"\n[timing]\niterations = 1\nwarmup = 0\n'
+        'timeout = "60s"\nmemory_limit = "700MiB"\n[timing]\niterations = 1\nwarmup = 0\n'
         + planted(convnet, "segfault", "memory")
     )
     assert main(["suite", "--store", str(tmp_path), str(file)]) == 3
