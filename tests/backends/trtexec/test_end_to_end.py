@@ -17,6 +17,7 @@ from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.jobs import make_jobs
 from enginescope.runner.session import run_jobs
 from tests.backends.trtexec.jobs import workload
+from tests.cli.called import called
 
 QUICK = ["--duration", "20ms", "--warmup", "100ms"]
 
@@ -109,7 +110,7 @@ def test_the_command_line(tool, tmp_path, convnet) -> None:
     ],
 )
 def test_user_errors(tool, tmp_path, convnet, arguments, message) -> None:
-    ended = bench(tmp_path / "store", str(convnet), *arguments)
+    ended = called("bench", "--store", tmp_path / "store", convnet, *arguments)
     assert ended.returncode == 2, ended.stderr
     assert message in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -122,7 +123,7 @@ def test_a_machine_without_trtexec(tmp_path, convnet, monkeypatch) -> None:
         pytest.skip("this machine has it at the usual place")
     monkeypatch.delenv("TRTEXEC", raising=False)
     monkeypatch.setenv("PATH", os.defpath)
-    ended = bench(tmp_path / "store", str(convnet), "--on", "trtexec")
+    ended = called("bench", "--store", tmp_path / "store", convnet, "--on", "trtexec")
     assert ended.returncode == 2
     assert "trtexec is not on this machine" in ended.stderr
     assert "libnvinfer-bin" in ended.stderr

@@ -20,6 +20,7 @@ from enginescope.cli.main import main
 from enginescope.records.run.job import StopRule, Workload
 from enginescope.runner import isolate
 from enginescope.store import run_folder
+from tests.cli.called import called
 
 QUICK = ["--iterations", "20", "--warmup", "1", "--no-layers"]
 
@@ -46,8 +47,9 @@ def test_one_model_one_screen(tmp_path, convnet) -> None:
     assert run["profile"]["layers"]
 
 
+@pytest.mark.usefixtures("in_process")
 def test_the_interval_stands_beside_the_median(tmp_path, convnet) -> None:
-    ended = bench(tmp_path, str(convnet), "--on", "fake", "--iterations", "300")
+    ended = called("bench", "--store", tmp_path, convnet, "--on", "fake", "--iterations", "300")
     assert "median   95 % CI 0." in ended.stdout
 
 
@@ -91,8 +93,9 @@ def test_six_outcomes_three_results_exit_code_three(tmp_path, convnet) -> None:
         assert word in ended.stdout.replace(" ", "_")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_no_model_measures_the_samples(tmp_path) -> None:
-    ended = bench(tmp_path, *QUICK)
+    ended = called("bench", "--store", tmp_path, *QUICK)
     assert ended.returncode == 0, ended.stderr
     names = {run["job"]["subject"]["name"] for run in stored(tmp_path)}
     assert names == {"small_convnet.onnx", "small_transformer.onnx"}
@@ -135,7 +138,7 @@ def test_what_was_typed_is_not_text(tmp_path, arguments) -> None:
 
 
 def test_a_store_that_cannot_be_written_is_found_before_measuring(tmp_path, convnet) -> None:
-    ended = bench(Path("/dev/null/store"), str(convnet), *QUICK)
+    ended = called("bench", "--store", "/dev/null/store", convnet, *QUICK)
     assert ended.returncode == 2
     assert "cannot write to the store" in ended.stderr
     assert "--store DIR" in ended.stderr
@@ -200,12 +203,14 @@ def test_the_worker_dies_with_a_killed_parent(tmp_path, convnet) -> None:
     assert psutil.wait_procs(workers, timeout=20)[1] == []
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_commit_that_is_named(tmp_path, convnet) -> None:
-    ended = bench(tmp_path, str(convnet), *QUICK, "--on", "fake", "--commit", " model-7 ")
+    typed = ["bench", "--store", tmp_path, convnet]
+    ended = called(*typed, *QUICK, "--on", "fake", "--commit", " model-7 ")
     assert ended.returncode == 0, ended.stderr
     (run,) = stored(tmp_path)
     assert run["environment"]["commit"]["id"] == "model-7"
-    refused = bench(tmp_path, str(convnet), "--commit", " ")
+    refused = called(*typed, "--commit", " ")
     assert refused.returncode == 2
     assert "is not a name" in refused.stderr
 

@@ -20,6 +20,7 @@ import pytest
 from enginescope.cli.main import main
 from enginescope.runner.fleet.cell_task import REMOTE_CELL
 from enginescope.store.archive import Store
+from tests.cli.called import called
 from tests.cli.suites.test_suite import LIMIT_S, TIMING, command, rows
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
@@ -65,8 +66,7 @@ def suite_file(folder: Path, model: Path, python: Path | str, *, there: str = TH
 
 
 def run(store: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    typed = command(store, *map(str, arguments))
-    return subprocess.run(typed, capture_output=True, text=True, timeout=LIMIT_S)
+    return called("suite", "--store", store, *arguments)
 
 
 def test_each_python_does_its_cells_and_has_its_own_versions(tmp_path, convnet, python) -> None:

@@ -18,7 +18,9 @@ from enginescope.core.jsonio import decode
 from enginescope.core.optional import is_installed
 from enginescope.records.suite.suite import CellRow
 from enginescope.store.archive import Store
+from tests.cli.called import called
 from tests.conftest import missing
+from tests.plants.in_process import workers_in_process
 
 HERE = Path(__file__).parents[1]
 FLEET = HERE.parent / "runner" / "fleet"
@@ -63,7 +65,8 @@ def of_convnet(found: dict[str, tuple[str, str | None]]) -> dict[str, tuple[str,
 def rows_here(tmp_path_factory) -> dict[str, tuple[str, str | None]]:
     folder = tmp_path_factory.mktemp("here")
     (folder / "net.toml").write_text(SUITE)
-    run(folder / "net.toml", "--store", folder)
+    with workers_in_process():
+        called("suite", folder / "net.toml", "--store", folder)
     return rows(folder)
 
 
@@ -83,11 +86,11 @@ def docker(tmp_path, monkeypatch) -> Path:
 @pytest.mark.slow
 def test_in_containers(suite, tmp_path, docker, rows_here) -> None:
     options = ("--include", "convnet", "--in-docker", "me/es:1", "--store", tmp_path)
-    ended = run(suite, *options)
+    ended = called("suite", suite, *options)
     assert ended.returncode == 3, ended.stderr
     assert rows(tmp_path) == of_convnet(rows_here)
     assert len(Store(tmp_path).rows(tag="net")) == 3
-    again = run(suite, *options)
+    again = called("suite", suite, *options)
     assert "2 done before" in again.stderr
     assert "skipped, known to be bad" in again.stderr
     starts = [json.loads(one) for one in (docker / "calls.jsonl").read_text().splitlines()]
@@ -130,7 +133,8 @@ def test_options_that_make_no_sense_leave_no_suite(suite, tmp_path, options) -> 
 
 def test_without_a_cell_to_do_no_folder_of_jobs_is_named_to_kubectl(suite, tmp_path) -> None:
     jobs = tmp_path / "jobs"
-    ended = run(
+    ended = called(
+        "suite",
         suite, "--emit-k8s", jobs, "--k8s-image", "me/es:1", "--store", tmp_path / "store",
         "--on", "ort-cpu:int8", "--include", "convnet",
     )  # fmt: skip
@@ -141,14 +145,14 @@ def test_without_a_cell_to_do_no_folder_of_jobs_is_named_to_kubectl(suite, tmp_p
 
 def test_without_docker(suite, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    ended = run(suite, "--in-docker", "me/es:1", "--store", tmp_path)
+    ended = called("suite", suite, "--in-docker", "me/es:1", "--store", tmp_path)
     assert ended.returncode in (2, 3)
     assert "docker is not on this machine" in ended.stderr
 
 
 def test_without_slurm(suite, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    ended = run(suite, "--on-slurm", "--store", tmp_path)
+    ended = called("suite", suite, "--on-slurm", "--store", tmp_path)
     assert ended.returncode == 3
     assert "there is no sbatch on PATH" in ended.stderr
 
