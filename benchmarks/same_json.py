@@ -38,6 +38,7 @@ VOLATILE = frozenset(
         "date",
         "dated",
         "ended",
+        "enginescope",
         "environment",
         "fetched",
         "host",
@@ -139,7 +140,7 @@ def without(value: Any, work: str, *, measured: bool = False) -> Any:
         }
     if isinstance(value, list):
         return [without(inner, work, measured=measured) for inner in value]
-    if measured and isinstance(value, float):
+    if measured and isinstance(value, int | float) and not isinstance(value, bool):
         return "a number"
     return value.replace(work, "WORK") if isinstance(value, str) else value
 
@@ -153,7 +154,7 @@ class Comparison:
 
     def differences(self, a: Any, b: Any, path: str = "") -> Iterator[str]:
         """Yield the places at which two JSON values differ."""
-        a, b = by_code(a), by_code(b)
+        a, b = by_key(a), by_key(b)
         if isinstance(a, dict) and isinstance(b, dict):
             for key in sorted({*a, *b}):
                 if key not in b:
@@ -173,13 +174,21 @@ class Comparison:
         return self.shows_all
 
 
-def by_code(value: Any) -> Any:
-    """Return notices by their codes, which stay where one is added; anything else as it is."""
-    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
-        codes = [one.get("code") for one in value]
-        if None not in codes and len({*codes}) == len(codes):
-            return dict(zip(codes, value, strict=True))
-    return {} if value == [] else value
+def by_key(value: Any) -> Any:
+    """Return a list of rules, of notices or of what has names by these; anything else as it is.
+
+    One that is added then moves no other. Such a list in another order is the same.
+    """
+    if value == []:
+        return {}
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return {one: one for one in value} if len({*value}) == len(value) else value
+    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+        for field in ("code", "name"):
+            keys = [one.get(field) for one in value]
+            if None not in keys and len({*keys}) == len(keys):
+                return dict(zip(keys, value, strict=True))
+    return value
 
 
 def is_prose(value: Any) -> bool:
