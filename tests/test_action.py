@@ -174,7 +174,7 @@ def test_models_are_measured_in_turn_and_held_against_each_other(
         models="head/*.onnx",
         baseline_models="base models/*.onnx",
         processes="2",
-        bench_args="--no-layers\n--duration\n20ms\n--warmup\n10ms",
+        bench_args="--no-layers\n--duration\n20ms\n--warmup\n0",
         max_regression="900%",
         undecided="pass",
     )

@@ -49,8 +49,12 @@ _WRITTEN = re.compile(r"^(written )\d{4}-\d\d-\d\d", re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (?:enginescope|python|for)\b")
 #: The second thread of a tiny model only waits for the first, and uses a core for it.
 _ONE_THREAD = "'ort-cpu?intra_op_num_threads=1'"
-#: Commands that measure in many processes: here they do so in one (`tests.plants.one_process`).
-_MANY = re.compile(r"\benginescope (?=noise |suite |validate |depth |bench .*--compare)")
+#: Commands that measure in processes: here they do so in their own (`tests.plants.one_process`),
+#: but for `bench` without a model, or on the stand-in.
+_MANY = re.compile(
+    r"\benginescope (?=noise |suite |validate |depth |bench .*--compare"
+    r"|bench (?!.*(?:trt|--pin))\S*\.onnx)"
+)
 #: Short measurements: appended unless the command says otherwise. They change no output's shape.
 _SHORT = {
     "bench": {"--max-time": "20ms", "--warmup": "0"},

@@ -126,6 +126,7 @@ def test_fp16_from_the_command_to_the_run(convnet, tmp_path) -> None:
     assert again.preparation.from_cache
 
 
+@pytest.mark.usefixtures("in_process")
 def test_an_operator_that_a_model_lacks_is_noticed_on_every_run(convnet, tmp_path) -> None:
     jobs = make_jobs(
         [convnet], ["ort-cpu:fp16?op_block_list=Softplus"], QUICK, engine_cache=tmp_path / "cache"
@@ -137,6 +138,7 @@ def test_an_operator_that_a_model_lacks_is_noticed_on_every_run(convnet, tmp_pat
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:100], models.damaged])
+@pytest.mark.usefixtures("in_process")
 def test_a_converted_model_that_was_damaged_is_made_again(convnet, tmp_path, damage) -> None:
     cache = tmp_path / "cache"
     jobs = make_jobs([convnet], ["ort-cpu:fp16"], QUICK, engine_cache=cache)
@@ -148,6 +150,7 @@ def test_a_converted_model_that_was_damaged_is_made_again(convnet, tmp_path, dam
     assert again.phase_ms("convert") is not None
 
 
+@pytest.mark.usefixtures("in_process")
 def test_without_a_cache_nothing_is_left(tmp_path) -> None:
     source = dense(tmp_path / "net.onnx")
     (run,) = run_jobs(make_jobs([source], ["ort-cpu:fp16"], QUICK), lambda _: None)
@@ -155,6 +158,7 @@ def test_without_a_cache_nothing_is_left(tmp_path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["net.onnx"]
 
 
+@pytest.mark.usefixtures("in_process")
 def test_what_cannot_be_converted_is_an_outcome(tmp_path) -> None:
     source = models.strings(tmp_path / "m.onnx")
     (run,) = run_jobs(make_jobs([source], ["ort-cpu:fp16"], QUICK), lambda _: None)
@@ -162,6 +166,7 @@ def test_what_cannot_be_converted_is_an_outcome(tmp_path) -> None:
     assert "holds no FP32" in (run.outcome.message or "")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_other_inputs_types_reach_the_converted_model(tmp_path) -> None:
     source = dense(tmp_path / "net.onnx")
     jobs = make_jobs([source], ["ort-cpu:fp16?keep_io_types=0"], QUICK)
