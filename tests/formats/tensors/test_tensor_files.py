@@ -25,6 +25,16 @@ def test_npz_by_name_or_alone(tmp_path) -> None:
     assert caught.value.hint == "expected an array named z"
 
 
+def test_an_npz_of_many_is_read_once(tmp_path) -> None:
+    path, opened = tmp_path / "two.npz", {}
+    np.savez(path, x=VALUES, y=VALUES + 1)
+    np.testing.assert_array_equal(load_tensor(path, name="x", opened=opened), VALUES)
+    path.unlink()
+    np.testing.assert_array_equal(load_tensor(path, name="y", opened=opened), VALUES + 1)
+    with pytest.raises(FormatError, match="it holds x, y"):
+        load_tensor(path, name="z", opened=opened)
+
+
 def test_onnx(tmp_path) -> None:
     proto = numpy_helper.from_array(VALUES, "x")
     (tmp_path / "a.pb").write_bytes(proto.SerializeToString())

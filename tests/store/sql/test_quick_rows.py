@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from enginescope.store.row import Filter, row_of
 from enginescope.store.sql.index import Index
-from enginescope.store.sql.quick_rows import quick_rows
+from enginescope.store.sql.quick_rows import quick_add, quick_rows
 from enginescope.store.sql.sqlite_file import FILE
 from tests.store.stored_runs import a_run
 from tests.store.test_row import FILTER, ROW
@@ -32,6 +32,26 @@ def test_the_same_rows(rows, filters) -> None:
         for wanted in (Filter(), *filters):
             found = quick_rows(Path(place) / FILE, names, wanted)
             assert found == index.rows(wanted), msgspec.to_builtins(wanted)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(ROW, min_size=1, max_size=6))
+def test_the_same_is_added(rows) -> None:
+    """Also where a row of the same id is there already: it stays."""
+    with tempfile.TemporaryDirectory() as place:
+        listed = []
+        for name in ("quick", "usual"):
+            folder = Path(place) / name
+            folder.mkdir()
+            index = Index.in_folder(folder)
+            index.prepare()
+            for row in rows:
+                if name == "usual":
+                    index.add([row])
+                else:
+                    assert quick_add(folder / FILE, row)
+            listed.append(index.rows())
+        assert listed[0] == listed[1]
 
 
 @pytest.fixture
@@ -58,6 +78,7 @@ def test_an_index_of_another_form(file, statement) -> None:
     with sqlite3.connect(file) as connection:
         connection.execute(statement)
     connection.close()
+    assert not quick_add(file, row_of(a_run(id="two", tags=("mine",))))
     assert quick_rows(file, {"one"}, Filter()) is None
 
 
