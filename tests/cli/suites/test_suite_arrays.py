@@ -18,6 +18,7 @@ from enginescope.runner.fleet import slurm_fleet, slurm_queue
 from enginescope.runner.inputs.sample_models import sample_models
 from enginescope.store.archive import Store
 from tests.cli.suites.test_suite_fleet import FLEET, SUITE, rows
+from tests.plants.in_process import workers_in_process
 
 ROOT = Path(__file__).parents[3]
 CONVNET = ("--include", "convnet")
@@ -34,7 +35,8 @@ def suite(tmp_path) -> Path:
 def rows_here(tmp_path_factory) -> dict[str, tuple[str, str | None]]:
     folder = tmp_path_factory.mktemp("here")
     (folder / "net.toml").write_text(SUITE)
-    assert main(["suite", str(folder / "net.toml"), *CONVNET, "--store", str(folder)]) == 3
+    with workers_in_process():
+        assert main(["suite", str(folder / "net.toml"), *CONVNET, "--store", str(folder)]) == 3
     return rows(folder)
 
 
