@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from enginescope.analysis.suites.suite_table import Case, case_of
+from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.core.record import Record
 from enginescope.records.samples import Interval
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
@@ -55,7 +56,8 @@ def _ratio_interval(a: CellRow, b: CellRow) -> Interval | None:
     """Return the interval of B ÷ A of two medians, each with an interval of its own.
 
     Their reaches add in squares on the logarithmic scale (Zou and Donner 2008, *Construction of
-    confidence limits about effect measures*).
+    confidence limits about effect measures*). What processes differ by is not in the interval of
+    one process: it is assumed, as for a comparison of one process a side.
     """
     names = ("latency_low", "latency", "latency_high")
     ends = [row.figure(name) for row in (a, b) for name in names]
@@ -63,6 +65,7 @@ def _ratio_interval(a: CellRow, b: CellRow) -> Interval | None:
         return None
     a_low, a_middle, a_high, b_low, b_middle, b_high = (math.log(one) for one in ends if one)
     middle = b_middle - a_middle
-    low = middle - math.hypot(b_middle - b_low, a_high - a_middle)
-    high = middle + math.hypot(b_high - b_middle, a_middle - a_low)
+    assumed = [CompareConfig().scatter for row in (a, b) if len(row.run_ids) == 1]
+    low = middle - math.hypot(b_middle - b_low, a_high - a_middle, *assumed)
+    high = middle + math.hypot(b_high - b_middle, a_middle - a_low, *assumed)
     return Interval(low=math.exp(low), high=math.exp(high))

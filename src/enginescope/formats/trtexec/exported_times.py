@@ -195,6 +195,7 @@ def resolution_notices(
 def _clock(source: str, series: Samples, step_ms: float) -> Notice:
     median_ms = float(np.median(series.values_ms))
     share = f", {100 * step_ms / median_ms:.2g} % of the median" if median_ms > 0 else ""
+    share += " GPU compute time" if share and series.metric == "gpu_compute" else ""
     return Notice(
         code="I-RESOLUTION",
         message=f"the times in {source} move in steps of {step_ms * 1e3:.3g} µs{share}",

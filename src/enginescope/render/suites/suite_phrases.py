@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from enginescope.analysis.suites.suite_perf_tables import case_name
 from enginescope.analysis.suites.suite_table import baselines, speed_ups
+from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 from enginescope.records.notice import UNSTABLE
@@ -242,8 +243,8 @@ def single_process_sentence(result: SuiteResult) -> str | None:
     if result.plan.suite.processes > 1 or not any(row.figure("latency") for row in result.rows):
         return None
     return (
-        "one process a cell: intervals leave out how processes differ; "
-        "enginescope suite --processes 5 shows it"
+        "one process a cell: intervals leave out how processes differ, and the fastest allows for "
+        f"±{ASSUMED_SCATTER_PCT:g} %; enginescope suite --processes 5 measures it"
     )
 
 
