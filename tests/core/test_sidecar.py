@@ -103,7 +103,7 @@ def test_a_damaged_header_is_told(tmp_path, header) -> None:
     edit(tmp_path, values_ms={"npy": "arrays/000.npy"})
     start = b"\x93NUMPY\x01\x00" + (len(header) + 1).to_bytes(2, "little")
     (tmp_path / "arrays/000.npy").write_bytes(start + header + b"\n" + bytes(16))
-    with pytest.raises(FormatError, match="cannot read arrays/000.npy"):
+    with pytest.raises(FormatError, match="cannot read arrays/000"):
         load_record(Samples, tmp_path, "it.json")
 
 
@@ -111,7 +111,7 @@ def test_a_link_to_itself_is_told(tmp_path) -> None:
     array = saved(tmp_path) / "arrays/000.npy"
     array.unlink()
     array.symlink_to(array.name)
-    with pytest.raises(FormatError, match="cannot read arrays/000.npy"):
+    with pytest.raises(FormatError, match="cannot read arrays/000"):
         load_record(Samples, tmp_path, "it.json")
 
 

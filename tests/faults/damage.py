@@ -80,7 +80,7 @@ def _filled(place: StorePlace, top: Path, chance: random.Random) -> Ledger:
 
 
 def damaged_runs(top: Path, count: int, seed: str) -> Iterator[Event]:
-    """Damage a file of a run or the index: other runs are as they were, the damaged one is named."""
+    """Damage a file of a run or the index: other runs are as before, the damaged one is named."""
     kind = "damaged file of a run, or of the index"
     chance = random.Random(f"{seed}:damage")
     place, safe = top / "store", top / "safe"

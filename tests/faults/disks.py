@@ -1,7 +1,7 @@
 """Disks that are full: a file system of two megabytes, and files that may not grow.
 
-``python -m tests.faults.disks tmpfs|limit FOLDER SEED COUNT`` prints each event as JSON. A full file
-system needs a mount, which a process may make in a name space of its own (``unshare``).
+``python -m tests.faults.disks tmpfs|limit FOLDER SEED COUNT`` prints each event as JSON. A full
+file system needs a mount, which a process may make in a name space of its own (``unshare``).
 """
 
 from __future__ import annotations

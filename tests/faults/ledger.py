@@ -62,7 +62,7 @@ class Ledger:
         verb, run_id, *rest = line.split()
         if verb == "saved":
             self.saved[run_id] = rest[0]
-            self.files |= {run_id: one for one in rest[1:]}
+            self.files |= dict([(run_id, rest[1])] if rest[1:] else [])
         elif verb == "tagged":
             self.tags.setdefault(run_id, set()).add(rest[0])
         elif verb == "deleting":
