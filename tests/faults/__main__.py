@@ -37,20 +37,20 @@ from tests.store.postgresql import Server, running_server
 
 #: Events of each room in a whole run.
 COUNTS = {
-    "folder": 60,
-    "sqlite": 36,
-    "postgresql": 24,
-    "database": 10,
-    "suites": 12,
-    "serve": 16,
-    "push": 8,
-    "tmpfs": 60,
-    "limit": 60,
-    "damage": 100,
+    "requests": 160,
+    "archives": 80,
+    "tmpfs": 70,
+    "limit": 70,
+    "damage": 110,
     "file": 40,
-    "archives": 64,
-    "models": 18,
-    "requests": 120,
+    "folder": 30,
+    "sqlite": 15,
+    "postgresql": 12,
+    "database": 6,
+    "serve": 8,
+    "push": 4,
+    "suites": 8,
+    "models": 9,
 }
 
 

@@ -7,9 +7,10 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from enginescope.store.location import StorePlace, parse_place
@@ -23,59 +24,95 @@ _START_S = 120.0
 SERVER_KILL = "kill of the database server, and its restart, under writers"
 
 
+class Nursery:
+    """Starts writers: see `tests.faults.writer`."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self._log = (Path(self._folder.name) / "log").open("w+")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.writer"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+        )
+        self._count = 0
+
+    def writer(self, place: str, seed: str, ledger: Ledger) -> Process:
+        """Start one."""
+        self._count += 1
+        pipe = Path(self._folder.name) / f"pipe{self._count}"
+        os.mkfifo(pipe)
+        end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        print(place, seed, pipe, file=self._process.stdin, flush=True)
+        return Process(int(self._process.stdout.readline()), end, self, ledger)
+
+    def said(self) -> str:
+        """What writers printed as they failed."""
+        self._log.seek(0)
+        return self._log.read()[-2000:]
+
+    def close(self) -> None:
+        """End it; the writers are ended before."""
+        self._process.communicate()
+        self._log.close()
+        self._folder.cleanup()
+
+
 class Process:
     """A writer whose printed lines go to a ledger."""
 
-    def __init__(self, place: str, seed: str, ledger: Ledger) -> None:
-        self._ledger, self._rest, self.said = ledger, b"", b""
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.writer", place, seed],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        self._out, self._err = self._process.stdout, self._process.stderr
-        os.set_blocking(self._out.fileno(), False)
-        os.set_blocking(self._err.fileno(), False)
+    def __init__(self, pid: int, pipe: int, nursery: Nursery, ledger: Ledger) -> None:
+        self._pid, self._pipe, self._nursery, self._ledger = pid, pipe, nursery, ledger
+        self._rest, self._is_open = b"", True
 
     def read(self) -> int:
         """Take what was printed up to now; return the number of whole lines."""
-        *lines, self._rest = (self._rest + (self._out.read() or b"")).split(b"\n")
+        data = b""
+        with suppress(BlockingIOError):  # nothing is there now
+            while self._is_open and (block := os.read(self._pipe, 1 << 16)):
+                data += block
+        *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             self._ledger.take(line.decode())
-        self.said += self._err.read() or b""  # what the store refused
         return len(lines)
 
     def wait_for_work(self) -> None:
         """Return once something was acknowledged."""
         end = time.monotonic() + _START_S
         while not self.read():
-            if self._process.poll() is not None or time.monotonic() > end:
-                raise AssertionError(f"a writer does not write: {self.said.decode()[-2000:]}")
+            if time.monotonic() > end:
+                raise AssertionError(f"a writer does not write: {self._nursery.said()}")
             time.sleep(0.01)
 
     def kill(self) -> None:
         """End it at once, and take what it had printed."""
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        while Path(f"/proc/{self._pid}").exists():
+            time.sleep(0.001)
         self.read()
 
     def close(self) -> None:
         """End it if it still runs."""
-        self.kill()
-        self._out.close()
-        self._err.close()
+        if self._is_open:
+            self.kill()
+            os.close(self._pipe)
+            self._is_open = False
 
 
 @contextmanager
-def writers(place: StorePlace, seed: str, ledger: Ledger) -> Iterator[list[Process]]:
+def writers(
+    nursery: Nursery, place: StorePlace, seed: str, ledger: Ledger
+) -> Iterator[list[Process]]:
     """Processes that write to one store; they end with the block."""
     text = getattr(place, "secret_url", str(place))
     with ExitStack() as stack:
-        started = [Process(text, f"{seed}:{number}", ledger) for number in range(WRITERS)]
-        for one in started:
-            stack.callback(one.close)
+        started = []
+        for number in range(WRITERS):
+            started.append(nursery.writer(text, f"{seed}:{number}", ledger))
+            stack.callback(started[-1].close)
         yield started
 
 
@@ -88,11 +125,11 @@ def killed_writers(
         places: Of empty stores.
     """
     chance = random.Random(f"{seed}:{kind}")
-    place, ledger = next(places), Ledger()
+    place, ledger, nursery = next(places), Ledger(), Nursery()
     for number in range(0, count, WRITERS):
         if number and number % (2 * WRITERS) == 0:
             place, ledger = next(places), Ledger()
-        with writers(place, f"{seed}:{kind}:{number}", ledger) as running:
+        with writers(nursery, place, f"{seed}:{number}", ledger) as running:
             for one in running:
                 one.wait_for_work()
             while running and number + WRITERS - len(running) < count:
@@ -100,13 +137,14 @@ def killed_writers(
                 running.pop(chance.randrange(len(running))).kill()
                 before = ledger.copy()
                 yield _checked(kind, place, before, ledger, running)
+    nursery.close()
 
 
 def killed_server(server, count: int, seed: str) -> Iterator[Event]:
     """Kill a database server under its writers, and start it again."""
     chance = random.Random(f"{seed}:server")
-    place, ledger = parse_place(server.fresh_url()), Ledger()
-    with writers(place, f"{seed}:server", ledger) as running:
+    place, ledger, nursery = parse_place(server.fresh_url()), Ledger(), Nursery()
+    with writers(nursery, place, f"{seed}:server", ledger) as running:
         for one in running:
             one.wait_for_work()
         for _ in range(count):
@@ -116,6 +154,7 @@ def killed_server(server, count: int, seed: str) -> Iterator[Event]:
             for one in running:
                 one.wait_for_work()
             yield _checked(SERVER_KILL, place, ledger.copy(), ledger, running)
+    nursery.close()
 
 
 def _checked(

@@ -1,15 +1,19 @@
-"""A process that saves, tags and deletes runs, and prints each only once that is done.
+"""Processes that save, tag and delete runs, and print each only once that is done.
 
-``python -m tests.faults.writer PLACE SEED`` goes on until it is killed.
+``python -m tests.faults.writer`` starts one for each line ``PLACE SEED PIPE`` of its input: a copy
+of itself, so that hundreds need no time to import. Each goes on until it is killed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import random
+import signal
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -54,8 +58,7 @@ class Writer:
                 self._tag()
             else:
                 self._delete()
-        except StoreError as error:
-            print(error, file=sys.stderr, flush=True)
+        except StoreError:  # refused, and so not printed
             time.sleep(_PAUSE_S)
 
     def _save(self) -> None:
@@ -78,9 +81,9 @@ class Writer:
         print("deleted", run_id, flush=True)
 
 
-def main(arguments: list[str]) -> None:
-    """Work until killed."""
-    place, seed = arguments
+def work(place: str, seed: str, pipe: str) -> None:
+    """Work on a store until killed; print into a named pipe."""
+    os.dup2(os.open(pipe, os.O_WRONLY), sys.stdout.fileno())
     with tempfile.TemporaryDirectory() as folder:
         writer = Writer(Store(parse_place(place)), random.Random(seed), Path(folder) / "build.log")
         chance = random.Random(seed)
@@ -89,5 +92,19 @@ def main(arguments: list[str]) -> None:
             time.sleep(chance.random() * _PAUSE_S)
 
 
+def main() -> None:
+    """Start a process for each line of standard input, and print its id."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            try:
+                work(*line.split())
+            finally:
+                traceback.print_exc()
+                os._exit(1)
+        print(child, flush=True)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
