@@ -127,10 +127,12 @@ def fuzzed_requests(top: Path, count: int, seed: str) -> Iterator[Event]:
     log = top / "serve.log"
     with serving(store, log) as (process, port):
         for number in range(count):
+            before = log.stat().st_size
             request = _request(chance, packed.read_bytes(), [*ledger.saved])
             wrong = _wrong_answer(port, request)
-            if b"Traceback" in log.read_bytes() or process.poll() is not None:
-                wrong = f"the server failed after {request[:200]!r}: {log.read_text()[-800:]}"
+            said = log.read_bytes()[before:]
+            if b"Traceback" in said or process.poll() is not None:
+                wrong = f"the server failed after {request[:200]!r}: {said[-800:].decode()}"
             found = check(FUZZED, store, ledger) if number % 10 == 9 else Event(FUZZED)
             problems = (*found.unreadable, *([wrong] if wrong else ()))
             yield Event(FUZZED, found.checked, found.lost, problems)

@@ -81,6 +81,20 @@ def test_a_client_that_leaves_prints_no_traceback(process) -> None:
     assert "Traceback" not in one.communicate(timeout=30)[1]
 
 
+def test_a_body_that_is_not_http_prints_no_traceback(process) -> None:
+    one, port = process
+    for asked in ("GET /login", "PUT /compare", "PUT /api/runs/new", "GET /api"):
+        with connect(port) as client:
+            head = half_a_body(asked).replace(
+                b"Content-Length: 1000", b"Transfer-Encoding: chunked"
+            )
+            client.sendall(head + b"no chunk\r\n\r\n")
+            assert client.recv(65_536).startswith(b"HTTP/1.1 400")
+    assert httpx.get(f"http://127.0.0.1:{port}/login").status_code == 200
+    one.send_signal(signal.SIGINT)
+    assert "Traceback" not in one.communicate(timeout=30)[1]
+
+
 def test_a_header_has_to_arrive_in_time(store, monkeypatch) -> None:
     monkeypatch.setattr(connections, "HEADER_S", 0.5)
     with served(store) as address, ExitStack() as held:
