@@ -70,8 +70,11 @@ def killed_servers(top: Path, count: int, seed: str) -> Iterator[Event]:
                 threading.Thread(target=_push, args=(port, [next(runs) for _ in range(12)], ledger))
                 for _ in range(2)
             ]
+            before = len(ledger.saved)
             for one in clients:
                 one.start()
+            while len(ledger.saved) == before and any(one.is_alive() for one in clients):
+                time.sleep(0.001)
             time.sleep(chance.random() * _MOST_S)
             process.kill()
             for one in clients:
