@@ -84,7 +84,7 @@ class Writer:
 def work(place: str, seed: str, pipe: str) -> None:
     """Work on a store until killed; print into a named pipe."""
     os.dup2(os.open(pipe, os.O_WRONLY), sys.stdout.fileno())
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=Path(pipe).parent) as folder:
         writer = Writer(Store(parse_place(place)), random.Random(seed), Path(folder) / "build.log")
         chance = random.Random(seed)
         while True:
