@@ -17,7 +17,7 @@ DEV_EXTRAS := ort,plots,frames,xlsx,gpu,postgres,storage,serve,convert
 LOCKED_EXTRAS := ort plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu ray trt cu13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs dist test test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve reference clean
+.PHONY: help demo docs dist test test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults reference clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -130,6 +130,9 @@ bench-store: $(VENV)/.dev ## Show what listing 10,000 runs and the page of 2,000
 
 bench-serve: $(VENV)/.dev ## Show how a server with 10,000 runs answers 16 clients
 	$(BIN)/python benchmarks/serve/load.py $(SERVE_ARGS)
+
+faults: $(VENV)/.dev ## Kill, fill, damage and flood (600 events); fail if an acknowledged result is lost
+	$(BIN)/python -m tests.faults $(FAULTS_ARGS)
 
 clean: ## Remove the environment and everything built
 	rm -rf $(VENV) .cache build dist .mypy_cache .pytest_cache .ruff_cache

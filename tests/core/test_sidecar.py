@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import resource
+import zlib
 
 import numpy as np
 import pytest
@@ -27,7 +29,8 @@ def test_round_trip(tmp_path) -> None:
 
 def test_the_json_needs_no_library_of_ours(tmp_path) -> None:
     plain = json.loads((saved(tmp_path) / "it.json").read_text())
-    assert plain["values_ms"] == {"npy": "arrays/000.npy"}
+    data = (tmp_path / "arrays/000.npy").read_bytes()
+    assert plain["values_ms"] == {"npy": "arrays/000.npy", "crc32": zlib.crc32(data)}
 
 
 def edit(tmp_path, **changes) -> None:
@@ -83,3 +86,44 @@ def test_only_arrays_get_files(tmp_path) -> None:
 
     with pytest.raises(TypeError, match="cannot write a complex"):
         save_record(Odd(value=1j), tmp_path, "odd.json")
+
+
+def test_a_flipped_bit_of_an_array_is_told(tmp_path) -> None:
+    array = saved(tmp_path) / "arrays/000.npy"
+    data = bytearray(array.read_bytes())
+    data[-1] ^= 1
+    array.write_bytes(data)
+    with pytest.raises(FormatError, match="its checksum is another"):
+        load_record(Samples, tmp_path, "it.json")
+
+
+@pytest.mark.parametrize("header", [b"{'descr': '<f8', 'shape': (2,", b"{'descr': '<f8' 1 : (2,)}"])
+def test_a_damaged_header_is_told(tmp_path, header) -> None:
+    """NumPy passes on what its parser of headers raises, which is no error of a value."""
+    edit(tmp_path, values_ms={"npy": "arrays/000.npy"})
+    start = b"\x93NUMPY\x01\x00" + (len(header) + 1).to_bytes(2, "little")
+    (tmp_path / "arrays/000.npy").write_bytes(start + header + b"\n" + bytes(16))
+    with pytest.raises(FormatError, match="cannot read arrays/000"):
+        load_record(Samples, tmp_path, "it.json")
+
+
+def test_a_link_to_itself_is_told(tmp_path) -> None:
+    array = saved(tmp_path) / "arrays/000.npy"
+    array.unlink()
+    array.symlink_to(array.name)
+    with pytest.raises(FormatError, match="cannot read arrays/000"):
+        load_record(Samples, tmp_path, "it.json")
+
+
+@pytest.mark.parametrize("most", [4_096, 5_000, 8_000, 8_127])
+def test_an_array_that_does_not_fit_is_not_saved(tmp_path, most) -> None:
+    """NumPy itself says nothing if the last block of a file cannot be written."""
+    record = Samples(metric="latency", values_ms=frozen(np.arange(1_000.0)))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            save_record(record, tmp_path, "it.json")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not (tmp_path / "it.json").exists()

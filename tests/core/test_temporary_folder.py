@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -60,3 +62,20 @@ def test_a_fresh_folder_is_left_alone(top, monkeypatch) -> None:
     (top / "enginescope-work-new").mkdir()
     with temporary_folder():
         assert (top / "enginescope-work-new").exists()
+
+
+def test_every_named_temporary_file_of_the_package_is_in_such_a_folder() -> None:
+    """Files without a name go with their process; all others stay where a kill leaves them."""
+    package = Path(module.__file__).parents[1]
+    named = re.compile(r"mkdtemp|mkstemp|TemporaryDirectory|NamedTemporaryFile")
+    found = {one.name for one in package.rglob("*.py") if named.search(one.read_text("utf-8"))}
+    assert found == {"temporary_folder.py"}
+
+
+def test_a_short_name_is_cleared_too(top) -> None:
+    with temporary_folder(is_short=True) as folder:
+        assert len(folder.name) < len("enginescope-work-")
+    (top / f"{folder.name}-left").mkdir()
+    module._SWEPT.clear()
+    with temporary_folder():
+        assert not (top / f"{folder.name}-left").exists()

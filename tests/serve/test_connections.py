@@ -81,6 +81,18 @@ def test_a_client_that_leaves_prints_no_traceback(process) -> None:
     assert "Traceback" not in one.communicate(timeout=30)[1]
 
 
+def test_a_body_that_is_not_http_prints_no_traceback(process) -> None:
+    one, port = process
+    head = b"PUT /compare HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for body in (b"no chunk\r\n\r\n", b"PK\x03\x04garbage\r\n\r\n") * 4:
+        with connect(port) as client:
+            client.sendall(head + body)
+            assert client.recv(65_536).startswith(b"HTTP/1.1 400")
+    assert httpx.get(f"http://127.0.0.1:{port}/login").status_code == 200
+    one.send_signal(signal.SIGINT)
+    assert "Traceback" not in one.communicate(timeout=30)[1]
+
+
 def test_a_header_has_to_arrive_in_time(store, monkeypatch) -> None:
     monkeypatch.setattr(connections, "HEADER_S", 0.5)
     with served(store) as address, ExitStack() as held:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from subprocess import DEVNULL
@@ -25,8 +25,21 @@ PASSWORD = "s3cr3t-of-the-team"
 class Server:
     """A running server that asks for a password; `stop` and `start` interrupt it."""
 
-    def __init__(self, port: int, start: Callable[[], object], stop: Callable[[], object]) -> None:
-        self.port, self.start, self.stop = port, start, stop
+    def __init__(
+        self, port: int, data: Path, start: Callable[[], object], stop: Callable[[], object]
+    ) -> None:
+        self.port, self._data, self.start, self.stop = port, data, start, stop
+
+    def kill(self) -> None:
+        """Kill it and all of its processes at once, as a crash would."""
+        import psutil
+
+        main = psutil.Process(int((self._data / "postmaster.pid").read_text().split()[0]))
+        processes = [main, *main.children(recursive=True)]
+        for one in processes:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+        psutil.wait_procs(processes, timeout=30)
 
     def url(self, database: str, password: str = PASSWORD) -> str:
         return f"postgresql+psycopg://{USER}:{password}@127.0.0.1:{self.port}/{database}"
@@ -73,6 +86,7 @@ def running_server() -> Iterator[Server]:
         quiet = {**options, "capture_output": False, "stdout": DEVNULL, "stderr": DEVNULL}
         server = Server(
             port,
+            folder / "data",
             start=partial(subprocess.run, start, **quiet),
             stop=partial(subprocess.run, [*control, "-m", "immediate", "stop"], **options),
         )

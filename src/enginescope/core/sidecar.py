@@ -6,8 +6,11 @@ and either can be read with nothing but a JSON parser and NumPy.
 
 from __future__ import annotations
 
+import io
 import threading
+import zlib
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, TypeVar
 
 import msgspec
@@ -18,9 +21,11 @@ from enginescope.core.jsonio import prepared, read_stored, write_atomic
 
 T = TypeVar("T")
 
-_KEY = "npy"
+_KEY, _CHECKSUM = "npy", "crc32"
 #: NumPy parses headers with `ast`, whose depth counter all threads share: CPython issue 106905.
 _LOADING = threading.Lock()
+#: Of a link to itself, a damaged header that cannot be parsed, or one that asks for all memory.
+_UNREADABLE = (OSError, ValueError, EOFError, MemoryError, RuntimeError, SyntaxError, TokenError)
 
 
 def save_record(record: msgspec.Struct, folder: Path, name: str) -> None:
@@ -31,15 +36,17 @@ def save_record(record: msgspec.Struct, folder: Path, name: str) -> None:
     arrays = folder / "arrays"
     count = 0
 
-    def write_array(value: Any) -> dict[str, str]:
+    def write_array(value: Any) -> dict[str, str | int]:
         nonlocal count
         if not isinstance(value, np.ndarray):
             raise TypeError(f"cannot write a {type(value).__name__} to {name}")
         arrays.mkdir(parents=True, exist_ok=True)
         file = arrays / f"{count:03}.npy"
         count += 1
-        np.save(file, value, allow_pickle=False)
-        return {_KEY: f"arrays/{file.name}"}
+        buffer = io.BytesIO()  # into a file, NumPy does not say that its last block did not fit
+        np.save(buffer, value, allow_pickle=False)
+        file.write_bytes(buffer.getbuffer())
+        return {_KEY: f"arrays/{file.name}", _CHECKSUM: zlib.crc32(buffer.getbuffer())}
 
     folder.mkdir(parents=True, exist_ok=True)
     data = msgspec.json.encode(record, enc_hook=write_array)
@@ -82,15 +89,18 @@ def decode_record(kind: type[T], data: bytes, folder: Path, *, source: str) -> T
 def _load_array(folder: Path, value: Any) -> np.ndarray[Any, Any]:
     if not isinstance(value, dict) or not isinstance(value.get(_KEY), str):
         raise ValueError(f"expected an array as {{'{_KEY}': file}}")
-    file = (folder / value[_KEY]).resolve()
-    if not file.is_relative_to(folder):
-        raise ValueError(f"array file {value[_KEY]} is outside the folder")
-    if file.exists() and not file.is_file():
-        raise ValueError(f"{value[_KEY]} is not a file")
     try:
+        file = (folder / value[_KEY]).resolve()
+        if not file.is_relative_to(folder):
+            raise ValueError(f"array file {value[_KEY]} is outside the folder")
+        if file.exists() and not file.is_file():
+            raise ValueError(f"{value[_KEY]} is not a file")
+        data = file.read_bytes()
+        if value.get(_CHECKSUM) not in (None, zlib.crc32(data)):  # older records have none
+            raise ValueError("its checksum is another: it was damaged, or changed by hand")
         with _LOADING:
-            array: np.ndarray[Any, Any] = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError, MemoryError) as error:  # a damaged header asks for all
+            array: np.ndarray[Any, Any] = np.load(io.BytesIO(data), allow_pickle=False)
+    except _UNREADABLE as error:
         raise ValueError(f"cannot read {value[_KEY]}: {error}") from None
     if not isinstance(array, np.ndarray):
         raise ValueError(f"{value[_KEY]} is not a single array")

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 #: Of folders that are locked while their process lives.
-_PREFIX = "enginescope-work-"
+_PREFIX, _SHORT_PREFIX = "enginescope-work-", "es-work-"
 #: A younger folder may be one that is about to be locked.
 _FRESH_S = 60.0
 _SWEPT: set[str] = set()
@@ -20,13 +20,16 @@ _SWEEPING = threading.Lock()
 
 
 @contextmanager
-def temporary_folder() -> Iterator[Path]:
+def temporary_folder(*, is_short: bool = False) -> Iterator[Path]:
     """Yield a new folder that goes again with all that is in it, however the block ends.
 
     The first one of a process removes those of processes that were killed.
+
+    Args:
+        is_short: Keep its path short, for sockets in it.
     """
     _sweep(Path(tempfile.gettempdir()))
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    folder = Path(tempfile.mkdtemp(prefix=_SHORT_PREFIX if is_short else _PREFIX))
     try:
         lock = _locked(folder)
         try:
@@ -48,7 +51,7 @@ def _sweep(top: Path) -> None:
         if str(top) in _SWEPT:
             return
         _SWEPT.add(str(top))
-    for folder in top.glob(f"{_PREFIX}*"):
+    for folder in (*top.glob(f"{_PREFIX}*"), *top.glob(f"{_SHORT_PREFIX}*")):
         with suppress(OSError):
             status = folder.lstat()
             if status.st_uid != os.getuid() or time.time() - status.st_ctime < _FRESH_S:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
+import h11
 import uvicorn
 from anyio import to_thread
 from starlette.responses import PlainTextResponse
@@ -56,6 +57,16 @@ class Connection(H11Protocol):
         """Take bytes; those of a header do not extend its time limit."""
         super().data_received(data)
         self._watch()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse bytes that are not HTTP; a request that they belong to is given up."""
+        if self.cycle is not None and not self.is_idle:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:  # in the middle of an answer
+            self.transport.close()
 
     def on_response_complete(self) -> None:
         """Wait for the next request, no longer than for the first."""

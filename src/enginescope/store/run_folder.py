@@ -171,7 +171,7 @@ def _resolved(folder: Path, path: str) -> Path | None:
     try:
         file = (folder / path).resolve()
         return file if file.is_relative_to(folder) and file.is_file() else None
-    except (OSError, ValueError):  # a name that no file can have
+    except (OSError, ValueError, RuntimeError):  # a name that no file can have; a link to itself
         return None
 
 

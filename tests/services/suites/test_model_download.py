@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import io
+import shutil
 import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.formats.onnx.onnx_unfold import ModelLink
+from enginescope.formats.onnx.onnx_unfold import ModelLink, read_links
 from enginescope.services.suites.model_download import fetch
 
 BODY = bytes(range(256)) * 4096  # 1 MiB
+SECRET = "s3cr3t-word"
 
 
 class Served:
     """What the server gives, and what it was asked."""
 
-    def __init__(self, body: bytes, *, tag: str | None = '"v1"', ranges: bool = True) -> None:
+    def __init__(
+        self,
+        body: bytes,
+        *,
+        tag: str | None = '"v1"',
+        ranges: bool = True,
+        is_announced: bool = True,
+        redirect: str | None = None,
+    ) -> None:
         self.body, self.tag, self.ranges = body, tag, ranges
         self.cut_after: int | None = None
         self.error: int | None = None
+        self.is_announced = is_announced
+        self.redirect = redirect
         self.asked: list[str | None] = []
         self.url = ""
 
@@ -41,6 +53,12 @@ def served(what: Served) -> Iterator[Served]:
             if what.error is not None:
                 self.send_error(what.error)
                 return
+            if what.redirect is not None:
+                self.send_response(302)
+                self.send_header("Location", what.redirect)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             if asked and what.ranges and self.headers.get("If-Range") == what.tag:
                 start = int(asked.removeprefix("bytes=").rstrip("-"))
             if start >= len(what.body):
@@ -48,11 +66,13 @@ def served(what: Served) -> Iterator[Served]:
                 return
             body = what.body[start:]
             self.send_response(206 if start else 200)
-            self.send_header("Content-Length", str(len(body)))
+            if what.is_announced:
+                self.send_header("Content-Length", str(len(body)))
             if what.tag:
                 self.send_header("ETag", what.tag)
             self.end_headers()
-            self.wfile.write(body if what.cut_after is None else body[: what.cut_after])
+            with suppress(ConnectionError):  # it may be refused at its beginning
+                self.wfile.write(body if what.cut_after is None else body[: what.cut_after])
 
         def log_message(self, *_: object) -> None:
             pass
@@ -149,7 +169,7 @@ def test_another_checksum_is_refused_and_nothing_stays(tmp_path) -> None:
 def packed(names: dict[str, bytes], kind: str) -> bytes:
     stream = io.BytesIO()
     if kind == "zip":
-        with zipfile.ZipFile(stream, "w") as archive:
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in names.items():
                 archive.writestr(name, data)
         return stream.getvalue()
@@ -189,7 +209,7 @@ def test_links_in_an_archive_are_refused(tmp_path) -> None:
         archive.addfile(info)
     with (
         served(Served(stream.getvalue())) as what,
-        pytest.raises(FormatError, match="neither a file nor a folder"),
+        pytest.raises(FormatError, match="a link or a device"),
     ):
         fetch(link(what, "net.tar.gz"), tmp_path)
 
@@ -213,3 +233,60 @@ def test_what_fails_its_checksum_leaves_nothing(tmp_path) -> None:
     with served(Served(BODY)) as what, pytest.raises(UsageError, match="SHA-256"):
         fetch(link(what, sha256="0" * 64), tmp_path)
     assert list((tmp_path / "net").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "ftp://127.0.0.1/net.onnx",
+        "file:///etc/passwd",
+        "data:application/octet-stream,x",
+        f"http://user:{SECRET}@127.0.0.1/net.onnx",
+    ],
+)
+def test_a_redirect_elsewhere_is_refused_without_its_password(tmp_path, where) -> None:
+    with served(Served(BODY, redirect=where)) as what, pytest.raises(UsageError) as caught:
+        fetch(link(what), tmp_path)
+    assert SECRET not in f"{caught.value!r} {caught.value.hint}"
+    assert not (tmp_path / "net" / "net.onnx").exists()
+
+
+def test_a_redirect_to_http_is_followed(tmp_path) -> None:
+    with (
+        served(Served(BODY)) as target,
+        served(Served(b"", redirect=f"{target.url}/other.onnx")) as what,
+    ):
+        fetch(link(what, sha256=sha(BODY)), tmp_path)
+    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+
+
+@pytest.mark.parametrize("is_announced", [True, False])
+def test_more_than_the_disk_has_is_refused(tmp_path, monkeypatch, is_announced) -> None:
+    free = shutil.disk_usage(tmp_path)._replace(free=1 << 18)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: free)
+    with (
+        served(Served(BODY, is_announced=is_announced)) as what,
+        pytest.raises(UsageError, match="larger than"),
+    ):
+        fetch(link(what), tmp_path)
+    assert sum(one.stat().st_size for one in (tmp_path / "net").iterdir()) <= 1 << 18
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+def test_the_files_of_an_archive_are_bounded_together(tmp_path, monkeypatch, kind) -> None:
+    for name, limit in (("LEAST_SUSPECT_BYTES", 1 << 20), ("MOST_GROWTH", 2)):
+        monkeypatch.setattr(f"enginescope.core.safe_zip.{name}", limit)
+    body = packed({f"{number}.onnx": bytes(1 << 19) for number in range(9)}, kind)
+    with served(Served(body)) as what, pytest.raises(FormatError, match="would grow"):
+        fetch(link(what, f"net.{kind}"), tmp_path)
+    assert sum(one.stat().st_size for one in tmp_path.rglob("*.onnx")) <= 1 << 20
+
+
+@pytest.mark.parametrize(
+    "line", [f"https://me:{SECRET}@host/net.onnx", f"ftp://me:{SECRET}@host/n", f"me:{SECRET}@h/n"]
+)
+def test_a_password_in_a_list_is_not_printed(tmp_path, line) -> None:
+    (tmp_path / "list.txt").write_text(f"{line}\n")
+    with pytest.raises(FormatError, match="password") as caught:
+        read_links(tmp_path / "list.txt")
+    assert SECRET not in str(caught.value)

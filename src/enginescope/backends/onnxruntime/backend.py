@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -36,6 +35,7 @@ from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.optional import is_installed, require
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.onnxruntime.ort_profile import arenas_of, ort_profile_of
 from enginescope.records.notice import Notice
@@ -76,9 +76,9 @@ class ProfilePass:
         """
         with (
             translated("profiling"),
-            tempfile.TemporaryDirectory(prefix="enginescope-") as folder,
+            temporary_folder() as folder,
         ):
-            prefix = str(Path(folder) / "profile")
+            prefix = str(folder / "profile")
             session = OrtSession(self._ort, _plain(job), self._setup, profile_prefix=prefix)
             session.bind(feeds)
             session.step()

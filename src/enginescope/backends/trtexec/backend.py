@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import tempfile
 import threading
-from pathlib import Path
 
 import msgspec
 
@@ -18,6 +16,7 @@ from enginescope.backends.trtexec.outcome import measured_from
 from enginescope.backends.trtexec.process import peak_of_children_bytes, run
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
 from enginescope.core.periodic_thread import PeriodicThread
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.trtexec.log_lines import newer_release_text
 from enginescope.probe.nvml import computing_pids
 from enginescope.probe.processes import others_among
@@ -72,8 +71,7 @@ class TrtexecBackend:
             )
         binary = find_binary(job.backend.options.get("binary"))
         version = version_of(binary)
-        with tempfile.TemporaryDirectory(prefix="enginescope-trtexec-") as made:
-            folder = Path(made)
+        with temporary_folder() as folder:
             command = command_for(binary, version, job, feeds, folder)
             with GpuBeside(job.telemetry, _device(command.arguments)) as gpu:
                 ended = run(

@@ -7,7 +7,6 @@ import os
 import select
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import msgspec
 import numpy as np
 
 from enginescope.core.errors import UnsupportedError
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.probe.telemetry.worker import Line
 from enginescope.records.run.telemetry import CHANNELS, Channel, SampledGpu, Telemetry
 from enginescope.records.samples import frozen
@@ -39,10 +39,8 @@ class Sampling:
     def __init__(self, address: str, interval_ms: float) -> None:
         self.gpu: SampledGpu | None = None
         self.series: Telemetry | None = None
-        handle, path = tempfile.mkstemp(prefix="enginescope-gpu-", suffix=".jsonl")
-        os.close(handle)
-        self._file = Path(path)
-        self._arguments = [address, str(os.getpid()), str(interval_ms), path]
+        self._folder = contextlib.ExitStack()
+        self._arguments = [address, str(os.getpid()), str(interval_ms)]
 
     def __enter__(self) -> Sampling:
         """Start sampling, and wait for the first sample.
@@ -50,8 +48,11 @@ class Sampling:
         Raises:
             UnsupportedError: The GPU cannot be asked; says why.
         """
+        self._file = self._folder.enter_context(temporary_folder()) / "samples.jsonl"
+        self._file.touch()
+        worker = [*_python(), "-m", "enginescope.probe.telemetry.worker"]
         self._process = subprocess.Popen(
-            [*_python(), "-m", "enginescope.probe.telemetry.worker", *self._arguments],
+            [*worker, *self._arguments, str(self._file)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -65,14 +66,14 @@ class Sampling:
             if answered
             else f"the sampling process gave nothing within {START_S:g} s"
         )
-        self._file.unlink(missing_ok=True)
+        self._folder.close()
         raise UnsupportedError("sampling the GPU", why=why)
 
     def __exit__(self, *_error: object) -> None:
         """Stop sampling and read the series."""
         self._end()
         self._read()
-        self._file.unlink(missing_ok=True)
+        self._folder.close()
 
     def _end(self) -> None:
         process = self._process

@@ -9,12 +9,12 @@ import os
 import secrets
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from enginescope.core.errors import FormatError, MissingDependencyError, UnsupportedError
 from enginescope.core.record import Record
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.cell_task import (
     REMOTE_CELL,
@@ -148,8 +148,8 @@ class DockerFleet:
 
     def _do(self, cell: Cell, command: str | None, watch: FleetWatch) -> None:
         name = f"enginescope-{cell.key}-{secrets.token_hex(3)}"
-        with tempfile.TemporaryDirectory(prefix="enginescope-docker-") as made:
-            work = Path(made).resolve()
+        with temporary_folder() as folder:
+            work = folder.resolve()
             (work / TASK).write_bytes(packed_task(cell, command, is_placed=False))
             for one in mounts_of(cell):
                 if one.is_writable:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 
 from enginescope._version import __version__
 from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.cell_task import (
     REMOTE_CELL,
@@ -87,8 +87,7 @@ class Environment:
         Args:
             command: The command line to record.
         """
-        with tempfile.TemporaryDirectory(prefix="enginescope-cell-") as made:
-            work = Path(made)
+        with temporary_folder() as work:
             (work / "task").write_bytes(packed_task(cell, command, is_placed=False))
             try:
                 ended = self._run(cell, work)

@@ -10,19 +10,18 @@ from __future__ import annotations
 import logging
 import os
 import secrets
-import shutil
 import socket
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.cell_task import (
     Doing,
@@ -258,14 +257,18 @@ def ray_session(address: str) -> Iterator[Any]:
     is_local = address == LOCAL
     if not is_local:
         _check_answers(address)
-    folder = tempfile.mkdtemp(prefix="es-ray-") if is_local else None  # sockets want short paths
     before = dict(os.environ)
     os.environ.update({name: os.environ.get(name, value) for name, value in _QUIET.items()})
     _settle_token(is_local=is_local)
     try:
         ray = require("ray", purpose="--on-ray", install="enginescope[ray]")
         # Ray prints what happens to its machines on standard output, which is for results
-        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
+        with (
+            Path(os.devnull).open("w") as nowhere,
+            redirect_stdout(nowhere),
+            # sockets want short paths
+            temporary_folder(is_short=True) if is_local else nullcontext() as folder,
+        ):
             _connect(ray, address, folder)
             try:
                 yield ray
@@ -277,8 +280,6 @@ def ray_session(address: str) -> Iterator[Any]:
                 os.environ[name] = before[name]
             else:
                 os.environ.pop(name, None)
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _settle_token(*, is_local: bool) -> None:
@@ -305,9 +306,9 @@ def _check_answers(address: str) -> None:
         ) from error
 
 
-def _connect(ray: Any, address: str, folder: str | None) -> None:
+def _connect(ray: Any, address: str, folder: Path | None) -> None:
     """Connect; a head that serves clients is asked again, since it starts a process for each."""
-    own = {"_temp_dir": folder, "include_dashboard": False} if folder else {}
+    own = {"_temp_dir": str(folder), "include_dashboard": False} if folder else {}
     left = _CLIENT_TRIES if address.startswith("ray://") else 1
     while left:
         left -= 1

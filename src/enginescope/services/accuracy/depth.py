@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -26,6 +24,7 @@ from enginescope.services.accuracy.depth_request import (
 )
 from enginescope.services.accuracy.depth_run import DepthRun
 from enginescope.services.accuracy.request import SIDE_LIMITS
+from enginescope.services.own_command import own_command
 from enginescope.store.archive import Store
 from enginescope.store.location import parse_place
 from enginescope.store.run_keeper import RunKeeper
@@ -168,7 +167,7 @@ def depth(
             fail_fast=fail_fast,
             limits=limits or SIDE_LIMITS,
             store=None if store is None else parse_place(fspath(store)),
-            command=shlex.join(sys.orig_argv),
+            command=own_command(),
         ),
         DepthObserver(),
     )

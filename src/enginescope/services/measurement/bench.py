@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -22,6 +20,7 @@ from enginescope.services.measurement.jobs import (
     telemetry_rule,
 )
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ def bench(
         commit=commit,
         store=place_of(store),
         is_stored=store is not None,
-        command=shlex.join(sys.orig_argv),
+        command=own_command(),
     )
     result = measure_models(request, observer)
     if result.not_stored is not None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
-import sys
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -18,6 +16,7 @@ from enginescope.records.run.job import BackendSpec, Workload
 from enginescope.records.run.run import OutcomeKind
 from enginescope.services.measurement.jobs import raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ def build(
         limits=limits,
         rebuild=rebuild,
         store=place_of(store),
-        command=shlex.join(sys.orig_argv),
+        command=own_command(),
     )
     run = build_engine(request, MeasurementObserver()).run
     raise_unless_ok(run)

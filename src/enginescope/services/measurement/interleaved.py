@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -24,6 +22,7 @@ from enginescope.services.measurement.jobs import (
     telemetry_rule,
 )
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
@@ -238,7 +237,7 @@ def bench_interleaved(
         tags=tuple(tags),
         commit=commit,
         store=place_of(store),
-        command=shlex.join(sys.orig_argv),
+        command=own_command(),
     )
     return successful(compare_interleaved(request, observer), observer)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -23,6 +21,7 @@ from enginescope.services.measurement.interleaved import (
 )
 from enginescope.services.measurement.jobs import held_clocks, jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def noise_floor(
         rounds=rounds,
         tags=tuple(tags),
         store=place_of(store),
-        command=shlex.join(sys.orig_argv),
+        command=own_command(),
     )
     result = measure_noise(request, observer)
     successful(result.measured, observer)

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.core.safe_zip import copy_member, opened_zip, safe_members
+from enginescope.core.safe_zip import copy_member, opened_zip, safe_members, tar_files
 from enginescope.formats.onnx.onnx_unfold import Fetched, ModelLink
 
 _BLOCK = 1 << 18
@@ -24,6 +25,9 @@ _TAG = ".etag"
 _PART = ".part"
 #: Answers that asking again does not change.
 _WRONG_LINK = frozenset({400, 401, 403, 404, 405, 410})
+
+#: No model is larger; a server that never ends would fill the disk.
+_MOST_BYTES = 64 << 30
 
 #: Told how many bytes of how many are there; ``None``: the server does not say.
 Told = Callable[[int, int | None], None]
@@ -85,16 +89,23 @@ def _download(link: ModelLink, part: Path, told: Told) -> None:
     if have and tag.is_file():
         headers |= {"Range": f"bytes={have}-", "If-Range": tag.read_text()}
     try:
-        with urlopen(Request(link.url, headers=headers), timeout=_TIMEOUT_S) as answer:  # noqa: S310 - the list takes http and https alone
+        # the list takes http and https alone
+        with _OPENER.open(Request(link.url, headers=headers), timeout=_TIMEOUT_S) as answer:  # noqa: S310
             goes_on = answer.status == http.client.PARTIAL_CONTENT
             have = have if goes_on else 0
             _keep_tag(tag, answer.headers)
             length = answer.headers.get("Content-Length")
             whole = have + int(length) if length and length.isdecimal() else None
+            most = min(_MOST_BYTES, have + shutil.disk_usage(part.parent).free)
+            if whole is not None and whole > most:
+                raise _too_large(link, most)
             with part.open("ab" if goes_on else "wb") as file:
                 while block := answer.read(_BLOCK):
                     file.write(block)
                     have += len(block)
+                    if have > most:
+                        part.unlink()
+                        raise _too_large(link, most)
                     told(have, whole)
     except HTTPError as error:
         error.close()  # it holds the connection
@@ -109,6 +120,30 @@ def _download(link: ModelLink, part: Path, told: Told) -> None:
         raise _unreachable(link, str(reason) or type(error).__name__) from error
     if whole is not None and have < whole:
         raise _unreachable(link, f"it was cut off after {have:,} of {whole:,} bytes")
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Follows redirects to http and https: urllib itself would also take ftp."""
+
+    def http_error_302(self, req: Request, fp: Any, code: int, msg: str, headers: Any) -> Any:
+        """Follow one, or refuse it; the address may hold a password and is not printed."""
+        to = urlsplit(headers.get("Location") or "")
+        if to.scheme not in ("http", "https", "") or "@" in to.netloc:
+            what = f"{to.scheme}://" if "@" not in to.netloc else "an address with credentials"
+            why = f"the server redirects to {what}"
+            fp.close()
+            raise UsageError(req.full_url, why=why, hint="correct the link in the list")
+        return super().http_error_302(req, fp, code, msg, headers)
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+_OPENER = build_opener(_Redirects)
+
+
+def _too_large(link: ModelLink, most: int) -> UsageError:
+    why = f"it is larger than {most:,} bytes: the limit, or what the disk has free"
+    return UsageError(link.url, why=why, hint="--to FOLDER names a folder on another disk")
 
 
 def _unreachable(link: ModelLink, why: str) -> UsageError:
@@ -136,24 +171,17 @@ def _take_out(file: Path, home: Path) -> None:
         return
     try:
         with tarfile.open(file) as archive:
-            for member in archive:
-                _take_member(archive, member, home)
+            for name, source in tar_files(archive, file):
+                target = _inside(home, name)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as out:
+                    shutil.copyfileobj(source, out)
     except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as error:
         raise FormatError(str(file), why=f"it cannot be unpacked ({error})") from error
 
 
-def _take_member(archive: tarfile.TarFile, member: tarfile.TarInfo, home: Path) -> None:
-    """Take a plain file or folder out; what is neither, or lies elsewhere, is refused."""
-    target = (home / member.name).resolve()
+def _inside(home: Path, name: str) -> Path:
+    target = (home / name).resolve()
     if not target.is_relative_to(home.resolve()):
-        raise ValueError(f"{member.name} is outside the folder")
-    if member.isdir():
-        target.mkdir(parents=True, exist_ok=True)
-    elif member.isfile():
-        source = archive.extractfile(member)
-        assert source is not None
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with source, target.open("wb") as file:
-            shutil.copyfileobj(source, file)
-    else:
-        raise ValueError(f"{member.name} is neither a file nor a folder")
+        raise ValueError(f"{name} is outside the folder")
+    return target

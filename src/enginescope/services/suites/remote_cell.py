@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.jsonio import write_atomic
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, Needs
 from enginescope.runner.fleet.cell_array import INDEXED, task_of_index
@@ -45,8 +46,8 @@ def _run(task: CellTask) -> bytes:
     failed = _row_of_another_model(task.cell)
     if failed is not None:
         return packed_returned(CellTaskResult(row=failed))
-    with tempfile.TemporaryDirectory(prefix="enginescope-cell-") as folder:
-        store = Store(Path(folder) / "store")
+    with temporary_folder() as folder:
+        store = Store(folder / "store")
         runs: list[Run] = []
 
         def keep(run: Run) -> None:
@@ -54,13 +55,11 @@ def _run(task: CellTask) -> bytes:
             runs.append(run)
 
         context = CellContext(sink=keep, command=task.command)
-        cell = _with_usable_cache(task.cell)
+        cell = _with_usable_cache(task.cell, folder / "engines")
         if task.is_placed:  # a fleet and the driver may name the same GPU differently
             cell = replace(cell, needs=Needs())
         row = replace(run_cell(cell, context), cell=task.cell)
-        packed = tuple(
-            store.export(run.id, Path(folder) / f"{run.id}.zip").read_bytes() for run in runs
-        )
+        packed = tuple(store.export(run.id, folder / f"{run.id}.zip").read_bytes() for run in runs)
     return packed_returned(CellTaskResult(row=row, runs=packed))
 
 
@@ -87,7 +86,7 @@ def _row_of_another_model(cell: Cell) -> CellRow | None:
     )
 
 
-def _with_usable_cache(cell: Cell) -> Cell:
+def _with_usable_cache(cell: Cell, last_resort: Path) -> Cell:
     """Return the cell with an engine cache that this machine can write."""
     cache = cell.job.engine_cache
     if cache is None or _is_writable(Path(cache)):
@@ -95,7 +94,7 @@ def _with_usable_cache(cell: Cell) -> Cell:
     own = Path(tempfile.gettempdir()) / f"enginescope-engines-{os.getuid()}"
     own.mkdir(mode=0o700, exist_ok=True)
     if own.stat().st_uid != os.getuid():  # another user could change the engines
-        own = Path(tempfile.mkdtemp(prefix="enginescope-engines-"))
+        own = last_resort
     return replace(cell, job=replace(cell.job, engine_cache=str(own)))
 
 

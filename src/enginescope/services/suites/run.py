@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -19,6 +17,7 @@ from enginescope.runner.environment_fingerprint import environment_fingerprint
 from enginescope.runner.fleet.environment import Environment
 from enginescope.runner.suites.suite_cells import Fingerprints, resume_state
 from enginescope.runner.suites.suite_run import worker_slots
+from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 from enginescope.services.suites.cell import now
 from enginescope.services.suites.observer import SuiteObserver
@@ -111,7 +110,7 @@ def run_suite(
     request = source if isinstance(source, SuiteRequest) else SuiteRequest(source=Path(source))
     request = replace(
         request,
-        command=request.command or shlex.join(sys.orig_argv),
+        command=request.command or own_command(),
         **{key: value for key, value in values.items() if value is not None},
     )
     observer = observer or SuiteObserver()

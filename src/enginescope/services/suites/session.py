@@ -7,7 +7,6 @@ Cells that Kubernetes runs: write their manifests, and store the results that th
 from __future__ import annotations
 
 import shutil
-import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError
 from enginescope.core.jsonio import encode, read_stored, write_atomic
 from enginescope.core.safe_zip import opened_zip
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, SuitePlan
@@ -109,9 +109,9 @@ def store_returned(returned: CellTaskResult, plan: SuitePlan, store: Store) -> C
         FormatError: A run of the result is damaged.
         StoreError: The store cannot be written.
     """
-    with tempfile.TemporaryDirectory(prefix="enginescope-returned-") as folder:
+    with temporary_folder() as folder:
         for number, data in enumerate(returned.runs):
-            file = Path(folder) / f"{number}.zip"
+            file = folder / f"{number}.zip"
             file.write_bytes(data)
             if not _is_stored(file, store):
                 store.tag(store.import_zip(file).id, plan.suite.name)
@@ -152,10 +152,8 @@ class SuiteSession:
         Raises:
             StoreError: A run or row could not be stored; the folder's `unstored` has the row.
         """
-        with tempfile.TemporaryDirectory(
-            prefix="enginescope-", ignore_cleanup_errors=True
-        ) as folder:
-            references = ReferenceCache(Path(folder))
+        with temporary_folder() as folder:
+            references = ReferenceCache(folder)
             run_cells(
                 todo, lambda cell, slot: self._run(cell, slot, references), slots, self._stopped
             )

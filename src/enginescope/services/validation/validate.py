@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from numbers import Real
@@ -44,6 +42,7 @@ from enginescope.services.accuracy.sides import sides_of
 from enginescope.services.accuracy.tasks import RequestedTask, add_task_figures
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
 from enginescope.services.bisection.bisect import add_bisection, check_bisectable
+from enginescope.services.own_command import own_command
 from enginescope.store.location import parse_place
 
 _Path: TypeAlias = str | PathLike[str]
@@ -228,7 +227,7 @@ def validate(
             skip_output_save=skip_output_save,
             store=None if store is None else parse_place(fspath(store)),
             # the program's own command line: what repeats a call from Python
-            command=shlex.join(sys.orig_argv),
+            command=own_command(),
         ),
         ValidationObserver(),
     )

@@ -6,14 +6,14 @@ import hashlib
 import secrets
 import shutil
 from collections.abc import Collection, Hashable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from enginescope.core.errors import StoreError
+from enginescope.core.errors import MAKE_SPACE, StoreError, reason_of
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.notice import Notice
 from enginescope.store.location import DatabaseUrl
@@ -168,7 +168,12 @@ class DatabaseStore:
     @contextmanager
     def new_part(self) -> Iterator[Path]:
         """Make a folder to write a run into, gone in the end."""
-        with temporary_folder() as folder:
+        with ExitStack() as stack:
+            try:
+                folder = stack.enter_context(temporary_folder())
+            except OSError as error:
+                what = f"cannot write to the store {self}"
+                raise StoreError(what, why=reason_of(error), hint=MAKE_SPACE) from error
             yield folder
 
     def place(self, run: Run, part: Path) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 
 import sqlalchemy as sa
 
-from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.errors import MAKE_SPACE, FormatError, StoreError, reason_of
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
 from enginescope.store.artifact_root import ArtifactRoot
@@ -63,6 +63,9 @@ def document_and_arrays(
 
     Args:
         locked: Whether the run stays as it is until the transaction ends.
+
+    Raises:
+        StoreError: The run is gone, or there is no space for a copy.
     """
     query = sa.select(FILES.c.path, FILES.c.data).where(
         FILES.c.run_id == run_id, FILES.c.path.not_like(f"{ARTIFACTS}/%")
@@ -70,9 +73,13 @@ def document_and_arrays(
     found = connection.execute(query.with_for_update() if locked else query).all()
     if not found:
         raise gone(run_id)
-    with temporary_folder() as folder:
-        for path, data in found:
-            write_file(folder, path, data or b"")
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(temporary_folder())
+            for path, data in found:
+                write_file(folder, path, data or b"")
+        except OSError as error:
+            raise StoreError(f"run {run_id}", why=reason_of(error), hint=MAKE_SPACE) from error
         yield folder
 
 
