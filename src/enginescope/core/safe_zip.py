@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 
 from enginescope.core.errors import FormatError
 
@@ -77,26 +77,32 @@ def is_tar(file: Path) -> bool:
         return False
 
 
-def _copy_tar(file: Path, out: BinaryIO) -> None:
-    """Write the files of a tar file to a zip file; links and devices are refused.
+def tar_files(archive: tarfile.TarFile, file: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield name and content of the files of a tar file, whose names may lead anywhere.
 
     Raises:
         FormatError: It holds something else than files and folders, or would grow beyond measure.
     """
     most = max(LEAST_SUSPECT_BYTES, MOST_GROWTH * file.stat().st_size)
     total = 0
+    for count, member in enumerate(archive, 1):
+        total += member.size
+        if total > most or count > MOST_MEMBERS:
+            why = f"it would grow to more than {most:,} bytes or {MOST_MEMBERS:,} files"
+            raise FormatError(str(file), where=member.name, why=why)
+        source = archive.extractfile(member) if member.isreg() else None
+        if source is not None:
+            yield member.name, source
+        elif not member.isdir():
+            raise FormatError(str(file), where=member.name, why="a link or a device")
+
+
+def _copy_tar(file: Path, out: BinaryIO) -> None:
+    """Write the files of a tar file to a zip file; see `tar_files`."""
     with tarfile.open(file) as archive, zipfile.ZipFile(out, "w") as copy:
-        for count, member in enumerate(archive, 1):
-            total += member.size
-            if total > most or count > MOST_MEMBERS:
-                why = f"it would grow to more than {most:,} bytes or {MOST_MEMBERS:,} files"
-                raise FormatError(str(file), where=member.name, why=why)
-            source = archive.extractfile(member) if member.isreg() else None
-            if source is not None:
-                with copy.open(member.name, "w", force_zip64=True) as target:
-                    shutil.copyfileobj(source, target, _BLOCK_BYTES)
-            elif not member.isdir():
-                raise FormatError(str(file), where=member.name, why="a link or a device")
+        for name, source in tar_files(archive, file):
+            with copy.open(name, "w", force_zip64=True) as target:
+                shutil.copyfileobj(source, target, _BLOCK_BYTES)
 
 
 def safe_members(packed: zipfile.ZipFile, source: str) -> list[Member]:

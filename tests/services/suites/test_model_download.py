@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import io
+import shutil
 import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.formats.onnx.onnx_unfold import ModelLink
+from enginescope.formats.onnx.onnx_unfold import ModelLink, read_links
 from enginescope.services.suites.model_download import fetch
 
 BODY = bytes(range(256)) * 4096  # 1 MiB
+SECRET = "s3cr3t-word"
 
 
 class Served:
     """What the server gives, and what it was asked."""
 
-    def __init__(self, body: bytes, *, tag: str | None = '"v1"', ranges: bool = True) -> None:
+    def __init__(
+        self,
+        body: bytes,
+        *,
+        tag: str | None = '"v1"',
+        ranges: bool = True,
+        is_announced: bool = True,
+        redirect: str | None = None,
+    ) -> None:
         self.body, self.tag, self.ranges = body, tag, ranges
         self.cut_after: int | None = None
         self.error: int | None = None
+        self.is_announced = is_announced
+        self.redirect = redirect
         self.asked: list[str | None] = []
+        self.authorization: str | None = None
         self.url = ""
 
 
@@ -37,9 +51,16 @@ def served(what: Served) -> Iterator[Served]:
         def do_GET(self) -> None:
             asked = self.headers.get("Range")
             what.asked.append(asked)
+            what.authorization = self.headers.get("Proxy-Authorization")
             start = 0
             if what.error is not None:
                 self.send_error(what.error)
+                return
+            if what.redirect is not None:
+                self.send_response(302)
+                self.send_header("Location", what.redirect)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
                 return
             if asked and what.ranges and self.headers.get("If-Range") == what.tag:
                 start = int(asked.removeprefix("bytes=").rstrip("-"))
@@ -48,11 +69,13 @@ def served(what: Served) -> Iterator[Served]:
                 return
             body = what.body[start:]
             self.send_response(206 if start else 200)
-            self.send_header("Content-Length", str(len(body)))
+            if what.is_announced:
+                self.send_header("Content-Length", str(len(body)))
             if what.tag:
                 self.send_header("ETag", what.tag)
             self.end_headers()
-            self.wfile.write(body if what.cut_after is None else body[: what.cut_after])
+            with suppress(ConnectionError):  # it may be refused at its beginning
+                self.wfile.write(body if what.cut_after is None else body[: what.cut_after])
 
         def log_message(self, *_: object) -> None:
             pass
@@ -92,7 +115,21 @@ def test_it_is_checked_kept_and_not_asked_for_again(tmp_path) -> None:
     ]
 
 
-def test_what_was_cut_off_goes_on(tmp_path) -> None:
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch) -> None:
+    monkeypatch.setattr("enginescope.core.http_pool.WAIT_S", 0.01)
+
+
+def test_what_is_cut_off_again_and_again_goes_on_by_itself(tmp_path) -> None:
+    with served(Served(BODY)) as what:
+        what.cut_after = 300_000
+        fetch(link(what, sha256=sha(BODY)), tmp_path)
+        assert what.asked == [None, *(f"bytes={300_000 * at}-" for at in (1, 2, 3))]
+    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+
+
+def test_what_was_cut_off_goes_on(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("enginescope.services.suites.model_download._MOST_RESUMES", 0)
     with served(Served(BODY)) as what:
         what.cut_after = 300_000
         with pytest.raises(UsageError, match="cut off") as caught:
@@ -101,6 +138,68 @@ def test_what_was_cut_off_goes_on(tmp_path) -> None:
         what.cut_after = None
         fetch(link(what, sha256=sha(BODY)), tmp_path)
         assert what.asked == [None, "bytes=300000-"]
+    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_body_in_chunks(tmp_path, is_whole) -> None:
+    """Without a length, the last chunk alone says that it is whole."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for start in range(0, len(BODY), 100_000):
+                data = BODY[start : start + 100_000]
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+            if is_whole:
+                self.wfile.write(b"0\r\n\r\n")
+            self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        what = Served(BODY)
+        what.url = f"http://127.0.0.1:{server.server_port}"
+        if is_whole:
+            fetch(link(what, sha256=sha(BODY)), tmp_path)
+            assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+        else:
+            with pytest.raises(UsageError, match="cut off"):
+                fetch(link(what), tmp_path)
+        server.shutdown()
+
+
+def test_a_server_that_is_busy_is_asked_again(tmp_path) -> None:
+    with served(Served(BODY)) as what:
+        what.error = 503
+        with pytest.raises(UsageError, match="503"):
+            fetch(link(what), tmp_path)
+        assert len(what.asked) == 6
+        what.error = 404
+        with pytest.raises(UsageError, match="404"):
+            fetch(link(what), tmp_path)
+        assert len(what.asked) == 7
+
+
+def test_it_goes_through_the_proxy_of_the_environment(tmp_path, monkeypatch) -> None:
+    with served(Served(BODY)) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.replace("http://", f"http://me:{SECRET}@"))
+        monkeypatch.setenv("no_proxy", "other.example")
+        far = ModelLink(
+            url="http://far.example/net.onnx", name="net", file="net.onnx", sha256=None, line=1
+        )
+        fetch(far, tmp_path)
+        assert proxy.authorization is not None
+        monkeypatch.setenv("no_proxy", "far.example")
+        with pytest.raises(UsageError) as caught:
+            fetch(far, tmp_path / "other")
+    assert SECRET not in str(caught.value)
     assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
 
 
@@ -149,7 +248,7 @@ def test_another_checksum_is_refused_and_nothing_stays(tmp_path) -> None:
 def packed(names: dict[str, bytes], kind: str) -> bytes:
     stream = io.BytesIO()
     if kind == "zip":
-        with zipfile.ZipFile(stream, "w") as archive:
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in names.items():
                 archive.writestr(name, data)
         return stream.getvalue()
@@ -189,7 +288,7 @@ def test_links_in_an_archive_are_refused(tmp_path) -> None:
         archive.addfile(info)
     with (
         served(Served(stream.getvalue())) as what,
-        pytest.raises(FormatError, match="neither a file nor a folder"),
+        pytest.raises(FormatError, match="a link or a device"),
     ):
         fetch(link(what, "net.tar.gz"), tmp_path)
 
@@ -213,3 +312,71 @@ def test_what_fails_its_checksum_leaves_nothing(tmp_path) -> None:
     with served(Served(BODY)) as what, pytest.raises(UsageError, match="SHA-256"):
         fetch(link(what, sha256="0" * 64), tmp_path)
     assert list((tmp_path / "net").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "ftp://127.0.0.1/net.onnx",
+        "file:///etc/passwd",
+        "data:application/octet-stream,x",
+        f"http://user:{SECRET}@127.0.0.1/net.onnx",
+    ],
+)
+def test_a_redirect_elsewhere_is_refused_without_its_password(tmp_path, where) -> None:
+    with served(Served(BODY, redirect=where)) as what, pytest.raises(UsageError) as caught:
+        fetch(link(what), tmp_path)
+    assert SECRET not in f"{caught.value!r} {caught.value.hint}"
+    assert not (tmp_path / "net" / "net.onnx").exists()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_redirect_to_no_address_is_refused_without_its_password(tmp_path) -> None:
+    """Here urllib3 itself raises no error of its own, and leaves a socket to be collected."""
+    with served(Served(BODY, redirect=f"http://user:{SECRET}@[::1/net.onnx")) as what:
+        with pytest.raises(UsageError) as caught:
+            fetch(link(what), tmp_path)
+        assert caught.value.why == "an address that cannot be read"
+        del caught
+        gc.collect()
+
+
+def test_a_redirect_to_http_is_followed(tmp_path) -> None:
+    with (
+        served(Served(BODY)) as target,
+        served(Served(b"", redirect=f"{target.url}/other.onnx")) as what,
+    ):
+        fetch(link(what, sha256=sha(BODY)), tmp_path)
+    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+
+
+@pytest.mark.parametrize("is_announced", [True, False])
+def test_more_than_the_disk_has_is_refused(tmp_path, monkeypatch, is_announced) -> None:
+    free = shutil.disk_usage(tmp_path)._replace(free=1 << 18)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: free)
+    with (
+        served(Served(BODY, is_announced=is_announced)) as what,
+        pytest.raises(UsageError, match="larger than"),
+    ):
+        fetch(link(what), tmp_path)
+    assert sum(one.stat().st_size for one in (tmp_path / "net").iterdir()) <= 1 << 18
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+def test_the_files_of_an_archive_are_bounded_together(tmp_path, monkeypatch, kind) -> None:
+    for name, limit in (("LEAST_SUSPECT_BYTES", 1 << 20), ("MOST_GROWTH", 2)):
+        monkeypatch.setattr(f"enginescope.core.safe_zip.{name}", limit)
+    body = packed({f"{number}.onnx": bytes(1 << 19) for number in range(9)}, kind)
+    with served(Served(body)) as what, pytest.raises(FormatError, match="would grow"):
+        fetch(link(what, f"net.{kind}"), tmp_path)
+    assert sum(one.stat().st_size for one in tmp_path.rglob("*.onnx")) <= 1 << 20
+
+
+@pytest.mark.parametrize(
+    "line", [f"https://me:{SECRET}@host/net.onnx", f"ftp://me:{SECRET}@host/n", f"me:{SECRET}@h/n"]
+)
+def test_a_password_in_a_list_is_not_printed(tmp_path, line) -> None:
+    (tmp_path / "list.txt").write_text(f"{line}\n")
+    with pytest.raises(FormatError, match="password") as caught:
+        read_links(tmp_path / "list.txt")
+    assert SECRET not in str(caught.value)

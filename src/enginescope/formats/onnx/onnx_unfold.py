@@ -267,7 +267,8 @@ def read_links(path: Path) -> tuple[ModelLink, ...]:
     """Return the links of a list: ``URL [SHA256] [NAME]`` a line; ``#`` begins a remark.
 
     Raises:
-        FormatError: A line is none, there is none at all, or two links go into one folder.
+        FormatError: A line is not a link or holds credentials, there is none at all, or two links
+            go into one folder.
     """
     found: list[ModelLink] = []
     text = read_bytes(path).decode("utf-8", errors="replace")
@@ -294,6 +295,8 @@ def read_links(path: Path) -> tuple[ModelLink, ...]:
 def _link(words: list[str], line: int, source: str) -> ModelLink:
     where = f"line {line}"
     parts = urlsplit(words[0])
+    if "@" in (parts.netloc or words[0]):  # it would be printed and stored
+        raise FormatError(source, where=where, why="the link holds a user's name or password")
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise FormatError(source, where=where, why=f"{words[0]!r} is not an http or https link")
     file = unquote(PurePosixPath(parts.path).name)

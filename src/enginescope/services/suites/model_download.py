@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-import http.client
 import shutil
 import tarfile
 import zlib
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from typing import TYPE_CHECKING, Any
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.core.safe_zip import copy_member, opened_zip, safe_members
+from enginescope.core.http_pool import http_pool, http_retries, reason_of_http
+from enginescope.core.safe_zip import copy_member, opened_zip, safe_members, tar_files
 from enginescope.formats.onnx.onnx_unfold import Fetched, ModelLink
+
+if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse
 
 _BLOCK = 1 << 18
 _TIMEOUT_S = 60.0
 #: Beside a file that is not whole yet: what the server said it is a part of.
 _TAG = ".etag"
 _PART = ".part"
+_RESUME = "the same command resumes the download"
 #: Answers that asking again does not change.
 _WRONG_LINK = frozenset({400, 401, 403, 404, 405, 410})
+#: Of a download that is cut off again and again, each time with more of it there.
+_MOST_RESUMES = 8
+#: No model is larger; a server that never ends would fill the disk.
+_MOST_BYTES = 64 << 30
 
 #: Told how many bytes of how many are there; ``None``: the server does not say.
 Told = Callable[[int, int | None], None]
@@ -80,39 +87,94 @@ def _fetched(link: ModelLink, folder: Path, told: Told) -> Fetched:
 
 def _download(link: ModelLink, part: Path, told: Told) -> None:
     tag = part.with_name(part.name + _TAG)
-    have = part.stat().st_size if part.is_file() else 0
+    for resumes in range(_MOST_RESUMES + 1):
+        before = _size(part)
+        try:
+            _receive(link, part, tag, told)
+        except CutOffError:
+            if resumes == _MOST_RESUMES or _size(part) <= before or not tag.is_file():
+                raise
+        else:
+            return
+
+
+class CutOffError(UsageError):
+    """A download has ended before its end."""
+
+
+def _receive(link: ModelLink, part: Path, tag: Path, told: Told) -> None:
+    """Download what is missing; the list has http and https alone, and urllib3 knows no other."""
+    from urllib3.exceptions import HTTPError
+
+    have = _size(part)
     headers = {"User-Agent": "enginescope"}
     if have and tag.is_file():
         headers |= {"Range": f"bytes={have}-", "If-Range": tag.read_text()}
-    try:
-        with urlopen(Request(link.url, headers=headers), timeout=_TIMEOUT_S) as answer:  # noqa: S310 - the list takes http and https alone
-            goes_on = answer.status == http.client.PARTIAL_CONTENT
-            have = have if goes_on else 0
+    with http_pool(link.url) as pool:
+        try:
+            answer = pool.request(
+                "GET",
+                link.url,
+                headers=headers,
+                timeout=_TIMEOUT_S,
+                retries=http_retries(),
+                preload_content=False,
+            )
+        except (HTTPError, ValueError) as error:  # the latter of a redirect to no address
+            raise _unreachable(link, reason_of_http(error)) from error
+        with answer:
+            if answer.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and have:
+                return  # it was whole: only the check was missing
+            _check_status(link, answer.status)
             _keep_tag(tag, answer.headers)
-            length = answer.headers.get("Content-Length")
-            whole = have + int(length) if length and length.isdecimal() else None
-            with part.open("ab" if goes_on else "wb") as file:
-                while block := answer.read(_BLOCK):
-                    file.write(block)
-                    have += len(block)
-                    told(have, whole)
-    except HTTPError as error:
-        error.close()  # it holds the connection
-        if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and have:
-            return  # it was whole: only the check was missing
-        said = f"the server returned {error.code} {error.reason}"
-        if error.code in _WRONG_LINK:
-            raise UsageError(link.url, why=said, hint="correct the link in the list") from error
-        raise _unreachable(link, said) from error
-    except (URLError, http.client.HTTPException, OSError) as error:
-        reason = getattr(error, "reason", None) or error
-        raise _unreachable(link, str(reason) or type(error).__name__) from error
-    if whole is not None and have < whole:
-        raise _unreachable(link, f"it was cut off after {have:,} of {whole:,} bytes")
+            _write(link, answer, part, told)
+
+
+def _write(link: ModelLink, answer: BaseHTTPResponse, part: Path, told: Told) -> None:
+    from urllib3.exceptions import HTTPError
+
+    goes_on = answer.status == HTTPStatus.PARTIAL_CONTENT
+    have = _size(part) if goes_on else 0
+    length = answer.headers.get("Content-Length")
+    whole = have + int(length) if length and length.isdecimal() else None
+    most = min(_MOST_BYTES, have + shutil.disk_usage(part.parent).free)
+    if whole is not None and whole > most:
+        raise _too_large(link, most)
+    with part.open("ab" if goes_on else "wb") as file:
+        try:
+            while block := answer.read1(_BLOCK):  # what is there: a cut loses none of it
+                file.write(block)
+                have += len(block)
+                if have > most:
+                    part.unlink()
+                    raise _too_large(link, most)
+                told(have, whole)
+        except HTTPError as error:
+            of_all = f" of {whole:,}" if whole is not None else ""
+            why = f"it was cut off after {have:,}{of_all} bytes"
+            raise CutOffError(link.url, why=why, hint=_RESUME) from error
+
+
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.is_file() else 0
+
+
+def _check_status(link: ModelLink, status: int) -> None:
+    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        return
+    why = f"the server returned {status}"
+    if status in _WRONG_LINK:
+        raise UsageError(link.url, why=why, hint="correct the link in the list")
+    raise _unreachable(link, why)
+
+
+def _too_large(link: ModelLink, most: int) -> UsageError:
+    why = f"it is larger than {most:,} bytes: the limit, or what the disk has free"
+    return UsageError(link.url, why=why, hint="--to FOLDER names a folder on another disk")
 
 
 def _unreachable(link: ModelLink, why: str) -> UsageError:
-    return UsageError(f"{link.url}", why=why, hint="the same command resumes the download")
+    return UsageError(f"{link.url}", why=why, hint=_RESUME)
 
 
 def _keep_tag(file: Path, headers: Any) -> None:
@@ -136,24 +198,17 @@ def _take_out(file: Path, home: Path) -> None:
         return
     try:
         with tarfile.open(file) as archive:
-            for member in archive:
-                _take_member(archive, member, home)
+            for name, source in tar_files(archive, file):
+                target = _inside(home, name)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as out:
+                    shutil.copyfileobj(source, out)
     except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError) as error:
         raise FormatError(str(file), why=f"it cannot be unpacked ({error})") from error
 
 
-def _take_member(archive: tarfile.TarFile, member: tarfile.TarInfo, home: Path) -> None:
-    """Take a plain file or folder out; what is neither, or lies elsewhere, is refused."""
-    target = (home / member.name).resolve()
+def _inside(home: Path, name: str) -> Path:
+    target = (home / name).resolve()
     if not target.is_relative_to(home.resolve()):
-        raise ValueError(f"{member.name} is outside the folder")
-    if member.isdir():
-        target.mkdir(parents=True, exist_ok=True)
-    elif member.isfile():
-        source = archive.extractfile(member)
-        assert source is not None
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with source, target.open("wb") as file:
-            shutil.copyfileobj(source, file)
-    else:
-        raise ValueError(f"{member.name} is neither a file nor a folder")
+        raise ValueError(f"{name} is outside the folder")
+    return target
