@@ -26,6 +26,15 @@ from enginescope.store.archive import Store
 #: Of one run, as a zip file.
 MOST_BYTES = 256 << 20
 
+#: For programs that push.
+_API = (
+    Route("/api", uploads.about),
+    Route("/api/missing", uploads.missing, methods=["POST"]),
+    Route("/api/runs/{run_id}", uploads.put_run, methods=["PUT"]),
+    Route("/api/suites/{name}", uploads.suite_rows),
+    Route("/api/suites/{name}", uploads.put_suite, methods=["PUT"]),
+)
+
 
 class Taking(Record, frozen=True, kw_only=True):
     """Whether runs that are pushed are taken, and how large one may be."""
@@ -80,11 +89,7 @@ def application(
             Route(LOGIN, login, methods=["GET", "POST"]),
             Route("/logout", logout, methods=["POST"]),
             Route("/static/{name}", static_file),
-            Route("/api", uploads.about),
-            Route("/api/missing", uploads.missing, methods=["POST"]),
-            Route("/api/runs/{run_id}", uploads.put_run, methods=["PUT"]),
-            Route("/api/suites/{name}", uploads.suite_rows),
-            Route("/api/suites/{name}", uploads.put_suite, methods=["PUT"]),
+            *_API,
         ],
         exception_handlers={
             EnginescopeError: failure,
