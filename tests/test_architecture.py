@@ -168,6 +168,12 @@ HEAVY = {
     "alembic": {"store/sql/migrations"},
     "starlette": {"serve"},
     "itsdangerous": {"serve/access.py"},
+    "urllib3": {
+        "core/http_pool.py",
+        "serve/webhooks.py",
+        "services/suites/model_download.py",
+        "store/remote.py",
+    },
     "uvicorn": {"serve/connections.py"},
     "fsspec": {"store/artifact_root.py"},
     "xlsxwriter": {"render/plans/workbook.py"},

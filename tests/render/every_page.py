@@ -19,6 +19,9 @@ from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.suites.suite_page import suite_page
 from enginescope.serve.access import Access
+from enginescope.serve.app import Taking
+from enginescope.serve.configuration import Configuration, GatePart
+from enginescope.serve.push_log import Push, PushLog
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SUITES, SuiteFolder
@@ -104,7 +107,7 @@ def filled_store(folder: Path) -> Store:
 SERVED = (
     *("/", "/runs", "/models", "/suites", "/suites/nightly", "/runs/run000", "/runs/run000/files"),
     *("/history?model=a_model_with_a_long_name_0.onnx", "/compare?run=run000&run=run001"),
-    *("/runs?model=nothing", "/runs/none"),
+    *("/runs?model=nothing", "/runs/none", "/gate", "/gate/nightly", "/gate/unknown", "/pushes"),
 )
 
 
@@ -112,5 +115,14 @@ SERVED = (
 def addresses(folder: Path) -> Iterator[dict[str, str]]:
     """Serve a filled store, open and behind a token; yield the pages' addresses by name."""
     store = filled_store(folder)
-    with served(store) as at, served(store, Access(token=TOKEN)) as locked:
+    gates = (
+        GatePart(name="nightly", baseline=("run000",), current=("run001",)),
+        GatePart(name="unknown", baseline=("no-such-tag",)),
+    )
+    push = {"at": "2026-11-23T10:00:00Z", "token": "nightly", "address": "2001:db8:12:fe::1"}
+    log = PushLog(store.path)
+    log.add(Push(run="run000", status=201, result="stored", **push))
+    log.add(Push(run="run001", status=422, result="not a run: it has no run.json", **push))
+    shown = (None, Taking(is_on=True), Configuration(gate=gates))
+    with served(store, *shown) as at, served(store, Access(token=TOKEN)) as locked:
         yield {**{path: at + path for path in SERVED}, "/login": f"{locked}/login"}

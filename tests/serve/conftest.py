@@ -5,12 +5,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind
 from enginescope.serve.access import Access
 from enginescope.serve.app import Taking, application
+from enginescope.serve.configuration import Configuration
 from enginescope.store.archive import Store
 from tests.conftest import missing
 from tests.store.stored_runs import a_run
@@ -40,19 +42,19 @@ def client(store: Store) -> Iterator:
 
 
 @contextmanager
-def client_of(store: Store, access: Access | None = None, taking: Taking | None = None) -> Iterator:
+def client_of(store: Store, *more: Access | Taking | Configuration | None) -> Iterator:
     """A browser of a real server, that follows no answer elsewhere by itself."""
     import httpx
 
-    with served(store, access, taking) as address, httpx.Client(base_url=address) as made:
+    with served(store, *more) as address, httpx.Client(base_url=address) as made:
         yield made
 
 
 @contextmanager
 def served(
-    store: Store, access: Access | None = None, taking: Taking | None = None, port: int = 0
+    store: Store, *more: Access | Taking | Configuration | None, port: int = 0, **named: Any
 ) -> Iterator:
-    """A real server on loopback; yields its address."""
+    """A real server on loopback, with what `application` takes; yields its address."""
     import socket
 
     try:
@@ -62,7 +64,7 @@ def served(
     with socket.create_server(("127.0.0.1", port)) as listener:
         from enginescope.serve.connections import server as server_of
 
-        server = server_of(application(store, access, taking), log_level="error")
+        server = server_of(application(store, *more, **named), log_level="error")
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         wait_for(lambda: server.started)

@@ -310,3 +310,63 @@ def test_a_server_that_sends_elsewhere_gets_no_token(store, team, capsys) -> Non
         thread.join()
     assert asked == ["/team/api"]
     assert "it returned 307" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("way", ["cut off", "busy", "busy for ever", "not there"])
+def test_a_request_that_fails_is_sent_again(store, team, monkeypatch, capsys, way) -> None:
+    """The server behind a proxy that cuts connections, or answers for it."""
+    import http.server
+
+    monkeypatch.setattr("enginescope.core.http_pool.WAIT_S", 0.01)
+    asked: list[str] = []
+    with served(team, ACCESS, Taking(is_on=True)) as address:
+
+        class Proxy(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                asked.append(f"{self.command} {self.path}")
+                is_first = asked.count(asked[-1]) < 3
+                if way == "cut off" and is_first:
+                    self.close_connection = True
+                    return
+                if way == "busy for ever" or (way == "busy" and is_first):
+                    self._reply(503, b"busy")
+                    return
+                kept = {name: self.headers[name] for name in ("Authorization", "Content-Type")}
+                answer = httpx.request(
+                    self.command, address + self.path, headers=kept, content=data, timeout=30
+                )
+                self._reply(answer.status_code, answer.content)
+
+            do_POST = do_PUT = do_GET  # noqa: N815
+
+            def _reply(self, status: int, data: bytes) -> None:
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+            port = proxy.server_port
+            if way == "not there":
+                proxy.server_close()
+            thread = threading.Thread(target=proxy.serve_forever, daemon=True)
+            thread.start() if way != "not there" else None
+            status = push(f"http://127.0.0.1:{port}", store)
+            proxy.shutdown() if way != "not there" else None
+    error = capsys.readouterr().err
+    if way in ("cut off", "busy"):
+        assert status == 0, error
+        assert len(team.rows()) == 4
+        assert {asked.count(one) for one in asked} == {3}
+    elif way == "busy for ever":
+        assert status == 2
+        assert "it returned 503" in error
+        assert asked == ["GET /api"] * 6
+    else:
+        assert status == 2
+        assert "Connection refused" in error

@@ -61,6 +61,7 @@ GROUPS = {
         "models": ("suites.models", "List models for suites, and download your own."),
         "push": ("store.push", "Send stored runs to a server."),
         "serve": ("store.serve", "Serve the store as web pages, and accept runs."),
+        "tokens": ("store.tokens", "Create, list and revoke tokens of the server."),
         "completion": ("completion", "Print the completion script of a shell."),
     },
 }

@@ -64,6 +64,7 @@ HEADINGS = {
     ),
     "Store": (
         *("tag", "commit", "store", "push", "suite", "token-file", "accept-push", "max-upload"),
+        *("scope", "expires"),
         "yes",
     ),
 }
@@ -72,6 +73,7 @@ _OUTPUT = "Output"
 #: Flags that mean another thing in one verb.
 _ELSEWHERE = {
     ("bench", "mode"): "GPU",
+    ("serve", "config"): "Store",
     ("explore", "layout"): _OUTPUT,
     ("validate", "limit"): "Comparing",
     ("compare", "only"): _OUTPUT,

@@ -1,4 +1,4 @@
-"""Who may ask for what: hosts, the token, signing in, and the headers of every answer."""
+"""Who may ask for what: hosts, tokens, signing in, and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from itsdangerous import BadSignature, TimestampSigner
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record
 from enginescope.serve.list_views import page
+from enginescope.store.server_tokens import AccessToken, ServerTokens, TokenScope, digest_of
 
 COOKIE = "enginescope"
-_SIGNED_IN = b"in"
+#: Enough of a digest to tell tokens apart.
+_COOKIE_DIGITS = 32
 _WEEK_S = 7 * 24 * 3600
 LOGIN = "/login"
+#: The one token of ``--token-file``; no named token can be called so.
+SHARED = "shared token"
 #: What this machine's own address is called.
 OWN_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 #: Below this a token could be guessed.
@@ -32,6 +36,9 @@ PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+#: Who pushed what, from where.
+ADMIN_PATHS = frozenset({"/pushes", "/pushes.json"})
+_FOR_PROGRAMS = (".json", ".svg")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -46,46 +53,59 @@ class Access(Record, frozen=True, kw_only=True):
     """Who may ask.
 
     Attributes:
-        token: ``None``: whoever reaches the address.
+        token: One that allows everything.
+        named: Others, with scopes; with neither, whoever reaches the address may ask.
         hosts: What the address may be called; ``None``: anything. Without a token it must be known:
             a name that was made to point here is how a page elsewhere would read ours.
     """
 
     token: str | None = None
+    named: ServerTokens | None = None
     hosts: frozenset[str] | None = OWN_NAMES
 
-    def new_cookie(self) -> str | None:
-        """Return what a browser keeps in place of the token: a date, signed with it."""
-        signer = self._signer()
-        return None if signer is None else signer.sign(_SIGNED_IN).decode()
+    @property
+    def needs_token(self) -> bool:
+        """Whether nobody may ask without a token."""
+        return self.token is not None or self.named is not None
 
-    def is_token(self, given: str) -> bool:
-        """Whether that is the token; takes as long whatever is wrong with it."""
-        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+    def holder(self, headers: Headers) -> AccessToken | None:
+        """Return the token that a request brings, itself or by a cookie."""
+        return self.bearer(headers) or self._signed_in(headers)
 
-    def is_allowed(self, headers: Headers) -> bool:
-        """Whether a request brings the token, or the cookie."""
-        if self.token is None:
-            return True
-        return self.has_bearer(headers) or self._has_cookie(headers)
+    def bearer(self, headers: Headers) -> AccessToken | None:
+        """Return the token that a request brings itself."""
+        kind, _, text = headers.get("authorization", "").partition(" ")
+        return self.find(text.strip()) if kind.lower() == "bearer" else None
 
-    def has_bearer(self, headers: Headers) -> bool:
-        """Whether a request brings the token itself."""
-        kind, _, given = headers.get("authorization", "").partition(" ")
-        return kind.lower() == "bearer" and self.is_token(given.strip())
+    def find(self, text: str) -> AccessToken | None:
+        """Return the token that is `text`; takes as long whatever is wrong with it."""
+        digest = digest_of(text)
+        fitting = [one for one in self._valid() if hmac.compare_digest(digest, one.digest)]
+        return fitting[0] if fitting else None
 
-    def _has_cookie(self, headers: Headers) -> bool:
-        signer = self._signer()
-        given = Request({"type": "http", "headers": headers.raw}).cookies.get(COOKIE, "")
+    def new_cookie(self, token: AccessToken) -> str:
+        """Return what a browser keeps in place of a token: a date and whose it is, signed."""
+        return self._signer().sign(token.digest[:_COOKIE_DIGITS]).decode()
+
+    def _signed_in(self, headers: Headers) -> AccessToken | None:
+        cookie = Request({"type": "http", "headers": headers.raw}).cookies.get(COOKIE, "")
         try:
-            return signer is not None and signer.unsign(given, max_age=_WEEK_S) == _SIGNED_IN
-        except BadSignature:  # or too old
-            return False
-
-    def _signer(self) -> TimestampSigner | None:
-        if self.token is None:
+            start = self._signer().unsign(cookie, max_age=_WEEK_S).decode()
+        except (BadSignature, ValueError):  # or too old; or there is nothing to sign with
             return None
-        return TimestampSigner(self.token, salt=b"enginescope cookie", digest_method=hashlib.sha256)
+        return next((one for one in self._valid() if one.digest.startswith(start)), None)
+
+    def _valid(self) -> list[AccessToken]:
+        tokens = [one for one in self.named.all() if not one.is_expired] if self.named else []
+        if self.token is not None:
+            tokens.append(AccessToken(name=SHARED, digest=digest_of(self.token), scopes=("admin",)))
+        return tokens
+
+    def _signer(self) -> TimestampSigner:
+        key = self.token or (self.named.cookie_key if self.named else None)
+        if not key:
+            raise ValueError("no token was ever created")
+        return TimestampSigner(key, salt=b"enginescope cookie", digest_method=hashlib.sha256)
 
 
 def check_token(token: str) -> str:
@@ -103,6 +123,11 @@ def check_token(token: str) -> str:
             "--token-file creates a missing file",
         )
     return stripped
+
+
+def lacks(token: AccessToken, scope: TokenScope) -> Response:
+    """Return the answer to a token that does not allow what was asked."""
+    return JSONResponse({"error": f"token {token.name} has no scope {scope}"}, status_code=403)
 
 
 class Guard:
@@ -133,13 +158,23 @@ class Guard:
         await self._inner(scope, receive, with_headers)
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (self._refusal(Request(scope)) or self.app)(scope, receive, send)
+        try:
+            refusal = self._refusal(Request(scope))
+        except EnginescopeError as error:  # the file of tokens cannot be read: nobody may
+            refusal = PlainTextResponse(f"{error}\n", status_code=500)
+        await (refusal or self.app)(scope, receive, send)
 
     def _refusal(self, request: Request) -> Response | None:
         path: str = request.scope["path"]  # older Starlettes read url.path out of Host too
-        if self._is_open(path) or self._access.is_allowed(request.headers):
+        if not self._access.needs_token or self._is_open(path):
             return None
-        if path.startswith("/api"):
+        holder = self._access.holder(request.headers)
+        is_api = path.startswith("/api")
+        if holder is not None:
+            request.state.holder = holder
+            needed: TokenScope = "admin" if path in ADMIN_PATHS else "read"
+            return None if is_api or holder.allows(needed) else lacks(holder, needed)
+        if is_api or path.endswith(_FOR_PROGRAMS):
             return JSONResponse(
                 {"error": "a token is needed"},
                 status_code=401,
@@ -154,29 +189,31 @@ class Guard:
 _MOST_BYTES = 4096
 #: After a wrong token: guessing takes time.
 _PAUSE_S = 0.5
+_WRONG = "That is not the token, or it has expired."
 
 
 async def login(request: Request) -> Response:
     """Answer with the form, or take the token."""
     access: Access = request.app.state.access
-    cookie = access.new_cookie()
-    if cookie is None:
+    if not access.needs_token:
         return RedirectResponse("/", status_code=303)
     if request.method != "POST":
-        return page(request, "login", here="login", is_wrong=False)
+        return page(request, "login", here="login", wrong=None)
     body = bytearray()
     async for block in request.stream():
         body += block
         if len(body) > _MOST_BYTES:
-            return page(request, "login", here="login", status=413, is_wrong=True)
+            return page(request, "login", here="login", status=413, wrong=_WRONG)
     fields = parse_qs(body.decode("utf-8", errors="replace"))
-    if not access.is_token(fields.get("token", [""])[0].strip()):
+    token = access.find(fields.get("token", [""])[0].strip())
+    if token is None or not token.allows("read"):
         await asyncio.sleep(_PAUSE_S)
-        return page(request, "login", here="login", status=401, is_wrong=True)
+        wrong = _WRONG if token is None else f"Token {token.name} has no scope read."
+        return page(request, "login", here="login", status=401, wrong=wrong)
     answer = RedirectResponse("/", status_code=303)
     answer.set_cookie(
         COOKIE,
-        cookie,
+        access.new_cookie(token),
         max_age=_WEEK_S,
         httponly=True,
         samesite="strict",

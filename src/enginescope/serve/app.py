@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -9,18 +11,29 @@ from starlette.routing import Route
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
+from enginescope.serve import gates, push_log, suites, uploads
 from enginescope.serve import list_views as browsing
 from enginescope.serve import run_views as looking
-from enginescope.serve import suites, uploads
 from enginescope.serve.access import LOGIN, Access, Guard, login, logout
+from enginescope.serve.configuration import Configuration
 from enginescope.serve.connections import RequestLimit, few_threads
 from enginescope.serve.kept_pages import KeptFigures, KeptPages, KeptRows
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import failure, not_found, static_file
+from enginescope.serve.webhooks import Webhook, watching
 from enginescope.store.archive import Store
 
 #: Of one run, as a zip file.
 MOST_BYTES = 256 << 20
+
+#: For programs that push.
+_API = (
+    Route("/api", uploads.about),
+    Route("/api/missing", uploads.missing, methods=["POST"]),
+    Route("/api/runs/{run_id}", uploads.put_run, methods=["PUT"]),
+    Route("/api/suites/{name}", uploads.suite_rows),
+    Route("/api/suites/{name}", uploads.put_suite, methods=["PUT"]),
+)
 
 
 class Taking(Record, frozen=True, kw_only=True):
@@ -30,14 +43,27 @@ class Taking(Record, frozen=True, kw_only=True):
     most_bytes: int = MOST_BYTES
 
 
-def application(store: Store, access: Access | None = None, taking: Taking | None = None) -> Guard:
+def application(
+    store: Store,
+    access: Access | None = None,
+    taking: Taking | None = None,
+    configuration: Configuration | None = None,
+    *,
+    say: Callable[[str], None] = lambda _: None,
+) -> Guard:
     """Return the pages over a store.
 
     Args:
         access: By default whoever reaches a loopback address may look.
         taking: By default nothing can be changed.
+        configuration: Gates and webhooks; by default there are none.
+        say: Says what is wrong with a webhook, to whoever runs the server.
     """
     access, taking = access or Access(), taking or Taking()
+    configuration = configuration or Configuration()
+    runs, rows = KeptRuns(store), KeptRows(store)
+    figures = KeptFigures(runs)
+    hooks = [Webhook(one, store, rows, figures, say) for one in configuration.webhook]
     app = Starlette(
         routes=[
             Route("/", browsing.home),
@@ -54,28 +80,33 @@ def application(store: Store, access: Access | None = None, taking: Taking | Non
             Route("/suites/{name}/report", suites.suite),  # an earlier address of it
             Route("/suites/{name}/progress", suites.progress),
             Route("/suites/{name}/results.csv", suites.table),
+            Route("/gate", gates.gates),
+            Route("/gate/{name}.json", gates.gate_document),
+            Route("/gate/{name}.svg", gates.badge),
+            Route("/gate/{name}", gates.gate),
+            Route("/pushes", push_log.pushes),
+            Route("/pushes.json", push_log.pushes_json),
             Route(LOGIN, login, methods=["GET", "POST"]),
             Route("/logout", logout, methods=["POST"]),
             Route("/static/{name}", static_file),
-            Route("/api", uploads.about),
-            Route("/api/missing", uploads.missing, methods=["POST"]),
-            Route("/api/runs/{run_id}", uploads.put_run, methods=["PUT"]),
-            Route("/api/suites/{name}", uploads.suite_rows),
-            Route("/api/suites/{name}", uploads.put_suite, methods=["PUT"]),
+            *_API,
         ],
         exception_handlers={
             EnginescopeError: failure,
             ClientDisconnect: lambda *_: Response(status_code=400),  # nobody is there to read it
             404: not_found,
         },
-        lifespan=few_threads,
+        lifespan=watching(hooks, few_threads),
     )
-    runs = KeptRuns(store)
     app.state.kept = runs
-    app.state.rows = KeptRows(store)
-    app.state.figures = KeptFigures(runs)
+    app.state.rows = rows
+    app.state.gates = gates.KeptGates(store, rows, configuration.gate)
+    app.state.figures = figures
+    app.state.webhooks = hooks
     app.state.pages = KeptPages()
     app.state.access = access
+    app.state.pushes = push_log.PushLog(store.path)
     app.state.accepts = taking.is_on
     app.state.most_bytes = taking.most_bytes
-    return Guard(RequestLimit(app), access, open_paths=(LOGIN, "/static/"))
+    open_paths = (LOGIN, "/static/", *app.state.gates.public_badges)
+    return Guard(RequestLimit(app), access, open_paths=open_paths)

@@ -45,10 +45,13 @@ def page(
         here: Which of the links at the top is this page's.
     """
     template = page_template(f"{name}.html.j2", package=_HERE)
+    state, holder = request.app.state, getattr(request.state, "holder", None)
     text = template.render(
         here=here,
         version=__version__,
-        has_token=request.app.state.access.token is not None,
+        has_token=state.access.needs_token,
+        has_gates=bool(state.gates.gates),
+        has_pushes=state.accepts and (holder is None or holder.allows("admin")),
         **values,
     )
     return HTMLResponse(text, status_code=status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlencode
@@ -14,6 +15,7 @@ from enginescope.analysis.plan_comparison.comparison import Comparison
 from enginescope.analysis.plan_comparison.comparison import compare as compare_plans
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.analysis.verdicts.history import RunFigure, histories_of
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredSide,
@@ -24,6 +26,7 @@ from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.core.units import format_bytes
 from enginescope.records.run.run import Run
+from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.render.base.facts import subject_line
 from enginescope.render.verdicts.verdict_phrases import side_names
@@ -125,7 +128,6 @@ def history(request: Request) -> Response:
 
 
 def _history_page(request: Request, rows: tuple[RunRow, ...], metric: str) -> Page:
-    from enginescope.analysis.verdicts.history import histories_of
     from enginescope.render.verdicts.history_page import history_page
 
     figures: KeptFigures = request.app.state.figures
@@ -133,14 +135,17 @@ def _history_page(request: Request, rows: tuple[RunRow, ...], metric: str) -> Pa
     if not read.figures:
         why = f"none can be read; {read.notices[-1].message}"
         raise FormatError(f"the runs of {model}", why=why)
-    found = histories_of(
-        read.figures, metric, threshold_pct=_HISTORY_THRESHOLD_PCT, sitting_s=_HOUR_S
-    )
+    found = histories_in(read.figures, metric)
     if not found:
         why = f"{len(read.figures)} runs have none"
         raise UsageError(f"no {metric} in the runs of {model}", why=why)
     data = history_page(found, model=model, notices=read.notices, script_address=script_address())
     return Page(data=data, is_kept=not read.notices)
+
+
+def histories_in(figures: Sequence[RunFigure], metric: str) -> tuple[JobHistory, ...]:
+    """Return histories as the server shows them and watches them."""
+    return histories_of(figures, metric, threshold_pct=_HISTORY_THRESHOLD_PCT, sitting_s=_HOUR_S)
 
 
 def compare(request: Request) -> Response:

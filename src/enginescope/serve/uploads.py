@@ -17,7 +17,9 @@ from enginescope.core.jsonio import prepared
 from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite_change import SuiteChange
+from enginescope.serve.access import lacks
 from enginescope.serve.kept_runs import KeptRuns
+from enginescope.serve.push_log import recorded
 from enginescope.store.archive import Store
 from enginescope.store.run_names import is_id, is_tag
 from enginescope.store.suite_lease import SuiteRunsError
@@ -29,6 +31,7 @@ MOST_IDS = 100_000
 _MOST_LIST_BYTES = 16 << 20
 #: Of a suite: a plan of some 25,000 cells.
 _MOST_SUITE_BYTES = 64 << 20
+_CREATED = 201
 _ZIP = "application/zip"
 
 
@@ -100,14 +103,18 @@ async def put_suite(request: Request) -> Response:
         return _error(413, f"more than {_MOST_SUITE_BYTES:,} bytes")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return _error(422, f"not of a suite: {error}")
-    return await asyncio.to_thread(_write_suite, request.app.state.kept.store, name, change)
+    store: Store = request.app.state.kept.store
+    answer = await asyncio.to_thread(_write_suite, store, name, change)
+    if change.plan is None and not change.rows:
+        return answer  # a lease is renewed twice a minute
+    return await asyncio.to_thread(recorded, request, name, answer, is_suite=True)
 
 
 def _is_suite(name: str) -> bool:
     return is_tag(name) and name.isprintable() and not name.startswith(".")
 
 
-def _write_suite(store: Store, name: str, change: SuiteChange) -> Response:
+def _write_suite(store: Store, name: str, change: SuiteChange) -> JSONResponse:
     if change.plan is not None:
         if change.plan.suite.name != name:
             return _error(422, f"the plan is of suite {change.plan.suite.name!r}")
@@ -123,14 +130,22 @@ def _write_suite(store: Store, name: str, change: SuiteChange) -> Response:
 
 
 async def put_run(request: Request) -> Response:
-    """Take up a run; one that is here already stays as it is."""
+    """Take up a run, and record who sent it; one that is here already stays as it is."""
     refusal = _refusal(request)
     if refusal is not None:
         return refusal
-    kept: KeptRuns = request.app.state.kept
     run_id: str = request.path_params["run_id"]
     if not is_id(run_id):
         return _error(400, "not an id of a run")
+    answer = await _put_run(request, run_id)
+    if answer.status_code == _CREATED:
+        for hook in request.app.state.webhooks:
+            hook.wake()
+    return await asyncio.to_thread(recorded, request, run_id, answer)
+
+
+async def _put_run(request: Request, run_id: str) -> JSONResponse:
+    kept: KeptRuns = request.app.state.kept
     if await asyncio.to_thread(kept.store.has, run_id):
         return JSONResponse({"there": run_id})
     if request.headers.get("content-type") != _ZIP:
@@ -169,7 +184,7 @@ async def _receive(request: Request, file: IO[bytes], most_bytes: int) -> None:
         file.write(block)
 
 
-def _take_up(kept: KeptRuns, run_id: str, file: Path, most_bytes: int) -> Response:
+def _take_up(kept: KeptRuns, run_id: str, file: Path, most_bytes: int) -> JSONResponse:
     try:
         kept.store.import_zip(file, run_id=run_id, most_bytes=most_bytes * MOST_GROWTH)
     except FormatError as error:
@@ -180,17 +195,18 @@ def _take_up(kept: KeptRuns, run_id: str, file: Path, most_bytes: int) -> Respon
         return _error(409, error.why or str(error))
     except EnginescopeError as error:
         return _error(500, str(error))
-    return JSONResponse({"stored": run_id}, status_code=201)
+    return JSONResponse({"stored": run_id}, status_code=_CREATED)
 
 
 def _refusal(request: Request) -> Response | None:
     """Turn away what no server that only shows takes; a cookie is not a leave to write."""
     if not request.app.state.accepts:
         return _error(403, "this server accepts no runs: it was started without --accept-push")
-    if not request.app.state.access.has_bearer(request.headers):
+    token = request.app.state.access.bearer(request.headers)
+    if token is None:
         return _error(401, "a token is needed")
-    return None
+    return None if token.allows("push") else lacks(token, "push")
 
 
-def _error(status: int, why: str) -> Response:
+def _error(status: int, why: str) -> JSONResponse:
     return JSONResponse({"error": why}, status_code=status)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import http.client
 import json
-import ssl
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote, urlsplit
@@ -14,6 +11,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from enginescope.core.errors import StoreError, UsageError
+from enginescope.core.http_pool import http_retries, reason_of_http
 from enginescope.core.jsonio import encode
 from enginescope.records.suite.suite_change import SuiteChange
 from enginescope.store.suite_lease import WAIT, SuiteRunsError
@@ -43,7 +41,7 @@ class RemoteStore:
     def __init__(self, url: str, token: str) -> None:
         try:
             self._parts = urlsplit(url)
-            port = self._parts.port
+            self._parts.port  # noqa: B018 - raises where it is no number
         except ValueError as error:
             raise UsageError(f"server {url}", why=str(error)) from None
         if self._parts.scheme not in ("http", "https") or not self._parts.hostname:
@@ -52,7 +50,6 @@ class RemoteStore:
             raise UsageError(
                 "the server's address holds credentials", hint="omit them; the token is enough"
             )
-        self._port = port
         self._token = token
 
     def __str__(self) -> str:
@@ -136,17 +133,28 @@ class RemoteStore:
         kind: str = "application/json",
         size: int | None = None,
     ) -> dict[str, Any]:
+        import urllib3  # as long to import as the rest of a verb
+
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
         if size is not None:
             headers["Content-Length"] = str(size)
-        with self._connection() as connection:
-            # it may answer before it has read all: what, is said below
-            with suppress(BrokenPipeError, ConnectionResetError):
-                address = f"{self._parts.path.rstrip('/')}{path}"
-                connection.request(method, address, body, headers)
-            response = connection.getresponse()
-            data = response.read()
-        answer = _decoded(data)
+        try:
+            response = urllib3.request(
+                method,
+                f"{self}{path}",
+                body=body,
+                headers=headers,
+                timeout=_TIMEOUT_S,
+                retries=http_retries(),
+                redirect=False,
+            )
+        except urllib3.exceptions.HTTPError as error:
+            raise UnreachableError(
+                f"server {self}",
+                why=reason_of_http(error),
+                hint="is it running there: enginescope serve",
+            ) from error
+        answer = _decoded(response.data)
         if response.status // 100 == 2:
             return answer
         why = answer.get("error") or f"it returned {response.status} {response.reason}"
@@ -162,25 +170,6 @@ class RemoteStore:
             raise SuiteRunsError(f"server {self}", why=str(why), hint=WAIT)
         kind_of_error = UnreachableError if response.status == _BUSY else StoreError
         raise kind_of_error(f"server {self}", why=str(why), hint=hint)
-
-    @contextmanager
-    def _connection(self) -> Iterator[http.client.HTTPConnection]:
-        connection: http.client.HTTPConnection
-        if self.is_plain:
-            connection = http.client.HTTPConnection(self.host, self._port, timeout=_TIMEOUT_S)
-        else:
-            connection = http.client.HTTPSConnection(
-                self.host, self._port, timeout=_TIMEOUT_S, context=ssl.create_default_context()
-            )
-        try:
-            yield connection
-        except (OSError, http.client.HTTPException) as error:
-            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise UnreachableError(
-                f"server {self}", why=why, hint="is it running there: enginescope serve"
-            ) from error
-        finally:
-            connection.close()
 
 
 def _decoded(data: bytes) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import io
 import shutil
@@ -40,6 +41,7 @@ class Served:
         self.is_announced = is_announced
         self.redirect = redirect
         self.asked: list[str | None] = []
+        self.authorization: str | None = None
         self.url = ""
 
 
@@ -49,6 +51,7 @@ def served(what: Served) -> Iterator[Served]:
         def do_GET(self) -> None:
             asked = self.headers.get("Range")
             what.asked.append(asked)
+            what.authorization = self.headers.get("Proxy-Authorization")
             start = 0
             if what.error is not None:
                 self.send_error(what.error)
@@ -112,7 +115,21 @@ def test_it_is_checked_kept_and_not_asked_for_again(tmp_path) -> None:
     ]
 
 
-def test_what_was_cut_off_goes_on(tmp_path) -> None:
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch) -> None:
+    monkeypatch.setattr("enginescope.core.http_pool.WAIT_S", 0.01)
+
+
+def test_what_is_cut_off_again_and_again_goes_on_by_itself(tmp_path) -> None:
+    with served(Served(BODY)) as what:
+        what.cut_after = 300_000
+        fetch(link(what, sha256=sha(BODY)), tmp_path)
+        assert what.asked == [None, *(f"bytes={300_000 * at}-" for at in (1, 2, 3))]
+    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+
+
+def test_what_was_cut_off_goes_on(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("enginescope.services.suites.model_download._MOST_RESUMES", 0)
     with served(Served(BODY)) as what:
         what.cut_after = 300_000
         with pytest.raises(UsageError, match="cut off") as caught:
@@ -121,6 +138,68 @@ def test_what_was_cut_off_goes_on(tmp_path) -> None:
         what.cut_after = None
         fetch(link(what, sha256=sha(BODY)), tmp_path)
         assert what.asked == [None, "bytes=300000-"]
+    assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_body_in_chunks(tmp_path, is_whole) -> None:
+    """Without a length, the last chunk alone says that it is whole."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for start in range(0, len(BODY), 100_000):
+                data = BODY[start : start + 100_000]
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+            if is_whole:
+                self.wfile.write(b"0\r\n\r\n")
+            self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        what = Served(BODY)
+        what.url = f"http://127.0.0.1:{server.server_port}"
+        if is_whole:
+            fetch(link(what, sha256=sha(BODY)), tmp_path)
+            assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
+        else:
+            with pytest.raises(UsageError, match="cut off"):
+                fetch(link(what), tmp_path)
+        server.shutdown()
+
+
+def test_a_server_that_is_busy_is_asked_again(tmp_path) -> None:
+    with served(Served(BODY)) as what:
+        what.error = 503
+        with pytest.raises(UsageError, match="503"):
+            fetch(link(what), tmp_path)
+        assert len(what.asked) == 6
+        what.error = 404
+        with pytest.raises(UsageError, match="404"):
+            fetch(link(what), tmp_path)
+        assert len(what.asked) == 7
+
+
+def test_it_goes_through_the_proxy_of_the_environment(tmp_path, monkeypatch) -> None:
+    with served(Served(BODY)) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.replace("http://", f"http://me:{SECRET}@"))
+        monkeypatch.setenv("no_proxy", "other.example")
+        far = ModelLink(
+            url="http://far.example/net.onnx", name="net", file="net.onnx", sha256=None, line=1
+        )
+        fetch(far, tmp_path)
+        assert proxy.authorization is not None
+        monkeypatch.setenv("no_proxy", "far.example")
+        with pytest.raises(UsageError) as caught:
+            fetch(far, tmp_path / "other")
+    assert SECRET not in str(caught.value)
     assert (tmp_path / "net" / "net.onnx").read_bytes() == BODY
 
 
@@ -249,6 +328,17 @@ def test_a_redirect_elsewhere_is_refused_without_its_password(tmp_path, where) -
         fetch(link(what), tmp_path)
     assert SECRET not in f"{caught.value!r} {caught.value.hint}"
     assert not (tmp_path / "net" / "net.onnx").exists()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_redirect_to_no_address_is_refused_without_its_password(tmp_path) -> None:
+    """Here urllib3 itself raises no error of its own, and leaves a socket to be collected."""
+    with served(Served(BODY, redirect=f"http://user:{SECRET}@[::1/net.onnx")) as what:
+        with pytest.raises(UsageError) as caught:
+            fetch(link(what), tmp_path)
+        assert caught.value.why == "an address that cannot be read"
+        del caught
+        gc.collect()
 
 
 def test_a_redirect_to_http_is_followed(tmp_path) -> None:

@@ -201,7 +201,7 @@ def test_rows_of_a_lease_that_was_lost_are_sent_all_the_same(machine, team) -> N
 
 def test_a_server_that_refuses_is_known_before_anything_is_measured(machine, team) -> None:
     with (
-        served(team, access=Access(token=TOKEN)) as address,
+        served(team, Access(token=TOKEN)) as address,
         pytest.raises(StoreError, match="accepts no runs"),
     ):
         machine.stream(address).__enter__()

@@ -24,6 +24,7 @@ from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.serve.access import Access
+    from enginescope.serve.configuration import Configuration
     from enginescope.store.archive import Store
     from enginescope.store.location import StorePlace
 
@@ -51,6 +52,12 @@ _PORT = 8642
 @token_option("Read the access token from this file, or create one there.")
 @option("--accept-push", is_flag=True, help="Accept runs from enginescope push.")
 @option("--max-upload", type=SIZE, default="256MiB", help="Maximum size of one uploaded run.")
+@option(
+    "--config",
+    "configuration",
+    type=EXISTING,
+    help="Gates and webhooks in TOML: tables [[gate]] and [[webhook]].",
+)
 @option("--certificate", type=EXISTING, help="Certificate for https; needs --key.")
 @option("--key", "key_file", type=EXISTING, help="Private key of the certificate.")
 @store_option
@@ -58,7 +65,8 @@ def command(store_folder: StorePlace | None, host: str, port: int, **options: An
     """Serve the store as web pages: runs, models, histories, comparisons, suites.
 
     The pages are read-only. Listening on another address than this machine's, or --accept-push,
-    requires a token: --token-file FILE creates one.
+    requires a token: enginescope tokens create NAME makes one with scopes, --token-file FILE one
+    that allows everything.
     """
     _check_libraries()
     from enginescope.serve.app import Taking, application
@@ -67,14 +75,27 @@ def command(store_folder: StorePlace | None, host: str, port: int, **options: An
     if bool(options["certificate"]) != bool(options["key_file"]):
         raise UsageError("--certificate and --key need each other")
     store = Store(store_folder)
-    access = _access(host, options["token_file"], must_have_token=options["accept_push"])
+    access = _access(host, options["token_file"], store, must_have_token=options["accept_push"])
     if options["accept_push"]:
         store.check_writable()
     taking = Taking(is_on=options["accept_push"], most_bytes=options["max_upload"])
-    made = application(store, access, taking)
+    configuration = _configuration(options["configuration"])
+    made = application(store, access, taking, configuration, say=warn)
     with _listening(host, port) as listener:
         _tell(listener, store, access, options)
         _run(made, listener, options["certificate"], options["key_file"])
+
+
+def _configuration(file: Path | None) -> Configuration | None:
+    from enginescope.serve.configuration import read_configuration
+
+    if file is None:
+        return None
+    configuration = read_configuration(file)
+    for hook in configuration.webhook:
+        if is_open_to_others(Path(hook.secret_file)):
+            warn(f"others on this machine may read {hook.secret_file}: chmod 600")
+    return configuration
 
 
 def _check_libraries() -> None:
@@ -82,28 +103,32 @@ def _check_libraries() -> None:
         optional.require(name, purpose="serving pages", install="enginescope[serve]")
 
 
-def _access(host: str, file: Path | None, *, must_have_token: bool) -> Access:
+def _access(host: str, file: Path | None, store: Store, *, must_have_token: bool) -> Access:
     from enginescope.core.loopback import is_loopback
     from enginescope.serve.access import OWN_NAMES, Access, check_token
+    from enginescope.store.server_tokens import ServerTokens
 
     if file is not None and made_token(file):
         note(f"a new token is in {file}")
     elif file is not None and is_open_to_others(file):
         warn(f"others on this machine may read {file}: chmod 600 {file}")
     token = given_token(file)
-    is_local = is_loopback(host)
-    if token is None and (must_have_token or not is_local):
+    named = ServerTokens(store.path)
+    is_local, has_named = is_loopback(host), bool(named.all())
+    why = "the server accepts runs" if must_have_token else None
+    why = why if is_local else f"{host} can be reached from other machines"
+    if has_named and all(one.is_expired for one in named.all()):
+        why, has_named = f"all of {named.file} have expired", False
+    if why and token is None and not has_named:
         raise UsageError(
             "a token is needed",
-            why="the server accepts runs"
-            if is_local
-            else f"{host} can be reached from other machines",
-            hint=f"--token-file FILE creates one if the file does not exist; or set {VARIABLE}",
+            why=why,
+            hint="enginescope tokens create NAME makes one; --token-file FILE makes one for "
+            f"everything; or set {VARIABLE}",
         )
     checked = check_token(token) if token is not None else None
-    if not is_local:
-        return Access(token=checked, hosts=None)
-    return Access(token=checked, hosts=OWN_NAMES | {host.lower(), f"[{host.strip('[]')}]"})
+    hosts = OWN_NAMES | {host.lower(), f"[{host.strip('[]')}]"} if is_local else None
+    return Access(token=checked, named=named if has_named or checked else None, hosts=hosts)
 
 
 @contextlib.contextmanager

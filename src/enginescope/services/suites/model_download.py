@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import http.client
 import shutil
 import tarfile
 import zlib
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from typing import TYPE_CHECKING, Any
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.http_pool import http_pool, http_retries, reason_of_http
 from enginescope.core.safe_zip import copy_member, opened_zip, safe_members, tar_files
 from enginescope.formats.onnx.onnx_unfold import Fetched, ModelLink
+
+if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse
 
 _BLOCK = 1 << 18
 _TIMEOUT_S = 60.0
 #: Beside a file that is not whole yet: what the server said it is a part of.
 _TAG = ".etag"
 _PART = ".part"
+_RESUME = "the same command resumes the download"
 #: Answers that asking again does not change.
 _WRONG_LINK = frozenset({400, 401, 403, 404, 405, 410})
-
+#: Of a download that is cut off again and again, each time with more of it there.
+_MOST_RESUMES = 8
 #: No model is larger; a server that never ends would fill the disk.
 _MOST_BYTES = 64 << 30
 
@@ -84,61 +87,85 @@ def _fetched(link: ModelLink, folder: Path, told: Told) -> Fetched:
 
 def _download(link: ModelLink, part: Path, told: Told) -> None:
     tag = part.with_name(part.name + _TAG)
-    have = part.stat().st_size if part.is_file() else 0
+    for resumes in range(_MOST_RESUMES + 1):
+        before = _size(part)
+        try:
+            _receive(link, part, tag, told)
+        except CutOffError:
+            if resumes == _MOST_RESUMES or _size(part) <= before or not tag.is_file():
+                raise
+        else:
+            return
+
+
+class CutOffError(UsageError):
+    """A download has ended before its end."""
+
+
+def _receive(link: ModelLink, part: Path, tag: Path, told: Told) -> None:
+    """Download what is missing; the list has http and https alone, and urllib3 knows no other."""
+    from urllib3.exceptions import HTTPError
+
+    have = _size(part)
     headers = {"User-Agent": "enginescope"}
     if have and tag.is_file():
         headers |= {"Range": f"bytes={have}-", "If-Range": tag.read_text()}
-    try:
-        # the list takes http and https alone
-        with _OPENER.open(Request(link.url, headers=headers), timeout=_TIMEOUT_S) as answer:  # noqa: S310
-            goes_on = answer.status == http.client.PARTIAL_CONTENT
-            have = have if goes_on else 0
+    with http_pool(link.url) as pool:
+        try:
+            answer = pool.request(
+                "GET",
+                link.url,
+                headers=headers,
+                timeout=_TIMEOUT_S,
+                retries=http_retries(),
+                preload_content=False,
+            )
+        except (HTTPError, ValueError) as error:  # the latter of a redirect to no address
+            raise _unreachable(link, reason_of_http(error)) from error
+        with answer:
+            if answer.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and have:
+                return  # it was whole: only the check was missing
+            _check_status(link, answer.status)
             _keep_tag(tag, answer.headers)
-            length = answer.headers.get("Content-Length")
-            whole = have + int(length) if length and length.isdecimal() else None
-            most = min(_MOST_BYTES, have + shutil.disk_usage(part.parent).free)
-            if whole is not None and whole > most:
-                raise _too_large(link, most)
-            with part.open("ab" if goes_on else "wb") as file:
-                while block := answer.read(_BLOCK):
-                    file.write(block)
-                    have += len(block)
-                    if have > most:
-                        part.unlink()
-                        raise _too_large(link, most)
-                    told(have, whole)
-    except HTTPError as error:
-        error.close()  # it holds the connection
-        if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and have:
-            return  # it was whole: only the check was missing
-        said = f"the server returned {error.code} {error.reason}"
-        if error.code in _WRONG_LINK:
-            raise UsageError(link.url, why=said, hint="correct the link in the list") from error
-        raise _unreachable(link, said) from error
-    except (URLError, http.client.HTTPException, OSError) as error:
-        reason = getattr(error, "reason", None) or error
-        raise _unreachable(link, str(reason) or type(error).__name__) from error
-    if whole is not None and have < whole:
-        raise _unreachable(link, f"it was cut off after {have:,} of {whole:,} bytes")
+            _write(link, answer, part, told)
 
 
-class _Redirects(HTTPRedirectHandler):
-    """Follows redirects to http and https: urllib itself would also take ftp."""
+def _write(link: ModelLink, answer: BaseHTTPResponse, part: Path, told: Told) -> None:
+    from urllib3.exceptions import HTTPError
 
-    def http_error_302(self, req: Request, fp: Any, code: int, msg: str, headers: Any) -> Any:
-        """Follow one, or refuse it; the address may hold a password and is not printed."""
-        to = urlsplit(headers.get("Location") or "")
-        if to.scheme not in ("http", "https", "") or "@" in to.netloc:
-            what = f"{to.scheme}://" if "@" not in to.netloc else "an address with credentials"
-            why = f"the server redirects to {what}"
-            fp.close()
-            raise UsageError(req.full_url, why=why, hint="correct the link in the list")
-        return super().http_error_302(req, fp, code, msg, headers)
+    goes_on = answer.status == HTTPStatus.PARTIAL_CONTENT
+    have = _size(part) if goes_on else 0
+    length = answer.headers.get("Content-Length")
+    whole = have + int(length) if length and length.isdecimal() else None
+    most = min(_MOST_BYTES, have + shutil.disk_usage(part.parent).free)
+    if whole is not None and whole > most:
+        raise _too_large(link, most)
+    with part.open("ab" if goes_on else "wb") as file:
+        try:
+            while block := answer.read1(_BLOCK):  # what is there: a cut loses none of it
+                file.write(block)
+                have += len(block)
+                if have > most:
+                    part.unlink()
+                    raise _too_large(link, most)
+                told(have, whole)
+        except HTTPError as error:
+            of_all = f" of {whole:,}" if whole is not None else ""
+            why = f"it was cut off after {have:,}{of_all} bytes"
+            raise CutOffError(link.url, why=why, hint=_RESUME) from error
 
-    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.is_file() else 0
 
 
-_OPENER = build_opener(_Redirects)
+def _check_status(link: ModelLink, status: int) -> None:
+    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        return
+    why = f"the server returned {status}"
+    if status in _WRONG_LINK:
+        raise UsageError(link.url, why=why, hint="correct the link in the list")
+    raise _unreachable(link, why)
 
 
 def _too_large(link: ModelLink, most: int) -> UsageError:
@@ -147,7 +174,7 @@ def _too_large(link: ModelLink, most: int) -> UsageError:
 
 
 def _unreachable(link: ModelLink, why: str) -> UsageError:
-    return UsageError(f"{link.url}", why=why, hint="the same command resumes the download")
+    return UsageError(f"{link.url}", why=why, hint=_RESUME)
 
 
 def _keep_tag(file: Path, headers: Any) -> None:

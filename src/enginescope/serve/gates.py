@@ -1,0 +1,291 @@
+"""Gates of a server: a verdict against a baseline as a page, as JSON, and as a badge."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import threading
+from collections.abc import Hashable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Literal
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from enginescope.core.errors import EnginescopeError
+from enginescope.core.record import Record
+from enginescope.records.verdict.gate import GateOutcome, GateReport
+from enginescope.render.verdicts.gate_phrases import (
+    ROW_HEADERS,
+    answer_text,
+    details,
+    is_listed,
+    row_cells,
+    scope_facts,
+    shown_notices,
+)
+from enginescope.serve.configuration import GatePart
+from enginescope.serve.kept_pages import KeptRows
+from enginescope.serve.kept_runs import NotHereError
+from enginescope.serve.list_views import page
+from enginescope.services.observer import PlanObserver
+from enginescope.services.verdicts.gate import GateRequest, gate_runs
+from enginescope.store.archive import Store
+from enginescope.store.noise_floors import FILE as FLOORS
+from enginescope.store.row import Filter
+from enginescope.store.run_names import changed_at
+from enginescope.store.suite_folder import suite_named
+
+#: ``unknown``: there is no verdict, and the page says why.
+Level = Literal["passing", "failing", "undecided", "unknown"]
+#: White on these has a contrast of 4.5 or more.
+_COLORS: dict[Level, str] = {
+    "passing": "#15803d",
+    "failing": "#b91c1c",
+    "undecided": "#9a5b00",
+    "unknown": "#57606a",
+}
+#: How long others may show a public badge without asking again.
+BADGE_S = 60
+
+
+class GateResult(Record, frozen=True, kw_only=True, eq=False):
+    """What a gate came to.
+
+    Attributes:
+        report: ``None``: there is no verdict, because of `error`.
+        warnings: What was skipped.
+        at: When it was computed, UTC.
+    """
+
+    level: Level
+    report: GateReport | None
+    error: EnginescopeError | None
+    warnings: tuple[str, ...]
+    at: str
+
+
+class _Collector(PlanObserver):
+    """Keeps warnings."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def warn(self, text: str) -> None:
+        """Keep a warning."""
+        self.warnings.append(text)
+
+
+class KeptGates:
+    """The gates of a configuration, each computed again once something that it reads changed."""
+
+    def __init__(self, store: Store, rows: KeptRows, gates: Sequence[GatePart] = ()) -> None:
+        self._store = store
+        self._rows = rows
+        self.gates = {gate.name: gate for gate in gates}
+        self._results: dict[str, tuple[Hashable | None, GateResult]] = {}
+        self._computing = {gate.name: threading.Lock() for gate in gates}
+
+    @property
+    def public_badges(self) -> tuple[str, ...]:
+        """The paths of badges that need no token."""
+        return tuple(f"/gate/{gate.name}.svg" for gate in self.gates.values() if gate.public_badge)
+
+    def result(self, name: str) -> GateResult:
+        """Return what a gate comes to; while it is computed, what it came to before.
+
+        Raises:
+            NotHereError: There is no gate of that name.
+        """
+        gate = self.gates.get(name)
+        if gate is None:
+            raise NotHereError("this gate", why="no gate with that name")
+        key, (known, result) = self._key(gate), self._results.get(name, (None, None))
+        if result is not None and key is not None and key == known:
+            return result
+        lock = self._computing[name]
+        if not lock.acquire(blocking=result is None) and result is not None:
+            return result
+        try:
+            known, result = self._results.get(name, (None, None))
+            if result is None or key is None or key != known:  # nobody else was first
+                result = self._compute(gate)
+                self._results[name] = (key, result)
+            return result
+        finally:
+            lock.release()
+
+    def _key(self, gate: GatePart) -> Hashable | None:
+        """Return what differs once the result may; ``None``: that is not known."""
+        home = self._store.suite_home()
+        states: list[Hashable | None] = [changed_at(self._store.path / FLOORS)]
+        for name in (*gate.baseline, *gate.current):
+            suite = suite_named(name, home)
+            if suite is not None:
+                states.append(suite.state())
+            elif Path(name).exists():  # files that are not of the store
+                return None
+        state = self._store.state()
+        states.append(self._rows.select(Filter()) if state is None else state)
+        return None if None in states else tuple(states)
+
+    def _compute(self, gate: GatePart) -> GateResult:
+        collector = _Collector()
+        request = GateRequest(
+            baseline=gate.baseline, current=gate.current, terms=gate.terms, store=self._store.place
+        )
+        report, failure = None, None
+        try:
+            report = gate_runs(request, collector)
+        except EnginescopeError as error:
+            failure = error
+        return GateResult(
+            level=_level(report),
+            report=report,
+            error=failure,
+            warnings=tuple(dict.fromkeys(collector.warnings)),
+            at=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        )
+
+
+def _level(report: GateReport | None) -> Level:
+    if report is None:
+        return "unknown"
+    if not report.is_passed:
+        return "failing"
+    is_open = report.terms.undecided != "pass" and report.count(GateOutcome.UNDECIDED)
+    return "undecided" if is_open else "passing"
+
+
+class GateLine(Record, frozen=True, kw_only=True):
+    """A gate in the list."""
+
+    name: str
+    level: Level
+    text: str
+    at: str
+
+
+class RowLine(Record, frozen=True, kw_only=True):
+    """A row of a gate in words.
+
+    Attributes:
+        notes: What else is said of it.
+        runs: The current ones.
+    """
+
+    cells: tuple[str, ...]
+    fails: bool
+    is_listed: bool
+    model: str
+    notes: tuple[str, ...]
+    runs: tuple[str, ...]
+
+
+def gates(request: Request) -> Response:
+    """Answer with the list of gates."""
+    all_gates: KeptGates = request.app.state.gates
+    lines = []
+    for name in all_gates.gates:
+        result = all_gates.result(name)
+        lines.append(GateLine(name=name, level=result.level, text=_text(result), at=result.at))
+    return page(request, "gates", here="gate", lines=lines)
+
+
+def gate(request: Request) -> Response:
+    """Answer with a gate: the verdict, its rows and why."""
+    all_gates: KeptGates = request.app.state.gates
+    name: str = request.path_params["name"]
+    result = all_gates.result(name)
+    report = result.report
+    return page(
+        request,
+        "gate",
+        here="gate",
+        name=name,
+        part=all_gates.gates[name],
+        result=result,
+        text=_text(result),
+        facts=scope_facts(report) if report else (),
+        headers=ROW_HEADERS,
+        lines=_lines(report) if report else (),
+    )
+
+
+def gate_document(request: Request) -> Response:
+    """Answer as ``enginescope gate --json`` does; 409 where there is no verdict."""
+    from enginescope.render.verdicts.gate_writers import gate_json
+
+    all_gates: KeptGates = request.app.state.gates
+    result = all_gates.result(request.path_params["name"])
+    if result.report is None:
+        error = result.error
+        assert error is not None
+        return JSONResponse({"error": str(error), "hint": error.hint}, status_code=409)
+    return Response(gate_json(result.report), media_type="application/json")
+
+
+def badge(request: Request) -> Response:
+    """Answer with a small picture of a gate's level."""
+    all_gates: KeptGates = request.app.state.gates
+    name: str = request.path_params["name"]
+    data = badge_svg(name, all_gates.result(name).level)
+    is_public = all_gates.gates[name].public_badge
+    headers = {"ETag": f'"{hashlib.sha256(data).hexdigest()[:16]}"'}
+    if is_public:  # pages elsewhere may show it
+        headers["Cache-Control"] = f"public, max-age={BADGE_S}, must-revalidate"
+        headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return Response(data, media_type="image/svg+xml", headers=headers)
+
+
+def _text(result: GateResult) -> str:
+    return answer_text(result.report) if result.report else f"no verdict: {result.error}"
+
+
+def _lines(report: GateReport) -> tuple[RowLine, ...]:
+    return tuple(
+        RowLine(
+            cells=row_cells(row),
+            fails=report.fails(row),
+            is_listed=is_listed(report, row),
+            model=row.model,
+            notes=(
+                *details(row),
+                *(f"{notice.message} ({notice.code})" for notice in shown_notices(report, row)),
+            ),
+            runs=row.current,
+        )
+        for row in report.rows
+    )
+
+
+#: Widths of characters of Verdana's 11 px, in px; the text is fitted to their sum.
+_WIDTHS = {**dict.fromkeys("fijlrt-.", 4.1), **dict.fromkeys("mwMW", 9.6)}
+_USUAL_PX = 6.9
+_MARGIN_PX = 7
+_MOST_CHARACTERS = 40
+
+
+def badge_svg(name: str, level: Level) -> bytes:
+    """Return a badge: a gate's name and its level in words and color."""
+    label = name if len(name) <= _MOST_CHARACTERS else f"{name[: _MOST_CHARACTERS - 1]}…"
+    left, right = (
+        round(sum(_WIDTHS.get(character, _USUAL_PX) for character in text))
+        for text in (label, level)
+    )
+    middle, width = left + 2 * _MARGIN_PX, left + right + 4 * _MARGIN_PX
+    label, title = html.escape(label), html.escape(f"{name}: {level}")
+    dark = "#3b424a"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img"'
+        f' aria-label="{title}"><title>{title}</title>'
+        f'<rect width="{width}" height="20" rx="3" fill="{_COLORS[level]}"/>'
+        f'<rect width="{middle}" height="20" rx="3" fill="{dark}"/>'
+        f'<rect x="{middle - 3}" width="3" height="20" fill="{dark}"/>'
+        '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'
+        f'<text x="{_MARGIN_PX}" y="14" textLength="{left}">{label}</text>'
+        f'<text x="{middle + _MARGIN_PX}" y="14" textLength="{right}">{level}</text></g></svg>\n'
+    ).encode()

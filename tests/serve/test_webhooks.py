@@ -1,0 +1,282 @@
+"""Webhooks: told of a change of level once, signed, again until it is taken, never in the way."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.server
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from enginescope.analysis.verdicts.history import histories
+from enginescope.records.run.run import Run
+from enginescope.serve import webhooks as module
+from enginescope.serve.access import Access
+from enginescope.serve.app import Taking, application
+from enginescope.serve.configuration import Configuration, WebhookPart
+from enginescope.serve.connections import server as server_of
+from enginescope.serve.level_changes import (
+    ToldChange,
+    as_told,
+    history_key,
+    is_news,
+    newest_change,
+    read_memory,
+)
+from enginescope.store.archive import Store
+from tests.analysis.historic_runs import over_days
+from tests.serve.conftest import TOKEN, wait_for
+from tests.store.stored_runs import a_run
+
+SECRET = "a-secret-of-the-team"
+PATH = "/secret-path"
+BEFORE = over_days([1.0] * 8)
+AFTER = over_days([1.2] * 6, first=8, seed=1)
+
+
+class Receiver:
+    """An address that messages go to: what it got, and what it returns."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[Any, bytes]] = []
+        self.statuses: list[int] = []
+        self.answers = threading.Event()
+        self.answers.set()
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.got.append((self.headers, body))
+                receiver.answers.wait(60)
+                self.send_response(receiver.statuses.pop(0) if receiver.statuses else 204)
+                self.send_header("Location", "/elsewhere")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def do_GET(self) -> None:
+                receiver.got.append((self.headers, b"{}"))
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}{PATH}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def messages(self) -> list[dict[str, Any]]:
+        return [json.loads(body) for _, body in self.got]
+
+    def close(self) -> None:
+        self.answers.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    made = Receiver()
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch) -> None:
+    monkeypatch.setattr(module, "SETTLE_S", 0.01)
+    monkeypatch.setattr(module, "WAITS_S", (0.01,))
+
+
+@pytest.fixture
+def team(tmp_path) -> Store:
+    store = Store(tmp_path / "team")
+    save(store, BEFORE)
+    return store
+
+
+def save(store: Store, runs: Sequence[Run]) -> None:
+    for run in runs:
+        store.save(run)
+
+
+def hook(team: Store, url: str, **more: object) -> WebhookPart:
+    secret = team.path.parent / "secret"
+    secret.write_text(f"{SECRET}\n")
+    return WebhookPart(name="chat", url=url, secret_file=str(secret), **more)
+
+
+def memory(team: Store) -> Any:
+    files = list((team.path / "server" / "webhooks").glob("chat-*.json"))
+    return read_memory(files[0]) if files else None
+
+
+@contextmanager
+def watched(team: Store, part: WebhookPart, said: list[str] | None = None) -> Iterator[str]:
+    """A server with a webhook, once it has looked at what there is."""
+    import socket
+
+    configuration, say = Configuration(webhook=(part,)), (said if said is not None else []).append
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        app = application(team, Access(token=TOKEN), Taking(is_on=True), configuration, say=say)
+        server = server_of(app, log_level="error")
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        wait_for(lambda: server.started and memory(team) is not None, 60)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = server.force_exit = True
+            thread.join(timeout=10)
+
+
+def push(address: str, runs: Sequence[Run], folder: Path) -> None:
+    place = Store(folder / "own")
+    for run in runs:
+        place.save(run)
+        data = place.export(run.id, folder / f"{run.id}.zip").read_bytes()
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/zip"}
+        answer = httpx.put(
+            f"{address}/api/runs/{run.id}", content=data, headers=headers, timeout=30
+        )
+        assert answer.status_code == 201
+
+
+def test_a_change_of_level_is_told_once_and_signed(team, receiver, tmp_path) -> None:
+    part = hook(team, receiver.url, server="https://bench.example/")
+    with watched(team, part) as address:
+        push(address, AFTER, tmp_path)
+        wait_for(lambda: bool(memory(team).told), 60)
+        more = over_days([1.2] * 2, first=14, seed=2)
+        seen = memory(team).seen
+        push(address, more, tmp_path)
+        wait_for(lambda: memory(team).seen != seen, 60)
+    with watched(team, part):  # a restart is no news
+        pass
+    ((headers, body),) = receiver.got
+    found = json.loads(body)
+    assert (found["event"], found["model"], found["is_worse"]) == ("level_change", "net.onnx", True)
+    assert found["metric"] == "latency"
+    assert 1.15 < found["ratio"] < 1.25
+    assert 1.15 < found["after"] / found["before"] < 1.25
+    assert found["run"] in {run.id for run in AFTER}
+    assert found["url"] == "https://bench.example/history?model=net.onnx"
+    assert any("commit" in change for change in found["changed"])
+    time_part, _, digest = headers["X-Enginescope-Signature"].partition(",sha256=")
+    signed = f"{time_part.removeprefix('t=')}.".encode() + body
+    assert hmac.new(SECRET.encode(), signed, hashlib.sha256).hexdigest() == digest
+
+
+def test_what_there_was_before_is_no_news(team, receiver) -> None:
+    save(team, AFTER)
+    with watched(team, hook(team, receiver.url)):
+        wait_for(lambda: bool(memory(team).seen), 60)
+    assert receiver.got == []
+    assert memory(team).told
+
+
+def test_it_is_sent_again_until_it_is_taken(team, receiver, tmp_path) -> None:
+    receiver.statuses += [500, 302, 404]
+    said: list[str] = []
+    with watched(team, hook(team, receiver.url), said) as address:
+        push(address, AFTER, tmp_path)
+        wait_for(lambda: bool(memory(team).told), 60)
+    found = receiver.messages()
+    assert len(found) >= 4
+    assert len({(one["id"], one["run"]) for one in found[:4]}) == 1  # a redirect is not followed
+    assert "500" in said[0]
+    assert "127.0.0.1" in said[0]
+    for text in said:  # the path of an address is often its password
+        assert PATH not in text
+        assert SECRET not in text
+
+
+def test_an_address_that_is_away_is_told_after_a_restart(team, receiver, tmp_path) -> None:
+    said: list[str] = []
+    with watched(team, hook(team, "http://127.0.0.1:9/x"), said) as address:
+        push(address, AFTER, tmp_path)
+        wait_for(lambda: bool(said), 60)
+    assert not memory(team).told
+    with watched(team, hook(team, receiver.url)):
+        wait_for(lambda: bool(receiver.got), 60)
+
+
+def test_an_address_that_hangs_holds_up_no_push(team, receiver, tmp_path) -> None:
+    receiver.answers.clear()
+    with watched(team, hook(team, receiver.url)) as address:
+        push(address, AFTER, tmp_path)
+        wait_for(lambda: bool(receiver.got), 60)  # and does not answer
+        push(address, over_days([1.2], first=14, seed=5), tmp_path)
+        assert not memory(team).told
+        receiver.answers.set()
+        wait_for(lambda: bool(memory(team).told), 60)
+
+
+def test_only_what_was_asked_for(team, receiver, tmp_path) -> None:
+    faster = over_days([0.8] * 6, first=8, seed=1)
+    with watched(team, hook(team, receiver.url, only_worse=True)) as address:
+        push(address, faster, tmp_path)
+        wait_for(lambda: bool(memory(team).told), 60)
+    assert receiver.got == []
+    other = team.path.parent / "other"
+    store = Store(other)
+    save(store, [*BEFORE, a_run("another.onnx")])
+    with watched(store, hook(store, receiver.url, models=("another.onnx",))) as address:
+        push(address, AFTER, other)
+    assert receiver.got == []
+    assert list(memory(store).seen) == ["latency another.onnx"]
+
+
+def test_a_secret_that_is_gone_is_said_without_it(team, receiver, tmp_path) -> None:
+    said: list[str] = []
+    part = hook(team, receiver.url)
+    with watched(team, part, said) as address:
+        Path(part.secret_file).unlink()
+        push(address, AFTER, tmp_path)
+        wait_for(lambda: bool(said), 60)
+        assert receiver.got == []
+        Path(part.secret_file).write_text(SECRET)
+        wait_for(lambda: bool(memory(team).told), 60)
+    assert len(receiver.got) == 1
+
+
+def test_a_change_that_moves_is_the_same_change() -> None:
+    (history,) = histories([*BEFORE, *AFTER])
+    change = newest_change(history)
+    assert change is not None
+    told = as_told(history, change)
+    assert not is_news(history, change, told)
+    for places in (-4, -1, 0, 3, 4, 6):
+        point = history.points[change.at - places]
+        earlier = ToldChange(created=point.created, is_worse=True)
+        assert is_news(history, change, earlier) is (places > 3), places
+    back = ToldChange(created=history.points[change.at - 2].created, is_worse=False)
+    assert is_news(history, change, back)
+    assert not is_news(history, change, msgspec.structs.replace(told, is_worse=False))
+    assert is_news(history, change, None)
+
+
+def test_a_history_keeps_its_key_whatever_else_there_is() -> None:
+    before, after = BEFORE[0], AFTER[-1]
+    assert history_key(before, "latency") == history_key(after, "latency")
+    assert history_key(before, "latency") != history_key(before, "p99")
+    other = msgspec.structs.replace(
+        before,
+        job=msgspec.structs.replace(
+            before.job, workload=msgspec.structs.replace(before.job.workload, batch=4)
+        ),
+    )
+    assert history_key(before, "latency") != history_key(other, "latency")
+
+
+def test_a_memory_that_is_damaged_is_begun_again(tmp_path) -> None:
+    for text in ("", "{", '{"schema_version": 9}'):
+        (tmp_path / "x.json").write_text(text)
+        assert read_memory(tmp_path / "x.json").seen == {}
