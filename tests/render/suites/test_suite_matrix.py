@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
+from msgspec.structs import replace
 
 from enginescope.analysis.suites.suite_wins import wins
 from enginescope.records.suite.suite import CellStatus, SuiteResult
@@ -25,7 +28,8 @@ def of(model: str, spec: str, ms: float, pct: float = 1.0, error: float | None =
 
 
 def test_the_fastest_is_named_with_its_margin_and_interval() -> None:
-    made = result([of("a", "ort-cpu", 4.0), of("a", "trt", 1.0), of("a", "ort-cuda", 2.0)])
+    rows = [of("a", "ort-cpu", 4.0), of("a", "trt", 1.0), of("a", "ort-cuda", 2.0)]
+    made = result([replace(each, runs=("r0", "r1", "r2")) for each in rows])
     (win,) = wins(made)
     assert (win.fastest.cell.spec, win.second and win.second.cell.spec) == ("trt", "ort-cuda")
     assert win.interval is not None
@@ -34,6 +38,11 @@ def test_the_fastest_is_named_with_its_margin_and_interval() -> None:
     said = suite_answer(made)
     assert said.fastest == "trt is fastest for a (2.00 × as fast as ort-cuda, 95 % CI 1.97 … 2.03)"
     assert said.failed is None
+
+    (single,) = wins(result(rows))  # one process a side: 5 % are assumed for each, as compare does
+    assert single.interval is not None
+    reach = math.hypot(math.log(1.05), math.log(1.05), math.log(2.0285 / 2))
+    assert single.interval.high == pytest.approx(2 * math.exp(reach), rel=1e-3)
 
 
 def test_accuracy_stands_beside_speed() -> None:
