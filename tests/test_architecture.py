@@ -81,6 +81,7 @@ ORDER = (
         "analysis/tasks",
         "analysis/bisection",
         "analysis/validation",
+        "analysis/upgrade",
         "analysis/suites",
     ),
     (
@@ -137,6 +138,7 @@ ORDER = (
         "services/accuracy",
         "services/bisection",
         "services/validation",
+        "services/upgrade",
         "services/suites",
     ),
     ("cli", "cli/measure", "cli/plans", "cli/verdicts", "cli/accuracy", "cli/suites", "cli/store"),

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         lint,
         open_suite,
         run_suite,
+        upgrade,
     )
     from enginescope.records.plan.build import BuildReport
     from enginescope.records.run.job import (
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.gate import GateReport
     from enginescope.records.verdict.history import JobHistory
     from enginescope.records.verdict.noise_floor import NoiseFloor
+    from enginescope.records.verdict.upgrade import UpgradeReport
     from enginescope.render.page.report import WrittenReport
     from enginescope.rules.engine import LintReport
     from enginescope.services.explain import Explanation
@@ -154,6 +156,7 @@ _HOMES = {
     "TelemetryRule": "records.run.job",
     "ThisMachine": "services.suites.request",
     "UnsupportedError": "core.errors",
+    "UpgradeReport": "records.verdict.upgrade",
     "UsageError": "core.errors",
     "Validation": "analysis.validation.validation",
     "WarmUp": "records.run.job",
@@ -181,6 +184,7 @@ _HOMES = {
     "process": "notebook.plan",
     "run_suite": "notebook.verdicts",
     "samples": "services.plans.samples",
+    "upgrade": "notebook.verdicts",
     "validate": "notebook.measure",
     "write_report": "notebook.plan",
 }
@@ -240,6 +244,7 @@ __all__ = [
     "TelemetryRule",
     "ThisMachine",
     "UnsupportedError",
+    "UpgradeReport",
     "UsageError",
     "Validation",
     "WarmUp",
@@ -268,6 +273,7 @@ __all__ = [
     "process",
     "run_suite",
     "samples",
+    "upgrade",
     "validate",
     "write_report",
 ]

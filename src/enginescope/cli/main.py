@@ -42,6 +42,7 @@ GROUPS = {
     "Decide": {
         "compare": ("verdicts.compare", "Compare runs and plans: which is faster, and why."),
         "gate": ("verdicts.gate", "Exit with 1 on a regression against a baseline."),
+        "upgrade": ("verdicts.upgrade", "Check whether new software is safe for models."),
         "history": ("verdicts.history", "Show a metric over stored runs, and where it changed."),
     },
     "Check": {

@@ -23,7 +23,7 @@ HEADINGS = {
         *("gt-scale", "min-depth", "max-depth", "model", "include", "exclude", "name", "init"),
         *("list", "outcome", "profile", "metadata", "build-metadata", "plan-profile", "onnx"),
         *("build-log", "config", "layers", "trtexec-args", "rebuild", "without", "only", "check"),
-        *("outputs", "environment", "mode", "profile-mode"),
+        *("outputs", "environment", "mode", "profile-mode", "old", "new", "repeats"),
     ),
     "Build": (
         *("min-shape", "opt-shape", "max-shape", "option", "plugin", "memory-pool"),
@@ -33,7 +33,7 @@ HEADINGS = {
     ),
     "Stopping": (
         *("warmup", "iterations", "duration", "precision", "max-time", "min-samples"),
-        *("timeout", "retries", "retry-failed", "fail-fast", "processes", "rounds"),
+        *("timeout", "retries", "retry-failed", "fail-fast", "processes", "rounds", "builds"),
     ),
     "GPU": (
         *(

@@ -21,6 +21,7 @@ from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.history import JobHistory
+from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.suites.suite import suite_charts
 from enginescope.render.suites.suite_phrases import counts_sentence
@@ -28,6 +29,7 @@ from enginescope.rules.engine import LintReport
 from enginescope.services.plans import lint as lint_service
 from enginescope.services.suites import opened
 from enginescope.services.suites import run as suite_service
+from enginescope.services.upgrade import upgrade as upgrade_service
 from enginescope.services.verdicts import compare as compare_service
 from enginescope.services.verdicts import gate as gate_service
 from enginescope.services.verdicts import history as history_service
@@ -99,6 +101,23 @@ class ShownGate(GateReport, frozen=True, kw_only=True):
 
 
 gate = displayed(gate_service.gate, shown_as(ShownGate))
+
+
+class ShownUpgrade(UpgradeReport, frozen=True, kw_only=True):
+    """An upgrade; in notebooks the answer and its rows, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.verdicts.upgrade_phrases import answer_text
+
+        return answer_text(self)
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.verdicts import upgrade_html
+
+        return upgrade_html(self)
+
+
+upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))
 
 
 class ShownHistory(JobHistory, frozen=True, kw_only=True):

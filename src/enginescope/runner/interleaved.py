@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from itertools import count
 from string import ascii_uppercase
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -38,6 +39,15 @@ _SPARE_SHARE = 4
 Sides = tuple[tuple[Run, ...], ...]
 
 
+class RunJobs(Protocol):
+    """Runs jobs as `run_jobs` does."""
+
+    def __call__(
+        self, jobs: Sequence[Job], sink: Sink, *, command: str | None, watcher: Watcher | None
+    ) -> tuple[Run, ...]:
+        """Return the runs of `jobs`."""
+
+
 class Pacing(Record, frozen=True, kw_only=True):
     """How many rounds, in which order, and when it may end.
 
@@ -48,12 +58,16 @@ class Pacing(Record, frozen=True, kw_only=True):
         seed: Of the orders.
         is_vain: Asked after the first complete round: whether no number of them would tell
             anything.
+        builds_each: Whether jobs that are rebuilt are rebuilt in every round.
+        run: Runs the job of a process.
     """
 
     decided: Callable[[Sides], bool] = lambda _sides: False
     is_vain: Callable[[Sides], bool] = lambda _sides: False
     looks: tuple[int, ...] = LOOKS
     seed: int = 0
+    builds_each: bool = False
+    run: RunJobs = run_jobs
 
 
 class RoundWatcher(Record, frozen=True, kw_only=True):
@@ -87,7 +101,7 @@ def run_interleaved(
     the rounds is made up for. Nor does a round count in which a process was disturbed, unless one
     side is disturbed more often than chance allows; at most as
     many more are measured as there are rounds. Layers are profiled, and engines rebuilt, in the
-    first round alone.
+    first round alone, unless ``pacing.builds_each``.
 
     Args:
         jobs: One for each side, 2 to 26.
@@ -117,7 +131,8 @@ def run_interleaved(
             turn = RoundPosition(
                 comparison=comparison, side=ascii_uppercase[side], round=number, place=place
             )
-            sides[side].append(_process(_of_round(jobs[side], number), turn, sink, command, watch))
+            job = _of_round(jobs[side], number, builds_each=pacing.builds_each)
+            sides[side].append(_process(job, turn, sink, pacing.run, (command, watch)))
         so_far = tuple(map(tuple, sides))
         tally.add([runs[-1] for runs in so_far])
         if is_given_up(so_far) or tally.is_over or _may_end(pacing, tally, so_far):
@@ -191,14 +206,21 @@ def _may_end(pacing: Pacing, tally: _Tally, sides: Sides) -> bool:
     return tally.looks_now() and pacing.decided(sides)
 
 
-def _of_round(job: Job, number: int) -> Job:
+def _of_round(job: Job, number: int, *, builds_each: bool) -> Job:
     """Return the job as the round does it: what is not a timing is done once."""
-    return job if number == 0 else replace(job, layer_profile=False, rebuild=False)
+    if number == 0:
+        return job
+    return replace(job, layer_profile=False, rebuild=job.rebuild and builds_each)
 
 
 def _process(
-    job: Job, turn: RoundPosition, sink: Sink, command: str | None, watch: RoundWatcher
+    job: Job,
+    turn: RoundPosition,
+    sink: Sink,
+    run: RunJobs,
+    recorded: tuple[str | None, RoundWatcher],
 ) -> Run:
+    command, watch = recorded
     ended: list[Run] = []
 
     def keep(run: Run) -> None:
@@ -209,7 +231,7 @@ def _process(
         started=lambda _, one: watch.started(turn, one),
         progressed=lambda _, progress: watch.progressed(turn, progress),
     )
-    run_jobs((job,), keep, command=command, watcher=watcher)
+    run((job,), keep, command=command, watcher=watcher)
     return ended[0]
 
 

@@ -168,7 +168,7 @@ def compare_sides(
 
     Args:
         sides: Two or more.
-        terms: Interleaved sides always have the confidence of their looks.
+        terms: Interleaved sides have at least the confidence of their looks.
         floors: Recorded ones; the one that fits says how processes scatter, unless `terms` does.
 
     Raises:
@@ -180,7 +180,7 @@ def compare_sides(
     comparison = comparison_of(sides)
     floor = fitting_floor([side.runs for side in sides], floors)
     if comparison is not None:
-        terms = replace(terms, confidence=LOOK_CONFIDENCE)
+        terms = replace(terms, confidence=max(terms.confidence, LOOK_CONFIDENCE))
     if terms.scatter_pct is None and floor is not None:
         terms = replace(terms, scatter_pct=floor.scatter_pct)
     base, *others = sides

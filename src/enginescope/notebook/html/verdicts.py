@@ -23,6 +23,7 @@ from enginescope.notebook.html.fragment import (
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.gate import GateReport, GateRow
 from enginescope.records.verdict.history import JobHistory
+from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.base.figures import TextTable
 from enginescope.render.plan_comparison.compare_phrases import answer
 from enginescope.render.plan_comparison.compare_tables import (
@@ -34,6 +35,7 @@ from enginescope.render.plan_comparison.compare_tables import (
 from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
 from enginescope.render.suites.suite_text import suite_tables
+from enginescope.render.verdicts import upgrade_phrases
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
     answer_text,
@@ -44,6 +46,7 @@ from enginescope.render.verdicts.gate_phrases import (
 )
 from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
 from enginescope.render.verdicts.measured_section import pair_table, verdict_table
+from enginescope.render.verdicts.upgrade_writers import notices_of
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, value_text
 
 
@@ -84,6 +87,25 @@ def gate_html(report: GateReport) -> str:
 def _reasons(report: GateReport, row: GateRow) -> str:
     notices = (f"{notice.message} ({notice.code})" for notice in shown_notices(report, row))
     return "; ".join((*details(row), *notices))
+
+
+def upgrade_html(report: UpgradeReport) -> str:
+    """Return the answer, its scope, and every row with its reason."""
+    return fragment(
+        upgrade_phrases.answer_text(report),
+        fact_list(upgrade_phrases.scope_facts(report)),
+        notice_list(notices_of(report)),
+        data_table(
+            "Models",
+            upgrade_phrases.ROW_HEADERS,
+            (
+                upgrade_phrases.row_cells(model, row)
+                for model in report.models
+                for row in model.rows
+            ),
+            numbers=_NUMBERS,
+        ),
+    )
 
 
 def history_html(history: JobHistory) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from enginescope._version import __version__
-from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.errors import BackendError, FormatError, UsageError
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.cell_task import (
@@ -32,6 +32,10 @@ _ANSWER_S = 120.0
 _OURS = ("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__")
 _LOG_LINES = 12
 _A_PYTHON = "name its bin/python, or a script that becomes it"
+
+
+class NotStartedError(BackendError):
+    """The interpreter of an environment cannot be started."""
 
 
 class Environment:
@@ -87,29 +91,44 @@ class Environment:
         Args:
             command: The command line to record.
         """
-        with temporary_folder() as work:
-            (work / "task").write_bytes(packed_task(cell, command, is_placed=False))
-            try:
-                ended = self._run(cell, work)
-            except OSError as error:
-                why = f"it cannot be started: {error.strerror or error}"
-                return replace(self._lost(cell, why), is_fault=False, hint=_A_PYTHON)
-            try:
-                returned = unpacked_returned((work / "returned").read_bytes())
-            except FileNotFoundError:
-                said = _tail((work / "log").read_bytes(), _LOG_LINES)
-                return self._lost(cell, _end(ended, longest_s(cell)), said)
-            except FormatError as error:
-                return Lost(cell=cell, reason=str(error), hint=self._install())
+        task = packed_task(cell, command, is_placed=False)
+        try:
+            returned = unpacked_returned(self.exchange(REMOTE_CELL, task, longest_s(cell)))
+        except NotStartedError as error:
+            return Lost(cell=cell, reason=str(error), is_fault=False, hint=_A_PYTHON)
+        except BackendError as error:
+            return Lost(cell=cell, reason=str(error))
+        except FormatError as error:
+            return Lost(cell=cell, reason=str(error), hint=self._install())
         return replace(returned, row=replace(returned.row, hint=self._there(returned.row.hint)))
 
-    def _run(self, cell: Cell, work: Path) -> int | None:
+    def exchange(self, module: str, task: bytes, limit_s: float) -> bytes:
+        """Run a module there on the file of a task; return the bytes of its result.
+
+        Raises:
+            NotStartedError: The Python cannot be started.
+            BackendError: It ended without a result, or not within the limit.
+        """
+        with temporary_folder() as work:
+            (work / "task").write_bytes(task)
+            try:
+                ended = self._run(module, work, limit_s)
+            except OSError as error:
+                why = f"it cannot be started: {error.strerror or error}"
+                raise NotStartedError(self._reason(why)) from error
+            try:
+                return (work / "returned").read_bytes()
+            except FileNotFoundError:
+                said = _tail((work / "log").read_bytes(), _LOG_LINES)
+                raise BackendError(self._reason(_end(ended, limit_s), said)) from None
+
+    def _run(self, module: str, work: Path, limit_s: float) -> int | None:
         """Return the exit status; ``None``: it had to be ended."""
         files = (str(work / "task"), str(work / "returned"), "attended")
         (work / "tmp").mkdir()
         with (work / "log").open("wb") as log:
             process = subprocess.Popen(
-                [self._python, "-m", REMOTE_CELL, *files],
+                [self._python, "-m", module, *files],
                 # what it leaves when it is killed goes with the folder
                 env={**_their_variables(), "TMPDIR": str(work / "tmp")},
                 stdin=subprocess.PIPE,  # closed by the kernel if this process dies: the sign to end
@@ -119,13 +138,13 @@ class Environment:
             )
             with killed_after(process), _closed(process):
                 try:
-                    return process.wait(longest_s(cell))
+                    return process.wait(limit_s)
                 except subprocess.TimeoutExpired:
                     return None
 
-    def _lost(self, cell: Cell, why: str, said: str = "") -> Lost:
+    def _reason(self, why: str, said: str = "") -> str:
         where = f"environment {self._name}: {why}"
-        return Lost(cell=cell, reason=f"{where}: {said.splitlines()[-1]}" if said else where)
+        return f"{where}: {said.splitlines()[-1]}" if said else where
 
     def _unfit(self, why: str, hint: str | None = None) -> UsageError:
         return UsageError(f"environment {self._name}: {self._python}", why=why, hint=hint)

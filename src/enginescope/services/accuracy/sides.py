@@ -58,16 +58,32 @@ def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
     return found
 
 
-def _found_sides(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
+def reference_side(request: ValidateRequest, samples: Sequence[Sample]) -> Side:
+    """Return the reference of a request, whoever is compared with it.
+
+    Raises:
+        UsageError: There is no such file, folder or backend.
+    """
     from enginescope.formats.tensors.answer_files import has_expected
 
-    jobs = _jobs(request)
     given = request.reference
     if given is None and samples and all(has_expected(sample) for sample in samples):
-        return _with_labels(Side(label=EXPECTED), _sides(jobs, samples), None)
+        return Side(label=EXPECTED)
     if given is not None and Path(given).is_dir():
-        folder = str(Path(given).resolve())
-        reference = Side(label=f"outputs in {given}", folder=folder)
+        return Side(label=f"outputs in {given}", folder=str(Path(given).resolve()))
+    job = _reference_job(request)
+    return Side(label=side_label(job), job=_spanning(job, samples))
+
+
+def spanning_jobs(request: ValidateRequest, samples: Sequence[Sample]) -> tuple[Job, ...]:
+    """Return the jobs of the sides of a request; engines take the shapes of all samples."""
+    return tuple(_spanning(job, samples) for job in _jobs(request))
+
+
+def _found_sides(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
+    jobs = _jobs(request)
+    reference = reference_side(request, samples)
+    if reference.job is None:
         return _with_labels(reference, _sides(jobs, samples), None)
     job = _reference_job(request)
     others = [one for one in jobs if _key(one) != _key(job)]
@@ -78,7 +94,7 @@ def _found_sides(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
             hint="`on` trt, a second model, a test_data_set_* with outputs, `task` with `targets`",
         )
     return _with_labels(
-        Side(label=side_label(job), job=_spanning(job, samples)),
+        reference,
         _sides(others, samples),
         "; ".join(filter(None, (_note(job), _unused(request, samples)))) if others else None,
     )

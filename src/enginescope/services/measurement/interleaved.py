@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
     from enginescope.records.run.job import Depth, Job, Limits, TelemetryRule
     from enginescope.records.run.run import Run
-    from enginescope.runner.interleaved import Sides
+    from enginescope.runner.interleaved import Pacing, Sides
     from enginescope.store.archive import Store
 
 
@@ -118,8 +118,16 @@ def run_rounds(
     request: JobRequest,
     store: Store,
     observer: MeasurementObserver,
+    *,
+    pacing: Pacing | None = None,
+    is_decided: Callable[[MeasuredComparison], bool] = lambda interim: interim.is_decided,
 ) -> InterleavedResult:
-    """Measure until it is decided or until the last look; every run is stored as it ends."""
+    """Measure until it is decided or until the last look; every run is stored as it ends.
+
+    Args:
+        pacing: What runs a process, and whether every round builds.
+        is_decided: Asked at each look.
+    """
     from enginescope.analysis.verdicts.measured_sides import compare_sides
     from enginescope.render.verdicts.verdict_phrases import comparison_tag
     from enginescope.runner.interleaved import Pacing, is_given_up, run_interleaved
@@ -143,9 +151,10 @@ def run_rounds(
     def decided(sides: Sides) -> bool:
         interim = compared(sides)
         observer.looked(interim, _complete_rounds(interim))
-        return interim.is_decided
+        return is_decided(interim)
 
-    pacing = Pacing(
+    pacing = replace(
+        pacing or Pacing(),
         decided=decided,
         is_vain=lambda sides: compared(sides).is_vain,
         looks=looks,

@@ -1,0 +1,1 @@
+"""What two stacks come to for one model: outputs first, then figures."""

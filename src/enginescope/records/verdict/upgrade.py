@@ -1,0 +1,156 @@
+"""What an upgrade was checked on, and whether it is safe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from enginescope.core.record import Record
+from enginescope.core.result import Result
+from enginescope.records.notice import Notice
+from enginescope.records.verdict.evidence import EvidenceLevel
+from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, Limit, UndecidedPolicy
+from enginescope.records.verdict.verdict import Verdict
+
+#: The metric of the row that is about outputs.
+OUTPUTS = "outputs"
+#: Metrics that count in the verdict on a model, with the increase that does not matter.
+UPGRADE_LIMITS = (
+    Limit(metric="latency", regression_pct=DEFAULT_REGRESSION_PCT),
+    Limit(metric="peak_memory", regression_pct=5.0),
+    Limit(metric="device_memory", regression_pct=5.0),
+    Limit(metric="engine_size", regression_pct=5.0),
+)
+
+
+class UpgradeKind(Enum):
+    """What may be said of the new stack; the worst first."""
+
+    WORSE = "worse"
+    INCONCLUSIVE = "inconclusive"
+    BETTER = "better"
+    SAFE = "safe"
+
+
+class UpgradeReason(Enum):
+    """Why a row is what it is, where it is not the reason of a verdict on a metric."""
+
+    IDENTICAL = "identical"
+    WITHIN_REPEATS = "within-repeats"
+    WITHIN_LIMITS = "within-limits"
+    OUTPUTS_FAIL = "outputs-fail"
+    OLD_FAILS = "old-fails"
+    BOTH_FAIL = "both-fail"
+    NO_REFERENCE = "no-reference"
+    NO_OUTPUTS = "no-outputs"
+    OUTPUTS_FIRST = "outputs-first"
+    PROCESS_FAILED = "process-failed"
+    NOT_WORSE = "not-worse"
+    MISSING = "missing"
+
+
+class Stack(Record, frozen=True, kw_only=True):
+    """One side of an upgrade.
+
+    Attributes:
+        name: As ``--on BACKEND@NAME`` has it.
+        python: Interpreter of its environment; ``None``: recorded runs.
+        versions: Versions and hardware as its Python sees them.
+    """
+
+    name: str
+    python: str | None = None
+    versions: dict[str, str] = {}
+
+
+class UpgradeRow(Record, frozen=True, kw_only=True):
+    """One metric of one model.
+
+    Attributes:
+        metric: ``outputs``, the tag of a `Metric`, or the name of a figure.
+        reason: Value of an `UpgradeReason`, or of the `Reason` of `verdict`.
+        message: What the figures do not say; `None` where they say all.
+        decides: Whether the row counts in the verdict on the model.
+        limit_pct: Largest increase that does not matter, in percent.
+        old, new: Figure of each stack, in the unit of the metric; of outputs the largest absolute
+            error against the reference.
+        verdict: With the interval; ``None`` of outputs and where nothing was measured.
+    """
+
+    metric: str
+    kind: UpgradeKind
+    reason: str
+    message: str | None = None
+    decides: bool = True
+    limit_pct: float | None = None
+    old: float | None = None
+    new: float | None = None
+    verdict: Verdict | None = None
+
+
+class UpgradedModel(Record, frozen=True, kw_only=True):
+    """One model on both stacks.
+
+    Attributes:
+        backend: As it is typed, without the stack.
+        reference: What the outputs were compared with, and where it was computed.
+        repeats: Fresh processes of each stack that returned outputs.
+        evidence: Of the timings; ``None``: nothing was timed.
+        comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
+        old, new: Ids of the runs.
+    """
+
+    model: str
+    backend: str
+    rows: tuple[UpgradeRow, ...]
+    reference: str | None = None
+    repeats: int = 0
+    evidence: EvidenceLevel | None = None
+    comparison: str | None = None
+    old: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def kind(self) -> UpgradeKind:
+        """The verdict on the model."""
+        return worst(row.kind for row in self.rows if row.decides)
+
+
+class UpgradeReport(Result, Record, frozen=True, kw_only=True):
+    """Whether an upgrade is safe, model by model.
+
+    Attributes:
+        old, new: The stacks.
+        limits: Of the metrics that count.
+        undecided: How an inconclusive model counts in `is_passed`.
+        command: The command line that made it.
+    """
+
+    old: Stack
+    new: Stack
+    models: tuple[UpgradedModel, ...]
+    limits: tuple[Limit, ...] = UPGRADE_LIMITS
+    undecided: UndecidedPolicy = "warn"
+    notices: tuple[Notice, ...] = ()
+    created: str | None = None
+    command: str | None = None
+
+    @property
+    def kind(self) -> UpgradeKind:
+        """The verdict on the upgrade: that of the worst model."""
+        return worst(model.kind for model in self.models)
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether nothing got worse, and nothing is open that `undecided` forbids."""
+        is_open = self.kind is UpgradeKind.INCONCLUSIVE and self.undecided == "fail"
+        return self.kind is not UpgradeKind.WORSE and not is_open
+
+
+_ORDER = {kind: place for place, kind in enumerate(UpgradeKind)}
+
+
+def worst(kinds: Iterable[UpgradeKind]) -> UpgradeKind:
+    """Return the worst of `kinds`; inconclusive where there is none."""
+    return min(kinds, key=_ORDER.__getitem__, default=UpgradeKind.INCONCLUSIVE)

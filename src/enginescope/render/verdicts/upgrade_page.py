@@ -1,0 +1,80 @@
+"""An upgrade as one HTML file that needs no network and reads without JavaScript."""
+
+from __future__ import annotations
+
+from enginescope.core.record import Record
+from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport, UpgradeRow
+from enginescope.render.base.figures import Figures
+from enginescope.render.html.page_frame import PageData, page_bytes
+from enginescope.render.verdicts.upgrade_phrases import (
+    ROW_HEADERS,
+    answer_text,
+    evidence_text,
+    row_cells,
+    scope_facts,
+)
+from enginescope.render.verdicts.upgrade_writers import notices_of, upgrade_json
+
+#: Columns of numbers, and of sentences.
+_NUMBERS, _WHY = (3, 4, 5, 6), len(ROW_HEADERS) - 1
+
+
+class ModelSection(Record, frozen=True, kw_only=True):
+    """One model on the page, with all its figures."""
+
+    anchor: str
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    figures: Figures
+
+
+def upgrade_page(report: UpgradeReport, *, script_address: str | None = None) -> bytes:
+    """Return the page: the answer, the rows that count, then each model.
+
+    Args:
+        script_address: See `page_bytes`.
+    """
+    answer = answer_text(report)
+    return page_bytes(
+        "upgrade.html.j2",
+        PageData(charts={}, files={"upgrade.json": upgrade_json(report).decode()}),
+        script_address=script_address,
+        title="Upgrade",
+        answer=f"{answer[:1].upper()}{answer[1:]}",
+        facts=scope_facts(report),
+        notices=notices_of(report),
+        overview=_figures(
+            "What counts, model by model",
+            [(model, row) for model in report.models for row in model.rows if row.decides],
+        ),
+        sections=[_section(model, number) for number, model in enumerate(report.models, start=1)],
+        left_out=[],
+    )
+
+
+def _section(model: UpgradedModel, number: int) -> ModelSection:
+    facts = [
+        ("backend", model.backend),
+        ("verdict", model.kind.value),
+        ("evidence", evidence_text(model)),
+        ("reference", model.reference or ""),
+        ("stored as", f"cmp-{model.comparison}" if model.comparison else ""),
+    ]
+    return ModelSection(
+        anchor=f"model-{number}",
+        title=model.model,
+        facts=tuple((name, text) for name, text in facts if text),
+        figures=_figures(
+            "All figures; those in brackets do not count", [(model, row) for row in model.rows]
+        ),
+    )
+
+
+def _figures(caption: str, rows: list[tuple[UpgradedModel, UpgradeRow]]) -> Figures:
+    return Figures(
+        caption=caption,
+        headers=ROW_HEADERS,
+        rows=tuple(row_cells(model, row) for model, row in rows),
+        numbers=_NUMBERS,
+        sentences=(_WHY,),
+    )

@@ -1,0 +1,174 @@
+"""Phrase an upgrade, for terminal, Markdown, page and JSON alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from enginescope.records.verdict.upgrade import (
+    OUTPUTS,
+    Stack,
+    UpgradedModel,
+    UpgradeKind,
+    UpgradeReport,
+    UpgradeRow,
+)
+from enginescope.render.base.data_table import UNKNOWN
+from enginescope.render.verdicts.gate_phrases import change_pct
+from enginescope.render.verdicts.verdict_phrases import (
+    basis_text,
+    confidence_text,
+    title_of,
+    value_text,
+    why_text,
+)
+
+ROW_HEADERS = ("Verdict", "Model", "Metric", "Old", "New", "Change", "Interval", "Why")
+_ANSWERS = {
+    UpgradeKind.WORSE: "upgrade is not safe",
+    UpgradeKind.INCONCLUSIVE: "upgrade is inconclusive",
+    UpgradeKind.BETTER: "upgrade is safe, and better",
+    UpgradeKind.SAFE: "upgrade is safe",
+}
+#: Versions that say what a stack is, the first ones first.
+_TELLING = ("tensorrt", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino")
+
+
+def answer_text(report: UpgradeReport) -> str:
+    """Return the result in one line: ``upgrade is not safe: 1 of 6 models is worse (a.onnx)``."""
+    kind, models = report.kind, report.models
+    those = [model for model in models if model.kind is kind]
+    if kind is UpgradeKind.SAFE:
+        return f"{_ANSWERS[kind]}: {_count(len(models))} {_are(models)} as right and as fast"
+    verb = _are(those)
+    if len(models) == 1:
+        return f"{_ANSWERS[kind]}: {models[0].model} {verb} {kind.value}{_metrics(models[0])}"
+    names = ", ".join(f"{one.model}{_metrics(one)}" for one in those)
+    return f"{_ANSWERS[kind]}: {len(those)} of {_count(len(models))} {verb} {kind.value}: {names}"
+
+
+def _metrics(model: UpgradedModel) -> str:
+    rows = [row for row in model.rows if row.decides and row.kind is model.kind]
+    return f" ({', '.join(metric_text(row).lower() for row in rows)})"
+
+
+def _count(models: int) -> str:
+    return f"{models} {'model' if models == 1 else 'models'}"
+
+
+def _are(models: Iterable[UpgradedModel]) -> str:
+    return "is" if len(tuple(models)) == 1 else "are"
+
+
+def scope_facts(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
+    """Return stacks, reference, evidence and limits, as names and texts."""
+    evidence = dict.fromkeys(evidence_text(model) for model in report.models)
+    references = dict.fromkeys(one.reference for one in report.models if one.reference)
+    limits = ", ".join(f"{title_of(one.metric)} {one.regression_pct:g} %" for one in report.limits)
+    found = (
+        ("old", stack_text(report.old, report.new)),
+        ("new", stack_text(report.new, report.old)),
+        ("reference", "; ".join(references)),
+        ("evidence", "; ".join(evidence)),
+        ("limits", limits),
+    )
+    return tuple((name, text) for name, text in found if text)
+
+
+def stack_text(stack: Stack, other: Stack) -> str:
+    """Return a stack's name, and the versions in which it differs from the other one."""
+    if stack.python is None:
+        return stack.name
+    differing = [
+        f"{name} {value}"
+        for name, value in sorted(stack.versions.items(), key=lambda item: _place(item[0]))
+        if other.versions.get(name) != value
+    ]
+    versions = ", ".join(differing) or "the same versions as the other stack"
+    return f"{stack.name} ({versions}), {stack.python}"
+
+
+def _place(name: str) -> int:
+    return _TELLING.index(name) if name in _TELLING else len(_TELLING)
+
+
+def evidence_text(model: UpgradedModel) -> str:
+    """Return the evidence level and the number of processes; what is missing."""
+    if model.evidence is None:
+        return "outputs only; not timed"
+    counts = sorted({len(model.old), len(model.new)})
+    of = f"{counts[0]} runs a side" if len(counts) == 1 else f"{counts[0]} and {counts[1]} runs"
+    return f"{model.evidence.value}, {of}"
+
+
+def metric_text(row: UpgradeRow) -> str:
+    """Return the heading of a row's metric."""
+    return "Outputs" if row.metric == OUTPUTS else title_of(row.metric)
+
+
+def values_of(row: UpgradeRow) -> tuple[str, str]:
+    """Return the figures of both stacks; of outputs their largest error."""
+    if row.metric == OUTPUTS:
+        old, new = (UNKNOWN if one is None else f"{one:.2g}" for one in (row.old, row.new))
+        return old, new
+    old, new = (value_text(row.metric, one) for one in (row.old, row.new))
+    return old, new
+
+
+def change_text(row: UpgradeRow) -> str:
+    """Return ``+6.9 % per round``: the middle of the rounds' ratios, where there are rounds."""
+    change = change_pct(row.verdict) if row.verdict else None
+    if row.verdict is None or change is None:
+        return UNKNOWN
+    return f"{_signed(change)}{basis_text(row.verdict.estimate)}"
+
+
+def interval_text(row: UpgradeRow) -> str:
+    """Return ``+5.8 … +8.1 % (99 %)``; a dash without an interval."""
+    interval = row.verdict.estimate.interval if row.verdict and row.verdict.estimate else None
+    if interval is None:
+        return UNKNOWN
+    low, high = (_signed(100 * (end - 1)) for end in (interval.low, interval.high))
+    return f"{low} … {high} ({confidence_text(interval)} CI)"
+
+
+def why_of(row: UpgradeRow) -> str:
+    """Return why a row is what it is: one sentence with its reason code."""
+    if row.message:
+        text = row.message
+    elif row.verdict is not None and row.kind is UpgradeKind.INCONCLUSIVE:
+        text = why_text(row.verdict) or "the interval leaves it open"
+    else:
+        text = _BY_KIND[row.kind].format(limit=f"{row.limit_pct:g} %")
+    return f"{text} ({row.reason})"
+
+
+_BY_KIND = {
+    UpgradeKind.WORSE: "beyond the limit of {limit}",
+    UpgradeKind.BETTER: "better by more than {limit}",
+    UpgradeKind.SAFE: "not worse by more than {limit}",
+    UpgradeKind.INCONCLUSIVE: "the limit is {limit}",
+}
+
+
+def row_cells(model: UpgradedModel, row: UpgradeRow) -> tuple[str, ...]:
+    """Return a row below `ROW_HEADERS`."""
+    figures = (*values_of(row), change_text(row), interval_text(row))
+    return (verdict_text(row), model.model, metric_text(row), *figures, why_of(row))
+
+
+def verdict_text(row: UpgradeRow) -> str:
+    """Return the verdict; in brackets where it does not count."""
+    return row.kind.value if row.decides else f"({row.kind.value})"
+
+
+def sentence(model: UpgradedModel, row: UpgradeRow) -> str:
+    """Return a row in one sentence."""
+    old, new = values_of(row)
+    figures = f"{metric_text(row)} {old} → {new}" if row.old is not None else metric_text(row)
+    change = f", {change_text(row)}" if row.verdict and change_text(row) != UNKNOWN else ""
+    return f"{model.model} · {model.backend}: {row.kind.value}: {figures}{change}; {why_of(row)}"
+
+
+def _signed(change_pct: float) -> str:
+    places = 1 if abs(change_pct) >= 0.95 else 2
+    return f"{change_pct:+.{places}f} %".replace("-", "−")

@@ -1,0 +1,148 @@
+"""Writers of an upgrade: terminal, JSON, Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import to_builtins
+
+from enginescope._version import __version__
+from enginescope.core.jsonio import encode
+from enginescope.records.notice import Notice
+from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport, UpgradeRow
+from enginescope.render.base.data_table import escaped, markdown_row
+from enginescope.render.verdicts.upgrade_phrases import (
+    ROW_HEADERS,
+    answer_text,
+    change_text,
+    evidence_text,
+    interval_text,
+    metric_text,
+    row_cells,
+    scope_facts,
+    sentence,
+    values_of,
+    verdict_text,
+    why_of,
+)
+
+#: Version of the document's shape.
+UPGRADE_SCHEMA = 1
+#: Columns of the terminal's table.
+HEADERS = ("verdict", "model and metric")
+
+
+def upgrade_rows(report: UpgradeReport, *, everything: bool = False) -> tuple[tuple[str, str], ...]:
+    """Return what is listed below `HEADERS`: rows that count.
+
+    Args:
+        everything: Rows that do not count too.
+    """
+    return tuple(
+        (verdict_text(row), "\n".join(_lines(model, row)))
+        for model in report.models
+        for row in model.rows
+        if row.decides or everything
+    )
+
+
+def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
+    yield f"{model.model} · {model.backend} · {metric_text(row)}"
+    old, new = values_of(row)
+    if row.old is not None:
+        yield (
+            f"{old} → {new}, {change_text(row)}, {interval_text(row)}"
+            if row.verdict
+            else (f"largest error {old} → {new}")
+        )
+    yield why_of(row)
+
+
+def upgrade_json(report: UpgradeReport) -> bytes:
+    """Return the report as strict JSON."""
+    return encode(
+        {
+            "schema": UPGRADE_SCHEMA,
+            "enginescope": __version__,
+            "passed": report.is_passed,
+            "verdict": report.kind,
+            "answer": answer_text(report),
+            "old": report.old,
+            "new": report.new,
+            "limits": report.limits,
+            "undecided": report.undecided,
+            "models": [_model(model) for model in report.models],
+            "notices": report.notices,
+            "created": report.created,
+            "command": report.command,
+        }
+    )
+
+
+def _model(model: UpgradedModel) -> dict[str, Any]:
+    fields = to_builtins(model)
+    rows = [
+        {**field, "sentence": sentence(model, row)}
+        for field, row in zip(fields.pop("rows"), model.rows, strict=True)
+    ]
+    return {**fields, "verdict": model.kind, "rows": rows}
+
+
+_MARKS = ("---", "---", "---", "---:", "---:", "---:", "---:", "---")
+
+
+def upgrade_markdown(report: UpgradeReport) -> bytes:
+    """Return the answer, a table of the rows that count, and the rest folded away."""
+    lines = [f"### enginescope: {escaped(answer_text(report))}", ""]
+    lines += [f"- {name}: {escaped(text)}" for name, text in scope_facts(report)]
+    lines += ["", *_table(report, decides=True)]
+    rest = _table(report, decides=False)
+    if len(rest) > len(_table_head()):
+        title = "figures that do not count"
+        lines += ["", f"<details><summary>{title}</summary>", "", *rest, "", "</details>"]
+    notices = notices_of(report)
+    if notices:
+        lines += ["", *(f"- {escaped(notice.message)} ({notice.code})" for notice in notices)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _table_head() -> list[str]:
+    return [markdown_row(ROW_HEADERS), markdown_row(_MARKS)]
+
+
+def _table(report: UpgradeReport, *, decides: bool) -> list[str]:
+    return [
+        *_table_head(),
+        *(
+            markdown_row(list(map(escaped, row_cells(model, row))))
+            for model in report.models
+            for row in model.rows
+            if row.decides is decides
+        ),
+    ]
+
+
+def notices_of(report: UpgradeReport) -> Sequence[Notice]:
+    """Return the notices of all models, each once, with the models where not all have it."""
+    found: dict[tuple[str, str], tuple[Notice, list[str]]] = {}
+    for model in report.models:
+        for notice in model.notices:
+            found.setdefault((notice.code, notice.message), (notice, []))[1].append(model.model)
+    return (*report.notices, *(_on_models(*one, len(report.models)) for one in found.values()))
+
+
+def _on_models(notice: Notice, models: Sequence[str], count: int) -> Notice:
+    if len(models) == count:
+        return notice
+    return Notice(
+        code=notice.code,
+        message=f"{', '.join(models)}: {notice.message}",
+        evidence=notice.evidence,
+        level=notice.level,
+    )
+
+
+def evidence_facts(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
+    """Return the evidence of each model, as names and texts."""
+    return tuple((model.model, evidence_text(model)) for model in report.models)

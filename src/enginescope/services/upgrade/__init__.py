@@ -1,0 +1,1 @@
+"""Decide whether an upgrade of the software below a model is safe."""

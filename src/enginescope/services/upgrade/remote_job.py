@@ -1,0 +1,126 @@
+"""Run one job in another Python of this machine, and send back its run.
+
+``python -m enginescope.services.upgrade.remote_job TASK RESULT attended`` reads the first file,
+writes the second, and exits as soon as its standard input ends.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import msgspec
+
+from enginescope.core.errors import BackendError, EnginescopeError, FormatError, UnsupportedError
+from enginescope.core.record import Record
+from enginescope.records.run.job import Job
+from enginescope.records.run.run import Run
+from enginescope.runner.inputs.collect_outputs import answered
+from enginescope.runner.session import run_jobs
+from enginescope.store.archive import Store
+
+#: Started with ``-m`` in the other Python.
+REMOTE_JOB = "enginescope.services.upgrade.remote_job"
+
+
+class JobTask(Record, frozen=True, kw_only=True):
+    """A job to be run; with `Job.answering` it returns outputs, else it is timed.
+
+    Attributes:
+        command: The command line to record.
+    """
+
+    job: Job
+    command: str | None = None
+
+
+class JobResult(Record, frozen=True, kw_only=True):
+    """The run of a job as a zip file, or why its outputs could not be had."""
+
+    run: bytes | None = None
+    failure: str | None = None
+    hint: str | None = None
+    is_unsupported: bool = False
+
+
+def packed_job(job: Job, command: str | None) -> bytes:
+    """Return a task as bytes."""
+    return msgspec.msgpack.encode(JobTask(job=job, command=command))
+
+
+def unpacked_run(data: bytes, store: Store) -> Run:
+    """Put the run of a result into a temporary store, and return it with whole paths.
+
+    Raises:
+        BackendError, UnsupportedError: The job failed to return outputs.
+        FormatError: These are not bytes of a result of this version.
+    """
+    try:
+        result = msgspec.msgpack.decode(data, type=JobResult)
+    except msgspec.DecodeError as error:
+        expected = "the one of this version: every environment needs the same enginescope"
+        raise FormatError("the result of a job", why=str(error), expected=expected) from error
+    if result.run is None:
+        kind = UnsupportedError if result.is_unsupported else BackendError
+        raise kind(result.failure or "no run came back", hint=result.hint)
+    file = store.path / "returned.zip"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(result.run)
+    run = store.import_zip(file)
+    folder = store.folder_of_id(run.id)
+    artifacts = tuple(
+        msgspec.structs.replace(one, path=str(folder / one.path)) for one in run.artifacts
+    )
+    return msgspec.structs.replace(run, artifacts=artifacts)
+
+
+def run_remote_job(data: bytes) -> bytes:
+    """Run the job of a task here; return the bytes of its result."""
+    task = msgspec.msgpack.decode(data, type=JobTask)
+    with tempfile.TemporaryDirectory(prefix="enginescope-job-") as folder:
+        store = Store(Path(folder) / "store")
+
+        def keep(run: Run) -> None:
+            store.save(run)
+
+        try:
+            if task.job.answering is not None:
+                run = answered(task.job)
+                keep(msgspec.structs.replace(run, artifacts=()))  # their files are gone
+            else:
+                (run,) = run_jobs((task.job,), keep, command=task.command)
+        except EnginescopeError as error:
+            return msgspec.msgpack.encode(
+                JobResult(
+                    failure=str(error),
+                    hint=error.hint,
+                    is_unsupported=isinstance(error, UnsupportedError),
+                )
+            )
+        packed = store.export(run.id, Path(folder) / "run.zip").read_bytes()
+    return msgspec.msgpack.encode(JobResult(run=packed))
+
+
+def main(arguments: list[str]) -> int:
+    """Run the task in a file, and write its result to another file."""
+    task, result = map(Path, arguments[:2])
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    data = run_remote_job(task.read_bytes())
+    part = result.with_name(f".{result.name}.part")
+    part.write_bytes(data)
+    part.replace(result)  # a reader never sees a part of it
+    return 0
+
+
+def _end_with_input() -> None:
+    """Exit when standard input ends, which the sender holds open."""
+    while os.read(0, 4096):
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,111 @@
+"""What ``upgrade`` is asked for, and what it reports while it works."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+from msgspec.structs import replace
+
+from enginescope.analysis.verdicts.comparability import check_pct
+from enginescope.analysis.verdicts.compared_figures import check_metric
+from enginescope.backends.registry import read_spec
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.records.run.job import Limits, Workload
+from enginescope.records.verdict.gate import Limit, UndecidedPolicy
+from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, Stack, UpgradedModel
+from enginescope.services.accuracy.request import SampleRequest
+from enginescope.services.measurement.interleaved import check_rounds
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.store.location import StorePlace
+
+#: Fresh processes of each stack whose outputs are compared.
+REPEATS = 2
+
+
+class UpgradeRequest(Record, frozen=True, kw_only=True):
+    """Two stacks, and what to check on them.
+
+    Attributes:
+        models: Empty: `old` and `new` are recorded runs.
+        old, new: ``[NAME=]PYTHON``: an interpreter with enginescope in it; or a run, a tag or a
+            folder of runs or of other tools' files.
+        backends: One for both stacks, or one for each, as ``NAME@STACK``.
+        reference: As for `validate`; a backend may name the stack that computes it.
+        repeats: Fresh processes of each stack whose outputs are compared.
+        builds: Builds of each stack; each round then builds both engines anew.
+        limits: Metrics that count, and how much each may increase.
+    """
+
+    models: tuple[Path, ...] = ()
+    old: str
+    new: str = sys.executable
+    backends: tuple[str, ...] = ()
+    reference: str | None = None
+    samples: SampleRequest = SampleRequest()
+    tolerance: str | None = None
+    repeats: int = REPEATS
+    workload: Workload = Workload()
+    rounds: int | None = None
+    builds: int | None = None
+    limits: tuple[Limit, ...] = UPGRADE_LIMITS
+    undecided: UndecidedPolicy = "warn"
+    process_limits: Limits | None = None
+    tags: tuple[str, ...] = ()
+    store: StorePlace | None = None
+    command: str | None = None
+
+
+class UpgradeObserver(MeasurementObserver):
+    """Receives which model and which step is under way."""
+
+    def model_started(self, model: Path) -> None:
+        """Report the model that is checked now."""
+
+    def outputs_progressed(self, text: str) -> None:
+        """Report a process that returns outputs."""
+
+    def model_ended(self, model: UpgradedModel) -> None:
+        """Report the verdict on a model."""
+
+
+def check_upgrade_request(request: UpgradeRequest) -> None:
+    """Raise `UsageError` where a request contradicts itself, before anything is run."""
+    for limit in request.limits:
+        check_metric(limit.metric)
+        check_pct(f"`max_regression` of {limit.metric}", limit.regression_pct, 1_000)
+    if request.undecided not in get_args(UndecidedPolicy):
+        hint = f"one of {', '.join(get_args(UndecidedPolicy))}"
+        raise UsageError(f"undecided {request.undecided!r}", hint=hint)
+    if request.repeats < 2:  # one process does not show whether a stack repeats itself
+        raise UsageError(f"`repeats` {request.repeats}", why="nondeterminism shows in 2 or more")
+    if request.rounds is not None and request.builds is not None:
+        raise UsageError("`rounds` and `builds`", why="with `builds`, each round is a build")
+    check_rounds(request.rounds)
+    check_rounds(request.builds)
+
+
+def specs_of(backends: Sequence[str], stacks: tuple[Stack, Stack]) -> tuple[str, str] | None:
+    """Return the backend of each stack, without its stack; ``None``: the usual ones."""
+    if not backends:
+        return None
+    names = [stack.name for stack in stacks]
+    shared: list[str] = []
+    own: dict[str, str] = {}
+    for text in backends:
+        spec = read_spec(text)
+        plain = str(replace(spec, environment=None))
+        if spec.environment is None:
+            shared.append(plain)
+        elif spec.environment not in names:
+            raise UsageError(f"backend {text}", why=f"the stacks are {' and '.join(names)}")
+        else:
+            own[spec.environment] = plain
+    found = [own.get(name, shared[0] if shared else None) for name in names]
+    if len(shared) > 1 or len(own) + len(shared) != len(backends) or None in found:
+        hint = f"`on` NAME for both, or NAME@{names[0]} and NAME@{names[1]}"
+        raise UsageError("backends", why="each stack has one backend", hint=hint)
+    return str(found[0]), str(found[1])

@@ -1,0 +1,128 @@
+"""The two stacks of an upgrade: Pythons of this machine that run jobs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from enginescope.backends.registry import is_environment
+from enginescope.core.errors import BackendError, UsageError
+from enginescope.records.run.job import Job, Watcher
+from enginescope.records.run.run import Outcome, OutcomeKind, Run
+from enginescope.records.run.sample_set import AnswerRequest
+from enginescope.records.verdict.upgrade import Stack
+from enginescope.runner.environment_fingerprint import environment_fingerprint
+from enginescope.runner.fleet.environment import Environment
+from enginescope.runner.session import Sink, makes_first, run_jobs
+from enginescope.services.accuracy.sides import Side
+from enginescope.services.upgrade.remote_job import REMOTE_JOB, packed_job, unpacked_run
+from enginescope.store.archive import Store
+
+#: Names of the stacks that have none.
+OLD, NEW = "old", "new"
+#: Beside what a job may take by itself: starting, and sending back.
+_BESIDE_S = 120.0
+
+
+def stack_of(text: str, usual: str) -> Stack:
+    """Return the stack in ``[NAME=]PYTHON``, with its versions.
+
+    Raises:
+        UsageError: The name is not one, or the Python has no enginescope of this version.
+    """
+    name, equals, python = text.rpartition("=")
+    if not equals:
+        name = usual
+    if not is_environment(name):
+        raise UsageError(f"stack {name!r}", why="a name has letters, digits, . _ and - alone")
+    given = os.path.expanduser(python)  # noqa: PTH111 - Path's raises where there is no such user
+    found = shutil.which(given) if "/" not in given else None
+    # a link to a Python is the environment
+    python = found or os.path.abspath(given)  # noqa: PTH100
+    if is_own(python):
+        versions = environment_fingerprint()
+    else:
+        versions = Environment(name, python).conditions()
+    return Stack(name=name, python=python, versions=versions)
+
+
+def is_own(python: str) -> bool:
+    """Whether this is the Python that runs this code."""
+    return python == sys.executable
+
+
+class StackRunner:
+    """Runs jobs in the Python that ``job.backend.environment`` names; without a name, here."""
+
+    def __init__(self, stacks: Sequence[Stack], command: str | None) -> None:
+        self._pythons: Mapping[str, str] = {
+            one.name: one.python for one in stacks if one.python and not is_own(one.python)
+        }
+        self._command = command
+
+    def run_jobs(
+        self,
+        jobs: Sequence[Job],
+        sink: Sink,
+        *,
+        command: str | None = None,
+        watcher: Watcher | None = None,
+    ) -> tuple[Run, ...]:
+        """Run jobs as `runner.session.run_jobs` does; what nothing came back of has failed."""
+        runs: list[Run] = []
+        for index, job in enumerate(jobs):
+            if self._place(job) is None:
+                runs += run_jobs((job,), sink, command=command, watcher=watcher)
+                continue
+            if watcher is not None:
+                watcher.started(index, job)
+            with tempfile.TemporaryDirectory(prefix="enginescope-job-") as folder:
+                try:
+                    run = self._exchanged(job, Path(folder))
+                except BackendError as error:
+                    outcome = Outcome(kind=OutcomeKind.FAILED, message=str(error), hint=error.hint)
+                    run = _failed(job, outcome)
+                sink(run)
+            runs.append(run)
+        return tuple(runs)
+
+    def collect_outputs(
+        self, side: Side, request: AnswerRequest, run_here: Callable[[], Run]
+    ) -> Run:
+        """Run a side on samples in its Python; the outputs go into ``request.folder``.
+
+        Raises:
+            BackendError: It could not be built, loaded or run.
+        """
+        if side.job is None or self._place(side.job) is None:
+            return run_here()
+        with tempfile.TemporaryDirectory(prefix="enginescope-job-") as folder:
+            return self._exchanged(replace(side.job, answering=request), Path(folder))
+
+    def _place(self, job: Job) -> str | None:
+        return self._pythons.get(job.backend.environment or "")
+
+    def _exchanged(self, job: Job, folder: Path) -> Run:
+        name = job.backend.environment or ""
+        limits = job.limits
+        build_s = limits.build_timeout_s if makes_first(job) else 0.0
+        limit_s = limits.timeout_s + build_s + _BESIDE_S
+        environment = Environment(name, self._pythons[name])
+        data = environment.exchange(REMOTE_JOB, packed_job(job, self._command), limit_s)
+        return unpacked_run(data, Store(folder / "store"))
+
+
+def _failed(job: Job, outcome: Outcome) -> Run:
+    """Return the run of a job of which nothing came back."""
+    import secrets
+    from datetime import datetime, timezone
+
+    created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
+    run_id = secrets.token_hex(6)
+    return Run(id=run_id, created=created, origin="measured", job=job, outcome=outcome)

@@ -1,0 +1,318 @@
+"""``upgrade``: may a new stack of software below the models be used?"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from enginescope.analysis.upgrade.metric_rows import (
+    failed_row,
+    is_settled,
+    latency_limit_pct,
+    look_confidence,
+    metric_rows,
+    untimed_row,
+    without_wins,
+)
+from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.backends.base import Answering
+from enginescope.backends.registry import load_backend, read_spec
+from enginescope.core.errors import UsageError
+from enginescope.records.run.job import Limits, Workload
+from enginescope.records.verdict.gate import Limit, UndecidedPolicy
+from enginescope.records.verdict.upgrade import (
+    UPGRADE_LIMITS,
+    Stack,
+    UpgradedModel,
+    UpgradeKind,
+    UpgradeReason,
+    UpgradeReport,
+)
+from enginescope.runner.jobs import usual_backend
+from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
+from enginescope.services.measurement.interleaved import (
+    paced_workload,
+    run_rounds,
+)
+from enginescope.services.measurement.jobs import JobRequest, jobs_of
+from enginescope.services.store_access import place_of
+from enginescope.services.upgrade.outputs import compare_outputs, no_outputs, on_stack
+from enginescope.services.upgrade.recorded import compare_recorded
+from enginescope.services.upgrade.request import (
+    REPEATS,
+    UpgradeObserver,
+    UpgradeRequest,
+    check_upgrade_request,
+    specs_of,
+)
+from enginescope.services.upgrade.stacks import NEW, OLD, StackRunner, stack_of
+
+if TYPE_CHECKING:
+    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+    from enginescope.records.notice import Notice
+    from enginescope.records.verdict.evidence import EvidenceLevel
+    from enginescope.services.measurement.interleaved import InterleavedResult
+    from enginescope.services.upgrade.outputs import ComparedOutputs
+    from enginescope.store.archive import Store
+
+
+def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> UpgradeReport:
+    """Check an upgrade: outputs first, then figures, model by model.
+
+    Raises:
+        UsageError: The request contradicts itself, a stack is not usable, or a model is no model.
+        StoreError: The store cannot be written; nothing is measured then.
+    """
+    from enginescope.store.archive import Store
+
+    check_upgrade_request(request)
+    store = Store(request.store)
+    if not request.models:
+        old, new = Stack(name=request.old), Stack(name=request.new)
+        models = compare_recorded(request.old, request.new, request.limits, store, observer)
+    else:
+        store.check_writable()
+        old, new = stack_of(request.old, OLD), stack_of(request.new, NEW)
+        if old.name == new.name:
+            raise UsageError(f"two stacks of one name: {old.name}", hint="`new` b=PYTHON")
+        checks = _Checks(request, (old, new), store, observer)
+        models = tuple(map(checks.checked, request.models))
+    return UpgradeReport(
+        old=old,
+        new=new,
+        models=models,
+        limits=request.limits,
+        undecided=request.undecided,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        command=request.command,
+    )
+
+
+class _Checks:
+    """Checks models one after another."""
+
+    def __init__(
+        self,
+        request: UpgradeRequest,
+        stacks: tuple[Stack, Stack],
+        store: Store,
+        observer: UpgradeObserver,
+    ) -> None:
+        self._request, self._stacks = request, stacks
+        self._store, self._observer = store, observer
+        self._runner = StackRunner(stacks, request.command)
+        self._specs = specs_of(request.backends, stacks)
+
+    def checked(self, model: Path) -> UpgradedModel:
+        """Return what both stacks make of a model."""
+        self._observer.check_cancelled()
+        self._observer.model_started(model)
+        outputs = self._outputs(model)
+        row = outputs.row
+        limit_pct = latency_limit_pct(self._request.limits)
+        found = UpgradedModel(
+            model=model.name,
+            backend=" and ".join(dict.fromkeys(self._specs_of(model))),
+            rows=(row, untimed_row(row, limit_pct)),
+            reference=outputs.reference,
+            repeats=self._request.repeats if outputs.reference else 0,
+            notices=outputs.notices,
+        )
+        is_fit = row.kind is UpgradeKind.SAFE or row.reason == UpgradeReason.NO_OUTPUTS.value
+        if is_fit:
+            found = self._timed(model, found)
+        self._observer.model_ended(found)
+        return found
+
+    def _specs_of(self, model: Path) -> tuple[str, str]:
+        return self._specs or (usual_backend(model), usual_backend(model))
+
+    def _outputs(self, model: Path) -> ComparedOutputs:
+        request, specs = self._request, self._specs_of(model)
+        for text in specs:
+            spec = read_spec(text)
+            if not isinstance(load_backend(spec.name), Answering):
+                return no_outputs(spec)
+        first, second = (
+            ValidateRequest(
+                models=(model,),
+                on=(spec,),
+                reference=request.reference,
+                samples=request.samples,
+                workload=request.workload,
+                tolerance=request.tolerance,
+                limits=request.process_limits or SIDE_LIMITS,
+                store=request.store,
+                command=request.command,
+            )
+            for spec in specs
+        )
+        return compare_outputs(
+            (first, second),
+            self._stacks,
+            request.repeats,
+            self._runner,
+            self._observer.outputs_progressed,
+        )
+
+    def _timed(self, model: Path, found: UpgradedModel) -> UpgradedModel:
+        """Return the model with figures of interleaved processes."""
+        from enginescope.runner.interleaved import Pacing, looks_up_to
+        from enginescope.stats.comparison.ratio import LOOKS
+
+        request = self._request
+        asked = JobRequest(
+            models=(model,),
+            workload=request.workload,
+            layer_profile=False,
+            limits=request.process_limits,
+            rebuild=request.builds is not None,
+            tags=request.tags,
+            store=request.store,
+            command=request.command,
+        )
+        jobs = tuple(
+            on_stack(job, stack)
+            for spec, stack in zip(self._specs_of(model), self._stacks, strict=True)
+            for job in jobs_of(replace(asked, backends=(spec,)), self._store)
+        )
+        confidence = look_confidence(len(request.models))
+        limit_pct = latency_limit_pct(request.limits)
+        result = run_rounds(
+            jobs,
+            looks_up_to(request.builds or request.rounds or LOOKS[-1]),
+            CompareConfig(threshold_pct=limit_pct, confidence=confidence),
+            asked,
+            self._store,
+            self._observer,
+            pacing=Pacing(builds_each=request.builds is not None, run=self._runner.run_jobs),
+            is_decided=is_settled,
+        )
+        return _with_figures(found, result, request.limits, confidence)
+
+
+def _with_figures(
+    found: UpgradedModel,
+    result: InterleavedResult,
+    limits: tuple[Limit, ...],
+    confidence: float,
+) -> UpgradedModel:
+    from enginescope.analysis.verdicts.measured_notices import measured_notices
+
+    comparison, sides = result.comparison, result.sides
+    runs = [tuple(run.id for run in side.runs) for side in sides]
+    turn = sides[0].runs[0].turn
+    rows = found.rows[:1]
+    notices: tuple[Notice, ...] = ()
+    if comparison is not None:
+        notices = measured_notices(_labeled(comparison))
+    if comparison is None or not result.is_complete:
+        rows += (failed_row(sides, latency_limit_pct(limits)),)
+    else:
+        figures = metric_rows(comparison, limits, confidence)
+        is_compared = rows[0].kind is UpgradeKind.SAFE
+        rows += figures if is_compared else without_wins(figures)
+    return replace(
+        found,
+        rows=rows,
+        evidence=_evidence(result),
+        comparison=turn.comparison if turn else None,
+        old=runs[0],
+        new=runs[1],
+        notices=(*found.notices, *notices),
+    )
+
+
+def _labeled(comparison: MeasuredComparison) -> MeasuredComparison:
+    """Return the comparison with stacks in place of letters, for its notices."""
+    pair = replace(comparison.pairs[0], a=OLD, b=NEW)
+    sides = tuple(
+        replace(side, label=label) for label, side in zip((OLD, NEW), comparison.sides, strict=True)
+    )
+    return replace(comparison, sides=sides, pairs=(pair,))
+
+
+def _evidence(result: InterleavedResult) -> EvidenceLevel | None:
+    return evidence_level(*(side.runs for side in result.sides))
+
+
+def upgrade(
+    *models: str | PathLike[str],
+    old: str | PathLike[str],
+    new: str | PathLike[str] = sys.executable,
+    on: str | Sequence[str] = (),
+    reference: str | PathLike[str] | None = None,
+    data: Sequence[str | PathLike[str]] = (),
+    samples: int | None = None,
+    tolerance: str | None = None,
+    repeats: int = REPEATS,
+    workload: Workload | None = None,
+    rounds: int | None = None,
+    builds: int | None = None,
+    max_regression_pct: Mapping[str, float] | None = None,
+    undecided: UndecidedPolicy = "warn",
+    limits: Limits | None = None,
+    tags: Sequence[str] = (),
+    store: str | PathLike[str] | None = None,
+) -> UpgradeReport:
+    """Check whether models give the same outputs, as fast as before, on a new stack.
+
+    Outputs come first: a model whose outputs do not pass is not timed.
+
+    Args:
+        *models: ONNX models or engines. Without models, `old` and `new` are recorded runs.
+        old, new: A Python with enginescope of this version in it, as ``"PYTHON"`` or
+            ``"NAME=PYTHON"``. By default the new one is this Python.
+        on: Backend of both stacks, or one of each: ``("trt:fp16@old", "trt@new")``.
+        reference: As for `validate`. ``"ort-cpu@old"`` names the stack that computes it; else it is
+            this Python.
+        data: Samples, as for `validate`.
+        samples: So many random ones (8), or the first of the data (all).
+        tolerance: A row of limits, as for `validate`.
+        repeats: Fresh processes of each stack whose outputs are compared; at least 2.
+        workload: As for `bench_interleaved`.
+        rounds: Maximum number of rounds, 8 to 1,000; 60 by default.
+        builds: Build both engines anew in each of so many rounds.
+        max_regression_pct: Largest increase of each metric that counts: ``{"latency": 2}``.
+        undecided: How to treat an inconclusive result.
+        limits: Of each process.
+        tags: Names for the runs in the store.
+        store: Where the runs are stored.
+
+    Returns:
+        ``report.kind``, ``report.models[0].rows``, ``report.is_passed``.
+
+    Raises:
+        UsageError: A stack is not usable, or a request contradicts a model.
+        StoreError: The store cannot be written.
+    """
+    given = {limit.metric: limit.regression_pct for limit in UPGRADE_LIMITS}
+    given |= max_regression_pct or {}
+    request = UpgradeRequest(
+        models=tuple(map(Path, models)),
+        old=fspath(old),
+        new=fspath(new),
+        backends=(on,) if isinstance(on, str) else tuple(on),
+        reference=None if reference is None else fspath(reference),
+        samples=SampleRequest(data=tuple(map(Path, data)), count=samples),
+        tolerance=tolerance,
+        repeats=repeats,
+        workload=paced_workload(workload),
+        rounds=rounds,
+        builds=builds,
+        limits=tuple(Limit(metric=name, regression_pct=pct) for name, pct in given.items()),
+        undecided=undecided,
+        process_limits=limits,
+        tags=tuple(tags),
+        store=place_of(store),
+        command=shlex.join(sys.orig_argv),
+    )
+    return check_upgrade(request, UpgradeObserver())
