@@ -29,10 +29,10 @@ class Drift(Record, frozen=True, kw_only=True):
 
 def output_gap(a: Sequence[TensorValues], b: Sequence[TensorValues]) -> float:
     """Return the largest absolute difference; infinite where names, shapes or NaNs differ."""
-    ours, theirs = ({one.name: one for one in side} for side in (a, b))
+    ours, theirs = ({tensor.name: tensor for tensor in side} for side in (a, b))
     if ours.keys() != theirs.keys():
         return math.inf
-    return max((_gap(one, theirs[name]) for name, one in ours.items()), default=0.0)
+    return max((_gap(tensor, theirs[name]) for name, tensor in ours.items()), default=0.0)
 
 
 def _gap(a: TensorValues, b: TensorValues) -> float:

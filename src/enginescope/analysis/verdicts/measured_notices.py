@@ -303,7 +303,7 @@ def _versions(found: MeasuredComparison) -> Found:
             texts = ", ".join(f"{name} {a} and {b}" for name, (a, b) in pairs.items())
             yield Notice(
                 code="I-OTHER-VERSIONS",
-                message=f"A and {label} ran with different versions: {texts}",
+                message=f"{found.sides[0].label} and {label} ran with different versions: {texts}",
                 evidence={"versions": pairs},
                 level="info",
             )

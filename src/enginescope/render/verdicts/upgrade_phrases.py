@@ -64,14 +64,14 @@ def scope_facts(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
     evidence = dict.fromkeys(evidence_text(model) for model in report.models)
     references = dict.fromkeys(one.reference for one in report.models if one.reference)
     limits = ", ".join(f"{title_of(one.metric)} {one.regression_pct:g} %" for one in report.limits)
-    found = (
+    facts = (
         ("old", stack_text(report.old, report.new)),
         ("new", stack_text(report.new, report.old)),
         ("reference", "; ".join(references)),
         ("evidence", "; ".join(evidence)),
         ("limits", limits),
     )
-    return tuple((name, text) for name, text in found if text)
+    return tuple((name, text) for name, text in facts if text)
 
 
 def stack_text(stack: Stack, other: Stack) -> str:

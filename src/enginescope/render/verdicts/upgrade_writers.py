@@ -125,11 +125,11 @@ def _table(report: UpgradeReport, *, decides: bool) -> list[str]:
 
 def notices_of(report: UpgradeReport) -> Sequence[Notice]:
     """Return the notices of all models, each once, with the models where not all have it."""
-    found: dict[tuple[str, str], tuple[Notice, list[str]]] = {}
+    merged: dict[tuple[str, str], tuple[Notice, list[str]]] = {}
     for model in report.models:
         for notice in model.notices:
-            found.setdefault((notice.code, notice.message), (notice, []))[1].append(model.model)
-    return (*report.notices, *(_on_models(*one, len(report.models)) for one in found.values()))
+            merged.setdefault((notice.code, notice.message), (notice, []))[1].append(model.model)
+    return (*report.notices, *(_on_models(*one, len(report.models)) for one in merged.values()))
 
 
 def _on_models(notice: Notice, models: Sequence[str], count: int) -> Notice:

@@ -66,11 +66,11 @@ def reference_side(request: ValidateRequest, samples: Sequence[Sample]) -> Side:
     """
     from enginescope.formats.tensors.answer_files import has_expected
 
-    given = request.reference
-    if given is None and samples and all(has_expected(sample) for sample in samples):
+    named = request.reference
+    if named is None and samples and all(has_expected(sample) for sample in samples):
         return Side(label=EXPECTED)
-    if given is not None and Path(given).is_dir():
-        return Side(label=f"outputs in {given}", folder=str(Path(given).resolve()))
+    if named is not None and Path(named).is_dir():
+        return Side(label=f"outputs in {named}", folder=str(Path(named).resolve()))
     job = _reference_job(request)
     return Side(label=side_label(job), job=_spanning(job, samples))
 

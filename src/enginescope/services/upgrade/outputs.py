@@ -135,15 +135,15 @@ def _reference(
     request: ValidateRequest, stacks: tuple[Stack, Stack], samples: Sequence[Sample]
 ) -> Side:
     """Return the reference; a backend may name the stack that computes it."""
-    given, name = request.reference, None
-    if given is not None and not Path(given).exists():
-        spec = read_spec(given)
-        given, name = str(replace(spec, environment=None)), spec.environment
+    backend, name = request.reference, None
+    if backend is not None and not Path(backend).exists():
+        spec = read_spec(backend)
+        backend, name = str(replace(spec, environment=None)), spec.environment
     stack = next((one for one in stacks if one.name == name), None)
     if name is not None and stack is None:
         names = " and ".join(one.name for one in stacks)
         raise UsageError(f"`reference` {request.reference}", why=f"the stacks are {names}")
-    side = reference_side(replace(request, reference=given), samples)
+    side = reference_side(replace(request, reference=backend), samples)
     if side.job is None:
         return side
     job = on_stack(side.job, stack) if stack is not None else side.job
@@ -179,13 +179,13 @@ class _Collector:
 
 
 def _row(
-    found: Validation, run: ValidationRun, sides: StackedSides, samples: Sequence[Sample]
+    validation: Validation, run: ValidationRun, sides: StackedSides, samples: Sequence[Sample]
 ) -> UpgradeRow:
     repeats = len(sides.old)
     drift = _drift(run, sides, range(len(samples)))
-    if not samples or len(found.skipped) == len(samples):
+    if not samples or len(validation.skipped) == len(samples):
         return _no_outputs("no sample could be read")
-    return output_row(found.sides[:repeats], found.sides[repeats:], drift)
+    return output_row(validation.sides[:repeats], validation.sides[repeats:], drift)
 
 
 def _drift(run: ValidationRun, sides: StackedSides, samples: Sequence[int]) -> Drift | None:

@@ -104,8 +104,8 @@ def specs_of(backends: Sequence[str], stacks: tuple[Stack, Stack]) -> tuple[str,
             raise UsageError(f"backend {text}", why=f"the stacks are {' and '.join(names)}")
         else:
             own[spec.environment] = plain
-    found = [own.get(name, shared[0] if shared else None) for name in names]
-    if len(shared) > 1 or len(own) + len(shared) != len(backends) or None in found:
+    chosen = [own.get(name, shared[0] if shared else None) for name in names]
+    if len(shared) > 1 or len(own) + len(shared) != len(backends) or None in chosen:
         hint = f"`on` NAME for both, or NAME@{names[0]} and NAME@{names[1]}"
         raise UsageError("backends", why="each stack has one backend", hint=hint)
-    return str(found[0]), str(found[1])
+    return str(chosen[0]), str(chosen[1])

@@ -30,26 +30,32 @@ OLD, NEW = "old", "new"
 _BESIDE_S = 120.0
 
 
-def stack_of(text: str, usual: str) -> Stack:
-    """Return the stack in ``[NAME=]PYTHON``, with its versions.
+def parse_stack(text: str, usual: str) -> Stack:
+    """Return the stack in ``[NAME=]PYTHON``, not asked for its versions yet.
 
     Raises:
-        UsageError: The name is not one, or the Python has no enginescope of this version.
+        UsageError: The name is not one.
     """
     name, equals, python = text.rpartition("=")
     if not equals:
         name = usual
     if not is_environment(name):
         raise UsageError(f"stack {name!r}", why="a name has letters, digits, . _ and - alone")
-    given = os.path.expanduser(python)  # noqa: PTH111 - Path's raises where there is no such user
-    found = shutil.which(given) if "/" not in given else None
+    path = os.path.expanduser(python)  # noqa: PTH111 - Path's raises where there is no such user
+    found = shutil.which(path) if "/" not in path else None
     # a link to a Python is the environment
-    python = found or os.path.abspath(given)  # noqa: PTH100
-    if is_own(python):
-        versions = environment_fingerprint()
-    else:
-        versions = Environment(name, python).conditions()
-    return Stack(name=name, python=python, versions=versions)
+    return Stack(name=name, python=found or os.path.abspath(path))  # noqa: PTH100
+
+
+def with_versions(stack: Stack) -> Stack:
+    """Return the stack with versions and hardware as its Python sees them.
+
+    Raises:
+        UsageError: The Python cannot be started, or has no enginescope of this version.
+    """
+    if stack.python is None or is_own(stack.python):
+        return replace(stack, versions=environment_fingerprint())
+    return replace(stack, versions=Environment(stack.name, stack.python).conditions())
 
 
 def is_own(python: str) -> bool:

@@ -53,7 +53,13 @@ from enginescope.services.upgrade.request import (
     check_upgrade_request,
     specs_of,
 )
-from enginescope.services.upgrade.stacks import NEW, OLD, StackRunner, stack_of
+from enginescope.services.upgrade.stacks import (
+    NEW,
+    OLD,
+    StackRunner,
+    parse_stack,
+    with_versions,
+)
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
@@ -80,9 +86,10 @@ def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> Upgrade
         models = compare_recorded(request.old, request.new, request.limits, store, observer)
     else:
         store.check_writable()
-        old, new = stack_of(request.old, OLD), stack_of(request.new, NEW)
-        if old.name == new.name:
-            raise UsageError(f"two stacks of one name: {old.name}", hint="`new` b=PYTHON")
+        stacks = parse_stack(request.old, OLD), parse_stack(request.new, NEW)
+        if stacks[0].name == stacks[1].name:
+            raise UsageError(f"two stacks of one name: {stacks[0].name}", hint="`new` b=PYTHON")
+        old, new = map(with_versions, stacks)
         checks = _Checks(request, (old, new), store, observer)
         models = tuple(map(checks.checked, request.models))
     return UpgradeReport(
@@ -118,7 +125,7 @@ class _Checks:
         outputs = self._outputs(model)
         row = outputs.row
         limit_pct = latency_limit_pct(self._request.limits)
-        found = UpgradedModel(
+        result = UpgradedModel(
             model=model.name,
             backend=" and ".join(dict.fromkeys(self._specs_of(model))),
             rows=(row, untimed_row(row, limit_pct)),
@@ -128,9 +135,9 @@ class _Checks:
         )
         is_fit = row.kind is UpgradeKind.SAFE or row.reason == UpgradeReason.NO_OUTPUTS.value
         if is_fit:
-            found = self._timed(model, found)
-        self._observer.model_ended(found)
-        return found
+            result = self._timed(model, result)
+        self._observer.model_ended(result)
+        return result
 
     def _specs_of(self, model: Path) -> tuple[str, str]:
         return self._specs or (usual_backend(model), usual_backend(model))
@@ -163,13 +170,13 @@ class _Checks:
             self._observer.outputs_progressed,
         )
 
-    def _timed(self, model: Path, found: UpgradedModel) -> UpgradedModel:
+    def _timed(self, model: Path, untimed: UpgradedModel) -> UpgradedModel:
         """Return the model with figures of interleaved processes."""
         from enginescope.runner.interleaved import Pacing, looks_up_to
         from enginescope.stats.comparison.ratio import LOOKS
 
         request = self._request
-        asked = JobRequest(
+        job_request = JobRequest(
             models=(model,),
             workload=request.workload,
             layer_profile=False,
@@ -182,7 +189,7 @@ class _Checks:
         jobs = tuple(
             on_stack(job, stack)
             for spec, stack in zip(self._specs_of(model), self._stacks, strict=True)
-            for job in jobs_of(replace(asked, backends=(spec,)), self._store)
+            for job in jobs_of(replace(job_request, backends=(spec,)), self._store)
         )
         confidence = look_confidence(len(request.models))
         limit_pct = latency_limit_pct(request.limits)
@@ -190,17 +197,17 @@ class _Checks:
             jobs,
             looks_up_to(request.builds or request.rounds or LOOKS[-1]),
             CompareConfig(threshold_pct=limit_pct, confidence=confidence),
-            asked,
+            job_request,
             self._store,
             self._observer,
             pacing=Pacing(builds_each=request.builds is not None, run=self._runner.run_jobs),
             is_decided=is_settled,
         )
-        return _with_figures(found, result, request.limits, confidence)
+        return _with_figures(untimed, result, request.limits, confidence)
 
 
 def _with_figures(
-    found: UpgradedModel,
+    model: UpgradedModel,
     result: InterleavedResult,
     limits: tuple[Limit, ...],
     confidence: float,
@@ -210,7 +217,7 @@ def _with_figures(
     comparison, sides = result.comparison, result.sides
     runs = [tuple(run.id for run in side.runs) for side in sides]
     turn = sides[0].runs[0].turn
-    rows = found.rows[:1]
+    rows = model.rows[:1]
     notices: tuple[Notice, ...] = ()
     if comparison is not None:
         notices = measured_notices(_labeled(comparison))
@@ -221,13 +228,13 @@ def _with_figures(
         is_compared = rows[0].kind is UpgradeKind.SAFE
         rows += figures if is_compared else without_wins(figures)
     return replace(
-        found,
+        model,
         rows=rows,
         evidence=_evidence(result),
         comparison=turn.comparison if turn else None,
         old=runs[0],
         new=runs[1],
-        notices=(*found.notices, *notices),
+        notices=(*model.notices, *notices),
     )
 
 
@@ -294,8 +301,8 @@ def upgrade(
         UsageError: A stack is not usable, or a request contradicts a model.
         StoreError: The store cannot be written.
     """
-    given = {limit.metric: limit.regression_pct for limit in UPGRADE_LIMITS}
-    given |= max_regression_pct or {}
+    limit_of = {limit.metric: limit.regression_pct for limit in UPGRADE_LIMITS}
+    limit_of |= max_regression_pct or {}
     request = UpgradeRequest(
         models=tuple(map(Path, models)),
         old=fspath(old),
@@ -308,7 +315,7 @@ def upgrade(
         workload=paced_workload(workload),
         rounds=rounds,
         builds=builds,
-        limits=tuple(Limit(metric=name, regression_pct=pct) for name, pct in given.items()),
+        limits=tuple(Limit(metric=name, regression_pct=pct) for name, pct in limit_of.items()),
         undecided=undecided,
         process_limits=limits,
         tags=tuple(tags),

@@ -1,0 +1,123 @@
+"""What figures and outputs of two stacks come to."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+from enginescope.analysis.upgrade.metric_rows import metric_rows, without_wins
+from enginescope.analysis.upgrade.output_row import Drift, drift_of, output_gap, output_row
+from enginescope.analysis.validation.validation import ValidatedSide
+from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.records.run.run import TensorValues
+from enginescope.records.tensor import DataType
+from enginescope.records.verdict.evidence import EvidenceLevel
+from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeKind
+from tests.analysis.in_turn import in_turn, job, named, process
+
+
+def rows_of(ratio: float, **how):
+    sides = named(*in_turn(ratio, **how))
+    comparison = compare_sides(sides, CompareConfig(threshold_pct=2.0, confidence=0.99))
+    return metric_rows(comparison, UPGRADE_LIMITS, 0.99)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "kind"),
+    [(1.03, UpgradeKind.WORSE), (1.0, UpgradeKind.SAFE), (0.9, UpgradeKind.BETTER)],
+)
+def test_the_latency_decides(ratio, kind) -> None:
+    row = rows_of(ratio)[0]
+    assert (row.metric, row.kind, row.decides) == ("latency", kind, True)
+
+
+def test_an_interval_that_reaches_far_to_the_better_is_not_worse() -> None:
+    row = rows_of(0.99, noise=0.009, rounds=10, seed=4)[0]
+    assert (row.kind, row.reason) == (UpgradeKind.SAFE, "not-worse")
+
+
+def test_memory_counts_and_the_load_does_not() -> None:
+    old, new = in_turn(1.0)
+    new = tuple(msgspec.structs.replace(run, peak_memory_bytes=120 << 20) for run in new)
+    comparison = compare_sides(named(old, new), CompareConfig(threshold_pct=2.0))
+    rows = {row.metric: row for row in metric_rows(comparison, UPGRADE_LIMITS, 0.99)}
+    assert (rows["peak_memory"].kind, rows["peak_memory"].decides) == (UpgradeKind.WORSE, True)
+    assert not rows["load"].decides
+
+
+def test_no_win_without_compared_outputs() -> None:
+    faster, *_ = without_wins(rows_of(0.9))
+    slower, *_ = without_wins(rows_of(1.1))
+    assert (faster.kind, faster.reason) == (UpgradeKind.INCONCLUSIVE, "outputs-first")
+    assert slower.kind is UpgradeKind.WORSE
+
+
+def values(*numbers: float, dtype=np.float32) -> tuple[TensorValues, ...]:
+    data = np.array(numbers, dtype)
+    return (TensorValues(name="y", dtype=DataType.FP32, shape=data.shape, data=data),)
+
+
+def test_the_gap_of_outputs() -> None:
+    assert output_gap(values(1, 2), values(1, 2)) == 0
+    assert output_gap(values(1, 2), values(1, 2.5)) == 0.5
+    assert output_gap(values(1, math.nan), values(1, math.nan)) == 0
+    assert output_gap(values(1, math.nan), values(1, 2)) == math.inf
+    assert output_gap(values(1), values(1, 2)) == math.inf
+    assert output_gap(values(1, math.inf), values(1, math.inf)) == 0
+
+
+def test_the_drift_is_apart_from_the_noise_of_a_stack() -> None:
+    gaps = {(0, 1): [0.1], (2, 3): [0.2], (0, 2): [0.5], (0, 3): [0.4], (1, 2): [0.6], (1, 3): [1]}
+    assert drift_of(gaps, 2) == Drift(old=0.1, new=0.2, between=0.4)
+
+
+def side(*, fails: bool = False) -> ValidatedSide:
+    from enginescope.analysis.accuracy.output_diff import OutputDiff, SideDiff
+    from enginescope.analysis.accuracy.output_verdict import OutputReason
+    from enginescope.analysis.errors.output_tolerance import tolerance_named
+
+    reasons = (OutputReason(code="max-abs", message="too far"),) if fails else ()
+    output = OutputDiff(
+        name="y",
+        reference_dtype=DataType.FP32,
+        dtype=DataType.FP32,
+        tolerance=tolerance_named("fp32"),
+        reasons=reasons,
+    )
+    diff = SideDiff(label="s", outputs=(output,), samples=(), worst=None)
+    return ValidatedSide(label="s", tolerance="fp32", tolerance_why="", diff=diff)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "drift", "reason", "kind"),
+    [
+        (0, 0, (0, 0, 0), "identical", UpgradeKind.SAFE),
+        (0, 0, (0, 1e-6, 1e-6), "within-repeats", UpgradeKind.SAFE),
+        (0, 0, (0, 1e-7, 1e-6), "within-limits", UpgradeKind.SAFE),
+        (0, 1, (0, 0, 1), "outputs-fail", UpgradeKind.WORSE),
+        (1, 0, (0, 0, 1), "old-fails", UpgradeKind.BETTER),
+        (1, 1, (0, 0, 0), "both-fail", UpgradeKind.WORSE),
+    ],
+)
+def test_outputs(old, new, drift, reason, kind) -> None:
+    sides = [[side(), side(fails=bool(fails))] for fails in (old, new)]
+    row = output_row(*sides, Drift(old=drift[0], new=drift[1], between=drift[2]))
+    assert (row.reason, row.kind) == (reason, kind)
+    if kind is not UpgradeKind.SAFE:
+        assert "1 of 2 processes" in row.message
+
+
+def test_levels_of_evidence() -> None:
+    old, new = in_turn(1.0)
+    fake = [msgspec.structs.replace(run, job=job("fake")) for run in old]
+    assert evidence_level(old, new) is EvidenceLevel.BUILDS
+    assert evidence_level(fake, new) is EvidenceLevel.INTERLEAVED
+    apart = [[process(1.0, seed=at) for at in range(3)] for _ in "ab"]
+    assert evidence_level(*apart) is EvidenceLevel.PROCESSES
+    assert evidence_level(apart[0], [process(1.0)]) is EvidenceLevel.SAMPLES
+    assert evidence_level(apart[0], []) is None
