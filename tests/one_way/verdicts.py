@@ -15,6 +15,7 @@ from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.verdicts.gate_writers import gate_json
 from enginescope.render.verdicts.history_text import history_json
+from enginescope.render.verdicts.upgrade_writers import upgrade_json
 from enginescope.store.archive import Store
 from enginescope.store.noise_floors import FILE
 from tests.analysis.compared_plans import run_a, run_b
@@ -196,7 +197,41 @@ def _history(name: str, prepare, model: str, flags: tuple[str, ...] = (), **opti
     )
 
 
+def _upgrade(name: str, prepare, flags: list[str], **options) -> Case:
+    old, new = options.pop("old", "a"), options.pop("new", "b")
+    return Case(
+        name=f"upgrade: {name}",
+        prepare=prepare,
+        arguments=lambda folder: [
+            *("upgrade", "--old", old, "--new", new, *flags, "--store", str(folder / "store"))
+        ],
+        call=lambda folder: es.upgrade(old=old, new=new, store=folder / "store", **options),
+        data=upgrade_json,
+        volatile=frozenset({"created", "command"}),
+        status=lambda report: int(not report.is_passed),
+    )
+
+
 CASES: tuple[Case, ...] = (
+    _upgrade("recorded runs", pair, []),
+    _upgrade("recorded processes", processes, [], old="before", new="after"),
+    _upgrade(
+        "an open question fails",
+        processes,
+        ["--undecided", "fail", "--max-regression", "p99=3%"],
+        old="before",
+        new="after",
+        undecided="fail",
+        max_regression_pct={"p99": 3.0},
+    ),
+    _upgrade("a run that failed", one_failed, []),
+    _upgrade("no such runs", pair, [], old="nowhere"),
+    _upgrade(
+        "a rate of no metric",
+        pair,
+        ["--max-regression", "speed=1%"],
+        max_regression_pct={"speed": 1.0},
+    ),
     _gate("a regression", pair, ["b", "--baseline", "a"], current="b", baseline="a"),
     _gate(
         "a wide limit",

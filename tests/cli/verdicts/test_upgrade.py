@@ -57,7 +57,7 @@ def test_a_planted_output_error_is_found_and_nothing_is_timed(
     )
     report = json.loads(capsys.readouterr().out)
     assert status == 1
-    (model,) = report["models"]
+    (model,) = report["report"]["models"]
     assert [row["reason"] for row in model["rows"]] == ["outputs-fail", "outputs-first"]
     assert model["evidence"] is None
     assert not model["new"]

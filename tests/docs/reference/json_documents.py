@@ -19,6 +19,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellRow, SuitePlan
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.page.export import report_json, summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
@@ -44,6 +45,7 @@ TYPED: dict[str, tuple[type[msgspec.Struct], str]] = {
     "history": (JobHistory, "an element of `series` of `history --json`"),
     "noise-floor": (NoiseFloor, "an element of `floors` of `noise-floors.json`"),
     "passport": (Passport, "`passport --json`; `net.engine.passport.json`"),
+    "upgrade": (UpgradeReport, "`report` of `upgrade --json`"),
     "archive": (Manifest, "`manifest.json` of an archive (`.tea`)"),
 }
 #: Keys whose value has keys of its own for each document.

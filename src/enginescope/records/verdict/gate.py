@@ -8,6 +8,7 @@ from typing import Literal
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.records.notice import Notice
+from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.noise_floor import SessionShift
 from enginescope.records.verdict.verdict import Verdict
 
@@ -91,6 +92,7 @@ class GateRow(Record, frozen=True, kw_only=True):
         path: Of the model's file, as the newest run has it.
         sessions: Variation between sessions that the interval allows for; ``None`` where both sides
             were measured in the same sessions.
+        evidence: Of the weaker side; ``None`` where the row has no verdict.
     """
 
     job: str
@@ -106,6 +108,7 @@ class GateRow(Record, frozen=True, kw_only=True):
     current: tuple[str, ...] = ()
     path: str | None = None
     sessions: SessionShift | None = None
+    evidence: EvidenceLevel | None = None
 
 
 class GateReport(Result, Record, frozen=True, kw_only=True):

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-from msgspec import to_builtins
 
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
@@ -60,7 +57,7 @@ def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
 
 
 def upgrade_json(report: UpgradeReport) -> bytes:
-    """Return the report as strict JSON."""
+    """Return verdicts and sentences, and the whole report, as strict JSON."""
     return encode(
         {
             "schema": UPGRADE_SCHEMA,
@@ -68,25 +65,17 @@ def upgrade_json(report: UpgradeReport) -> bytes:
             "passed": report.is_passed,
             "verdict": report.kind,
             "answer": answer_text(report),
-            "old": report.old,
-            "new": report.new,
-            "limits": report.limits,
-            "undecided": report.undecided,
-            "models": [_model(model) for model in report.models],
-            "notices": report.notices,
-            "created": report.created,
-            "command": report.command,
+            "models": [
+                {
+                    "model": model.model,
+                    "verdict": model.kind,
+                    "sentences": [sentence(model, row) for row in model.rows],
+                }
+                for model in report.models
+            ],
+            "report": report,
         }
     )
-
-
-def _model(model: UpgradedModel) -> dict[str, Any]:
-    fields = to_builtins(model)
-    rows = [
-        {**field, "sentence": sentence(model, row)}
-        for field, row in zip(fields.pop("rows"), model.rows, strict=True)
-    ]
-    return {**fields, "verdict": model.kind, "rows": rows}
 
 
 _MARKS = ("---", "---", "---", "---:", "---:", "---:", "---:", "---")

@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
@@ -135,6 +136,7 @@ def measured_data(found: MeasuredComparison) -> dict[str, Any]:
         "is_decided": found.is_decided,
         "throughput_is": rate_note(found),
         "sides": [_side(side) for side in found.sides],
+        "evidence": evidence_level(*(side.runs for side in found.sides)),
         "pairs": [_pair(pair) for pair in found.pairs],
         "other_pairs": [_pair(pair) for pair in found.other_pairs],
         "noise_floor": found.floor,
