@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import sys
 import tarfile
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 
 import onnx
 from onnx import helper
+
+import enginescope
 
 from enginescope.runner.inputs.sample_models import sample_models
 from tests.conftest import DATA
@@ -42,7 +45,16 @@ def prepare(folder: Path) -> None:
     depth_model(folder / "depth.onnx")
     depth_model(folder / "depth-int8.onnx", noise=0.02)
     scene(folder, folder, "street", seed=3)
+    _another_python(folder / "old-env" / "bin" / "python")
     shutil.rmtree(samples)
+
+
+def _another_python(path: Path) -> None:
+    """Write this Python by another name, as an environment with enginescope in it."""
+    path.parent.mkdir(parents=True)
+    source = Path(enginescope.__file__).parents[1]
+    path.write_text(f'#!/bin/sh\nPYTHONPATH="{source}" exec "{sys.executable}" "$@"\n')
+    path.chmod(0o755)
 
 
 def _of_small_images(model: Path) -> None:

@@ -59,6 +59,7 @@ _MANY = re.compile(
 _SHORT = {
     "bench": {"--max-time": "20ms", "--warmup": "0"},
     "suite": {"--max-time": "20ms", "--warmup": "0"},
+    "upgrade": {"--rounds": "8", "--iterations": "20", "--samples": "2"},
     "noise": {"--rounds": "8", "--duration": "20ms", "--on": _ONE_THREAD},
     "depth": {"--warmup": "2", "--iterations": "10", "--telemetry-time": "200ms"},
     "trtexec": {"--duration": "=0", "--iterations": "=20", "--warmUp": "=0"},
@@ -73,7 +74,7 @@ _SHORT_IN_FILES = {
 
 #: Exit codes that disturbed measurements may have beside the page's: too few calm rounds, and a
 #: regression or an unstable side.
-_DISTURBED = {"noise": 2, "gate": 1}
+_DISTURBED = {"noise": 2, "gate": 1, "upgrade": 1}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,156 @@
+"""How often ``enginescope upgrade`` is right on real processes: two versions, A/A, planted faults.
+
+Each of four parts runs the verb as a user does, and the parts with a count run it so many times:
+
+1. ``versions``: the old environment against the new one, over all models.
+2. ``error``: a planted error of the outputs; nothing may be timed.
+3. ``same``: the new environment against itself; a verdict other than safe or inconclusive is wrong.
+4. ``slower``: each request takes 3 % longer; ``worse`` is right.
+
+python benchmarks/upgrade.py OLD_PYTHON NEW_PYTHON [MODEL…] [--count 20] [--part same …]
+
+Both Pythons need enginescope of this version. Without models, the two samples and four models of
+the tests are used. Every upgrade is one line of JSON in ``--log``; a part goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from enginescope.runner.inputs.sample_models import sample_models
+from tests.honest.models import MODELS
+
+PARTS = ("versions", "error", "same", "slower")
+#: Models of the tests whose inputs need no options.
+REAL = ("MobileNet-V2", "MNIST CNN", "voice commands", "YOLO-shaped detector")
+ERROR = """
+import msgspec
+from enginescope.formats.tensors import answer_files
+usual = answer_files.write_answers
+def wrong(path, tensors):
+    return usual(path, [msgspec.structs.replace(one, data=one.data + 1) for one in tensors])
+answer_files.write_answers = wrong
+"""
+SLOWER = """
+from time import perf_counter_ns
+from enginescope.backends import loop
+usual = loop.StepRecorder.__init__
+def slower(self, step):
+    def longer():
+        begin = perf_counter_ns()
+        step()
+        until = begin + 1.03 * (perf_counter_ns() - begin)
+        while perf_counter_ns() < until:
+            pass
+    usual(self, longer)
+loop.StepRecorder.__init__ = slower
+"""
+
+
+def planted(python: str, fault: str, folder: Path) -> str:
+    """Return a script that becomes `python`, which imports `fault` at its start."""
+    site = folder / "site"
+    site.mkdir(parents=True)
+    (site / "sitecustomize.py").write_text(fault)
+    script = folder / "python"
+    script.write_text(f'#!/bin/sh\nPYTHONPATH="{site}" exec "{python}" "$@"\n')
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return str(script)
+
+
+def upgrade(models: list[Path], old: str, new: str, store: Path, more: list[str]) -> dict:
+    """Return what ``enginescope upgrade --json`` prints."""
+    command = [sys.executable, "-m", "enginescope", "upgrade", *map(str, models)]
+    command += ["--old", old, "--new", new, "--store", str(store), "--json", *more]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not ended.stdout:
+        raise SystemExit(ended.stderr)
+    return json.loads(ended.stdout)
+
+
+def brief(part: str, report: dict) -> dict:
+    """Return a line of the log: verdicts, and the latency of each model."""
+    return {
+        "part": part,
+        "verdict": report["verdict"],
+        "models": [
+            {
+                "model": model["model"],
+                "rows": [
+                    {"metric": row["metric"], "kind": row["kind"], "reason": row["reason"]}
+                    | {"old": row["old"], "new": row["new"]}
+                    for row in model["rows"]
+                    if row["decides"]
+                ],
+                "runs": len(model["old"]),
+            }
+            for model in report["report"]["models"]
+        ],
+    }
+
+
+def latencies(lines: list[dict]) -> list[str]:
+    """Return the verdict on the latency of each model and upgrade."""
+    rows = [row for line in lines for model in line["models"] for row in model["rows"]]
+    return [row["kind"] for row in rows if row["metric"] not in ("outputs", "peak_memory")]
+
+
+def summary(part: str, lines: list[dict]) -> str:
+    """Return what a part comes to in one sentence."""
+    verdicts = [line["verdict"] for line in lines]
+    counts = {kind: verdicts.count(kind) for kind in sorted(set(verdicts))}
+    if part == "error":
+        timed = sum(model["runs"] for line in lines for model in line["models"])
+        return f"{part}: {counts}; {timed} processes timed"
+    kinds = latencies(lines)
+    single = {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+    return f"{part}: upgrades {counts}; latency of single models {single}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("old", help="Python of the old environment")
+    parser.add_argument("new", help="Python of the new environment")
+    parser.add_argument("models", nargs="*", type=Path)
+    parser.add_argument("--count", type=int, default=20, help="upgrades of `same` and `slower`")
+    parser.add_argument("--part", action="append", choices=PARTS, help="repeat for several")
+    parser.add_argument("--log", type=Path, default=Path("upgrade.jsonl"))
+    parser.add_argument("--rounds", default="60")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        models = options.models or [
+            *sample_models(folder),
+            *(MODELS[name].path(folder) for name in REAL),
+        ]
+        stacks = {
+            "versions": (options.old, options.new, 1),
+            "error": (options.new, planted(options.new, ERROR, folder / "error"), 1),
+            "same": (options.new, options.new, options.count),
+            "slower": (options.new, planted(options.new, SLOWER, folder / "slower"), options.count),
+        }
+        for part in options.part or PARTS:
+            old, new, count = stacks[part]
+            log = options.log.read_text().splitlines() if options.log.exists() else []
+            lines = [line for line in map(json.loads, log) if line["part"] == part]
+            for number in range(len(lines), count):
+                more = ["--rounds", options.rounds, "--seed", str(number)]
+                report = upgrade(models, old, new, folder / f"{part}-{number}", more)
+                lines.append(brief(part, report))
+                with options.log.open("a") as file:
+                    file.write(json.dumps(lines[-1]) + "\n")
+                print(f"{part} {number + 1} of {count}: {report['answer']}", flush=True)
+            print(summary(part, lines), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
