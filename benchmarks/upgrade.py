@@ -25,8 +25,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from enginescope.runner.inputs.sample_models import sample_models
 from tests.honest.models import MODELS
+
+from enginescope.runner.inputs.sample_models import sample_models
 
 PARTS = ("versions", "error", "same", "slower")
 #: Models of the tests whose inputs need no options.

@@ -14,7 +14,6 @@ import onnx
 from onnx import helper
 
 import enginescope
-
 from enginescope.runner.inputs.sample_models import sample_models
 from tests.conftest import DATA
 from tests.depth_models import depth_model, scene

@@ -89,7 +89,7 @@ def parse_backend(text: str) -> BackendSpec:
         raise UsageError(
             f"backend {text!r}",
             why=f"@{spec.environment} names another Python, and only cells of a suite run in one",
-            hint="enginescope suite, with [environments] in its file",
+            hint="enginescope suite, with [environments] in its file; or enginescope upgrade",
         )
     load_backend(spec.name).check(spec)
     return spec

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from enginescope.core.record import Record
-from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport, UpgradeRow
+from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport
 from enginescope.render.base.figures import Figures
 from enginescope.render.html.page_frame import PageData, page_bytes
 from enginescope.render.verdicts.upgrade_phrases import (
     ROW_HEADERS,
     answer_text,
     evidence_text,
+    name_of,
     row_cells,
     scope_facts,
+    verdict_text,
 )
 from enginescope.render.verdicts.upgrade_writers import notices_of, upgrade_json
 
@@ -43,9 +45,17 @@ def upgrade_page(report: UpgradeReport, *, script_address: str | None = None) ->
         answer=f"{answer[:1].upper()}{answer[1:]}",
         facts=scope_facts(report),
         notices=notices_of(report),
-        overview=_figures(
-            "What counts, model by model",
-            [(model, row) for model in report.models for row in model.rows if row.decides],
+        overview=Figures(
+            caption="What counts, model by model",
+            headers=ROW_HEADERS,
+            rows=tuple(
+                row_cells(model, row)
+                for model in report.models
+                for row in model.rows
+                if row.decides
+            ),
+            numbers=_NUMBERS,
+            sentences=(_WHY,),
         ),
         sections=[_section(model, number) for number, model in enumerate(report.models, start=1)],
         left_out=[],
@@ -62,19 +72,13 @@ def _section(model: UpgradedModel, number: int) -> ModelSection:
     ]
     return ModelSection(
         anchor=f"model-{number}",
-        title=model.model,
+        title=name_of(model),
         facts=tuple((name, text) for name, text in facts if text),
-        figures=_figures(
-            "All figures; those in brackets do not count", [(model, row) for row in model.rows]
+        figures=Figures(
+            caption="All figures; those in brackets do not count",
+            headers=(ROW_HEADERS[0], *ROW_HEADERS[2:]),
+            rows=tuple((verdict_text(row), *row_cells(model, row)[2:]) for row in model.rows),
+            numbers=tuple(column - 1 for column in _NUMBERS),
+            sentences=(_WHY - 1,),
         ),
-    )
-
-
-def _figures(caption: str, rows: list[tuple[UpgradedModel, UpgradeRow]]) -> Figures:
-    return Figures(
-        caption=caption,
-        headers=ROW_HEADERS,
-        rows=tuple(row_cells(model, row) for model, row in rows),
-        numbers=_NUMBERS,
-        sentences=(_WHY,),
     )

@@ -12,7 +12,7 @@ from enginescope.records.verdict.upgrade import (
     UpgradeReport,
     UpgradeRow,
 )
-from enginescope.render.base.data_table import UNKNOWN
+from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.verdicts.gate_phrases import change_pct
 from enginescope.render.verdicts.verdict_phrases import (
     basis_text,
@@ -41,9 +41,14 @@ def answer_text(report: UpgradeReport) -> str:
         return f"{_ANSWERS[kind]}: {_count(len(models))} {_are(models)} as right and as fast"
     verb = _are(those)
     if len(models) == 1:
-        return f"{_ANSWERS[kind]}: {models[0].model} {verb} {kind.value}{_metrics(models[0])}"
-    names = ", ".join(f"{one.model}{_metrics(one)}" for one in those)
+        return f"{_ANSWERS[kind]}: {name_of(models[0])} {verb} {kind.value}{_metrics(models[0])}"
+    names = ", ".join(f"{name_of(one)}{_metrics(one)}" for one in those)
     return f"{_ANSWERS[kind]}: {len(those)} of {_count(len(models))} {verb} {kind.value}: {names}"
+
+
+def name_of(model: UpgradedModel) -> str:
+    """Return a model's name without characters that a terminal obeys."""
+    return printable(model.model)
 
 
 def _metrics(model: UpgradedModel) -> str:
@@ -69,9 +74,21 @@ def scope_facts(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
         ("new", stack_text(report.new, report.old)),
         ("reference", "; ".join(references)),
         ("evidence", "; ".join(evidence)),
+        ("intervals", ", ".join(_confidences(report))),
         ("limits", limits),
     )
     return tuple((name, text) for name, text in facts if text)
+
+
+def _confidences(report: UpgradeReport) -> Iterable[str]:
+    """Return the confidence of the intervals, each once."""
+    rows = (row for model in report.models for row in model.rows if row.decides)
+    estimates = (row.verdict.estimate for row in rows if row.verdict)
+    return dict.fromkeys(
+        confidence_text(estimate.interval)
+        for estimate in estimates
+        if estimate and estimate.interval
+    )
 
 
 def stack_text(stack: Stack, other: Stack) -> str:
@@ -123,12 +140,12 @@ def change_text(row: UpgradeRow) -> str:
 
 
 def interval_text(row: UpgradeRow) -> str:
-    """Return ``+5.8 … +8.1 % (99 %)``; a dash without an interval."""
+    """Return ``+5.8 … +8.1 %``; a dash without an interval."""
     interval = row.verdict.estimate.interval if row.verdict and row.verdict.estimate else None
     if interval is None:
         return UNKNOWN
     low, high = (_signed(100 * (end - 1)) for end in (interval.low, interval.high))
-    return f"{low} … {high} ({confidence_text(interval)} CI)"
+    return f"{low.removesuffix(' %')} … {high}"
 
 
 def why_of(row: UpgradeRow) -> str:
@@ -153,7 +170,7 @@ _BY_KIND = {
 def row_cells(model: UpgradedModel, row: UpgradeRow) -> tuple[str, ...]:
     """Return a row below `ROW_HEADERS`."""
     figures = (*values_of(row), change_text(row), interval_text(row))
-    return (verdict_text(row), model.model, metric_text(row), *figures, why_of(row))
+    return (verdict_text(row), name_of(model), metric_text(row), *figures, why_of(row))
 
 
 def verdict_text(row: UpgradeRow) -> str:
@@ -166,7 +183,7 @@ def sentence(model: UpgradedModel, row: UpgradeRow) -> str:
     old, new = values_of(row)
     figures = f"{metric_text(row)} {old} → {new}" if row.old is not None else metric_text(row)
     change = f", {change_text(row)}" if row.verdict and change_text(row) != UNKNOWN else ""
-    return f"{model.model} · {model.backend}: {row.kind.value}: {figures}{change}; {why_of(row)}"
+    return f"{name_of(model)} · {model.backend}: {row.kind.value}: {figures}{change}; {why_of(row)}"
 
 
 def _signed(change_pct: float) -> str:

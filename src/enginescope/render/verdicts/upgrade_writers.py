@@ -13,9 +13,9 @@ from enginescope.render.verdicts.upgrade_phrases import (
     ROW_HEADERS,
     answer_text,
     change_text,
-    evidence_text,
     interval_text,
     metric_text,
+    name_of,
     row_cells,
     scope_facts,
     sentence,
@@ -45,7 +45,7 @@ def upgrade_rows(report: UpgradeReport, *, everything: bool = False) -> tuple[tu
 
 
 def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
-    yield f"{model.model} · {model.backend} · {metric_text(row)}"
+    yield f"{name_of(model)} · {model.backend} · {metric_text(row)}"
     old, new = values_of(row)
     if row.old is not None:
         yield (
@@ -117,7 +117,7 @@ def notices_of(report: UpgradeReport) -> Sequence[Notice]:
     merged: dict[tuple[str, str], tuple[Notice, list[str]]] = {}
     for model in report.models:
         for notice in model.notices:
-            merged.setdefault((notice.code, notice.message), (notice, []))[1].append(model.model)
+            merged.setdefault((notice.code, notice.message), (notice, []))[1].append(name_of(model))
     return (*report.notices, *(_on_models(*one, len(report.models)) for one in merged.values()))
 
 
@@ -130,8 +130,3 @@ def _on_models(notice: Notice, models: Sequence[str], count: int) -> Notice:
         evidence=notice.evidence,
         level=notice.level,
     )
-
-
-def evidence_facts(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
-    """Return the evidence of each model, as names and texts."""
-    return tuple((model.model, evidence_text(model)) for model in report.models)
