@@ -68,11 +68,14 @@ def check_subject(spec: BackendSpec, subject: Subject) -> None:
         )
 
 
-def check_demands(spec: BackendSpec, mode: Mode, *, only_builds: bool = False) -> None:
+def check_demands(
+    spec: BackendSpec, mode: Mode, *, only_builds: bool = False, is_elsewhere: bool = False
+) -> None:
     """Raise unless the backend issues requests as asked, and this machine has what it needs.
 
     Args:
         only_builds: What is built does not run here.
+        is_elsewhere: Another Python builds and runs it, so that nothing is needed here.
 
     Raises:
         UsageError: The backend would not honour a part of `mode`.
@@ -88,6 +91,8 @@ def check_demands(spec: BackendSpec, mode: Mode, *, only_builds: bool = False) -
         raise UsageError(
             f"{spec.name} has no {option}", hint=f"omit it, or measure on {measures_it}"
         )
+    if is_elsewhere:
+        return
     if only_builds and isinstance(backend, DemandingForBuild):
         backend.require_for_build(spec)
     elif isinstance(backend, Demanding):
@@ -113,6 +118,7 @@ def make_jobs(
     rebuild: bool = False,
     has_its_inputs: bool = True,
     only_builds: bool = False,
+    is_elsewhere: bool = False,
 ) -> tuple[Job, ...]:
     """Return one job for each model and backend, models outermost.
 
@@ -125,6 +131,7 @@ def make_jobs(
         rebuild: Build them anew.
         has_its_inputs: Whether each model must have every input that the workload names.
         only_builds: The engines are not run here.
+        is_elsewhere: Another Python builds and runs them.
 
     Raises:
         UsageError: A model or folder that is not there, a file that is not a model, an input that a
@@ -134,7 +141,7 @@ def make_jobs(
     """
     specs = [parse_backend(text) for text in backends]
     for spec in specs:
-        check_demands(spec, workload.mode, only_builds=only_builds)
+        check_demands(spec, workload.mode, only_builds=only_builds, is_elsewhere=is_elsewhere)
     jobs = []
     for model in models:
         subject = subject_of(model)

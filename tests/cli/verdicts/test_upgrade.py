@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,17 @@ def test_a_planted_output_error_is_found_and_nothing_is_timed(
     assert report["answer"].startswith("upgrade is not safe")
     assert "| worse |" in table.read_text(encoding="utf-8")
     assert "upgrade is not safe" in page.read_text(encoding="utf-8").lower()
+
+
+@pytest.mark.skipif(find_spec("tensorrt") is not None, reason="TensorRT is here")
+def test_this_python_needs_no_packages_of_a_stack(tmp_path, convnet, python, capsys) -> None:
+    """TensorRT is missing here and there: the processes there say so."""
+    arguments = ["upgrade", str(convnet), "--old", f"a={python}", "--new", f"b={python}"]
+    arguments += ["--on", "trt", "--samples", "1", "--store", str(tmp_path / "store"), "--json"]
+    assert main(arguments) == 1
+    (model,) = json.loads(capsys.readouterr().out)["report"]["models"]
+    assert model["rows"][0]["reason"] == "both-fail"
+    assert "tensorrt" in model["rows"][0]["message"].lower()
 
 
 def fake_job(python: Path, **options: str) -> tuple[StackRunner, Job]:

@@ -54,6 +54,13 @@ _CHILDREN = {
 }
 
 
+def test_json_names_the_evidence_of_each_verdict() -> None:
+    rows = json.loads(gate_json(report()))["rows"]
+    levels = {row["evidence"] for row in rows if row["verdict"]}
+    assert levels == {"separate processes"}
+    assert all(row["evidence"] is None for row in rows if not row["verdict"])
+
+
 @pytest.mark.parametrize("name", ["net.onnx", NASTY])
 def test_junit_has_the_usual_shape(name) -> None:
     root = ET.fromstring(gate_junit(report(name)))

@@ -10,6 +10,7 @@ from enginescope.render.verdicts.upgrade_phrases import (
     ROW_HEADERS,
     answer_text,
     evidence_text,
+    is_listed,
     name_of,
     row_cells,
     scope_facts,
@@ -52,7 +53,7 @@ def upgrade_page(report: UpgradeReport, *, script_address: str | None = None) ->
                 row_cells(model, row)
                 for model in report.models
                 for row in model.rows
-                if row.decides
+                if is_listed(row)
             ),
             numbers=_NUMBERS,
             sentences=(_WHY,),

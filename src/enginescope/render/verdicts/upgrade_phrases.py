@@ -29,6 +29,8 @@ _ANSWERS = {
     UpgradeKind.BETTER: "upgrade is safe, and better",
     UpgradeKind.SAFE: "upgrade is safe",
 }
+#: Metrics that tell the GPU's time from the host's.
+_APART = frozenset({"gpu_compute", "enqueue"})
 #: Versions that say what a stack is, the first ones first.
 _TELLING = ("tensorrt", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino")
 
@@ -113,8 +115,13 @@ def evidence_text(model: UpgradedModel) -> str:
     if model.evidence is None:
         return "outputs only; not timed"
     counts = sorted({len(model.old), len(model.new)})
-    of = f"{counts[0]} runs a side" if len(counts) == 1 else f"{counts[0]} and {counts[1]} runs"
-    return f"{model.evidence.value}, {of}"
+    runs = " and ".join(map(str, counts))
+    return f"{model.evidence.value}, {runs} {'run' if counts == [1] else 'runs'} a side"
+
+
+def is_listed(row: UpgradeRow) -> bool:
+    """Whether a row is always listed: it counts, or tells the GPU's time from the host's."""
+    return row.decides or row.metric in _APART
 
 
 def metric_text(row: UpgradeRow) -> str:

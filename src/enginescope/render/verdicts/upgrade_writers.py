@@ -14,6 +14,7 @@ from enginescope.render.verdicts.upgrade_phrases import (
     answer_text,
     change_text,
     interval_text,
+    is_listed,
     metric_text,
     name_of,
     row_cells,
@@ -31,16 +32,16 @@ HEADERS = ("verdict", "model and metric")
 
 
 def upgrade_rows(report: UpgradeReport, *, everything: bool = False) -> tuple[tuple[str, str], ...]:
-    """Return what is listed below `HEADERS`: rows that count.
+    """Return what is listed below `HEADERS`.
 
     Args:
-        everything: Rows that do not count too.
+        everything: All rows that do not count too.
     """
     return tuple(
         (verdict_text(row), "\n".join(_lines(model, row)))
         for model in report.models
         for row in model.rows
-        if row.decides or everything
+        if is_listed(row) or everything
     )
 
 
@@ -85,8 +86,8 @@ def upgrade_markdown(report: UpgradeReport) -> bytes:
     """Return the answer, a table of the rows that count, and the rest folded away."""
     lines = [f"### enginescope: {escaped(answer_text(report))}", ""]
     lines += [f"- {name}: {escaped(text)}" for name, text in scope_facts(report)]
-    lines += ["", *_table(report, decides=True)]
-    rest = _table(report, decides=False)
+    lines += ["", *_table(report, listed=True)]
+    rest = _table(report, listed=False)
     if len(rest) > len(_table_head()):
         title = "figures that do not count"
         lines += ["", f"<details><summary>{title}</summary>", "", *rest, "", "</details>"]
@@ -100,14 +101,14 @@ def _table_head() -> list[str]:
     return [markdown_row(ROW_HEADERS), markdown_row(_MARKS)]
 
 
-def _table(report: UpgradeReport, *, decides: bool) -> list[str]:
+def _table(report: UpgradeReport, *, listed: bool) -> list[str]:
     return [
         *_table_head(),
         *(
             markdown_row(list(map(escaped, row_cells(model, row))))
             for model in report.models
             for row in model.rows
-            if row.decides is decides
+            if is_listed(row) is listed
         ),
     ]
 

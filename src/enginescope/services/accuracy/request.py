@@ -79,6 +79,7 @@ class ValidateRequest(Record, frozen=True, kw_only=True):
         models: Each is a side on every backend of `on`.
         output_limits: Limits for elements in place of a row of tolerances.
         output_names: Outputs of the sides -> outputs of the reference.
+        is_elsewhere: Another Python runs the sides, so that this one needs no packages for them.
         skip_output_save: Write no ``samples/`` into `output`.
         command: The command line to record.
     """
@@ -98,6 +99,7 @@ class ValidateRequest(Record, frozen=True, kw_only=True):
     bisection: BisectionRequest = BisectionRequest()
     profile_index: int | None = None
     rebuild: bool = False
+    is_elsewhere: bool = False
     limits: Limits = SIDE_LIMITS
     output: Path | None = None
     skip_output_save: bool = False

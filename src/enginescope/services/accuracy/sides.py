@@ -161,6 +161,7 @@ def _made(model: Path, on: Sequence[str], request: ValidateRequest) -> tuple[Job
         data="none",
         engine_cache=Store(request.store).path / "engines",
         rebuild=request.rebuild,
+        is_elsewhere=request.is_elsewhere,
         has_its_inputs=False,
     )
 

@@ -45,6 +45,7 @@ class JobRequest(Record, frozen=True, kw_only=True):
         limits: Used as they are; `None`: from `timeout_s` and `memory_bytes`.
         timeout_s: `None`: leaves the workload and the telemetry their time.
         rebuild: Build engines again even if the cache has them.
+        is_elsewhere: Another Python runs the jobs, so that this one needs no packages for them.
         profile_index: Optimization profile, for backends that run engines.
         trtexec_arguments: Further arguments for the backend trtexec, quoted as in a shell.
         conditions: Pinned cores and cooldown.
@@ -65,6 +66,7 @@ class JobRequest(Record, frozen=True, kw_only=True):
     timeout_s: float | None = None
     memory_bytes: int | None = None
     rebuild: bool = False
+    is_elsewhere: bool = False
     profile_index: int | None = None
     trtexec_arguments: str = ""
     telemetry: TelemetryRule = TelemetryRule()
@@ -106,6 +108,7 @@ def jobs_of(request: JobRequest, store: Store) -> tuple[Job, ...]:
             data=request.data,
             engine_cache=store.path / "engines",
             rebuild=request.rebuild,
+            is_elsewhere=request.is_elsewhere,
         )
     jobs = with_arguments(jobs, split_arguments(request.trtexec_arguments))
     jobs = _under_conditions(jobs, request.conditions)

@@ -31,7 +31,7 @@ from enginescope.services.accuracy.output_files import choose_samples
 from enginescope.services.accuracy.request import ValidateRequest, check_request
 from enginescope.services.accuracy.sides import Side, Sides, reference_side, spanning_jobs
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
-from enginescope.services.upgrade.stacks import StackRunner
+from enginescope.services.upgrade.stacks import StackRunner, is_own
 
 #: Called before each process that returns outputs, with what it does.
 Progress = Callable[[str], None]
@@ -143,7 +143,8 @@ def _reference(
     if name is not None and stack is None:
         names = " and ".join(one.name for one in stacks)
         raise UsageError(f"`reference` {request.reference}", why=f"the stacks are {names}")
-    side = reference_side(replace(request, reference=backend), samples)
+    is_elsewhere = stack is not None and not is_own(stack)
+    side = reference_side(replace(request, reference=backend, is_elsewhere=is_elsewhere), samples)
     if side.job is None:
         return side
     job = on_stack(side.job, stack) if stack is not None else side.job

@@ -53,14 +53,14 @@ def with_versions(stack: Stack) -> Stack:
     Raises:
         UsageError: The Python cannot be started, or has no enginescope of this version.
     """
-    if stack.python is None or is_own(stack.python):
+    if stack.python is None or is_own(stack):
         return replace(stack, versions=environment_fingerprint())
     return replace(stack, versions=Environment(stack.name, stack.python).conditions())
 
 
-def is_own(python: str) -> bool:
-    """Whether this is the Python that runs this code."""
-    return python == sys.executable
+def is_own(stack: Stack) -> bool:
+    """Whether the Python of a stack is the one that runs this code."""
+    return stack.python == sys.executable
 
 
 class StackRunner:
@@ -68,7 +68,7 @@ class StackRunner:
 
     def __init__(self, stacks: Sequence[Stack], command: str | None) -> None:
         self._pythons: Mapping[str, str] = {
-            one.name: one.python for one in stacks if one.python and not is_own(one.python)
+            one.name: one.python for one in stacks if one.python and not is_own(one)
         }
         self._command = command
 

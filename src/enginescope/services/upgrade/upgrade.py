@@ -57,6 +57,7 @@ from enginescope.services.upgrade.stacks import (
     NEW,
     OLD,
     StackRunner,
+    is_own,
     parse_stack,
     with_versions,
 )
@@ -156,11 +157,12 @@ class _Checks:
                 samples=request.samples,
                 workload=request.workload,
                 tolerance=request.tolerance,
+                is_elsewhere=not is_own(stack),
                 limits=request.process_limits or SIDE_LIMITS,
                 store=request.store,
                 command=request.command,
             )
-            for spec in specs
+            for spec, stack in zip(specs, self._stacks, strict=True)
         )
         return compare_outputs(
             (first, second),
@@ -189,7 +191,9 @@ class _Checks:
         jobs = tuple(
             on_stack(job, stack)
             for spec, stack in zip(self._specs_of(model), self._stacks, strict=True)
-            for job in jobs_of(replace(job_request, backends=(spec,)), self._store)
+            for job in jobs_of(
+                replace(job_request, backends=(spec,), is_elsewhere=not is_own(stack)), self._store
+            )
         )
         confidence = look_confidence(len(request.models))
         limit_pct = latency_limit_pct(request.limits)
