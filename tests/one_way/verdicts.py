@@ -225,6 +225,13 @@ CASES: tuple[Case, ...] = (
         max_regression_pct={"p99": 3.0},
     ),
     _upgrade("a run that failed", one_failed, []),
+    Case(
+        name="upgrade: neither models nor runs",
+        prepare=pair,
+        arguments=lambda folder: ["upgrade", "--old", "a", "--store", str(folder / "store")],
+        call=lambda folder: es.upgrade(old="a", store=folder / "store"),
+        data=upgrade_json,
+    ),
     _upgrade("no such runs", pair, [], old="nowhere"),
     _upgrade(
         "a rate of no metric",

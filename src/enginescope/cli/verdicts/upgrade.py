@@ -177,7 +177,7 @@ def request_of(
     return UpgradeRequest(
         models=models,
         old=old,
-        new=new or sys.executable,
+        new=new,
         backends=options["backends"],
         reference=options["reference"],
         samples=SampleRequest(data=options["data"], count=options["samples"]),

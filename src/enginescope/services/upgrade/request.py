@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
@@ -32,7 +31,7 @@ class UpgradeRequest(Record, frozen=True, kw_only=True):
     Attributes:
         models: Empty: `old` and `new` are recorded runs.
         old, new: ``[NAME=]PYTHON``: an interpreter with enginescope in it; or a run, a tag or a
-            folder of runs or of other tools' files.
+            folder of runs or of other tools' files. By default the new one is this Python.
         backends: One for both stacks, or one for each, as ``NAME@STACK``.
         reference: As for `validate`; a backend may name the stack that computes it.
         repeats: Fresh processes of each stack whose outputs are compared.
@@ -42,7 +41,7 @@ class UpgradeRequest(Record, frozen=True, kw_only=True):
 
     models: tuple[Path, ...] = ()
     old: str
-    new: str = sys.executable
+    new: str | None = None
     backends: tuple[str, ...] = ()
     reference: str | None = None
     samples: SampleRequest = SampleRequest()
@@ -80,6 +79,12 @@ def check_upgrade_request(request: UpgradeRequest) -> None:
     if request.undecided not in get_args(UndecidedPolicy):
         hint = f"one of {', '.join(get_args(UndecidedPolicy))}"
         raise UsageError(f"undecided {request.undecided!r}", hint=hint)
+    if not request.models and request.new is None:
+        raise UsageError(
+            "no models and no recorded runs",
+            why="without models, `new` names recorded runs too",
+            hint="enginescope upgrade model.onnx --old PYTHON",
+        )
     if request.repeats < 2:  # one process does not show whether a stack repeats itself
         raise UsageError(f"`repeats` {request.repeats}", why="nondeterminism shows in 2 or more")
     if request.rounds is not None and request.builds is not None:

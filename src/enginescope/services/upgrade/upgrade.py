@@ -83,11 +83,11 @@ def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> Upgrade
     check_upgrade_request(request)
     store = Store(request.store)
     if not request.models:
-        old, new = Stack(name=request.old), Stack(name=request.new)
-        models = compare_recorded(request.old, request.new, request.limits, store, observer)
+        old, new = Stack(name=request.old), Stack(name=request.new or "")
+        models = compare_recorded(old.name, new.name, request.limits, store, observer)
     else:
         store.check_writable()
-        stacks = parse_stack(request.old, OLD), parse_stack(request.new, NEW)
+        stacks = parse_stack(request.old, OLD), parse_stack(request.new or sys.executable, NEW)
         if stacks[0].name == stacks[1].name:
             raise UsageError(f"two stacks of one name: {stacks[0].name}", hint="`new` b=PYTHON")
         old, new = map(with_versions, stacks)
@@ -258,7 +258,7 @@ def _evidence(result: InterleavedResult) -> EvidenceLevel | None:
 def upgrade(
     *models: str | PathLike[str],
     old: str | PathLike[str],
-    new: str | PathLike[str] = sys.executable,
+    new: str | PathLike[str] | None = None,
     on: str | Sequence[str] = (),
     reference: str | PathLike[str] | None = None,
     data: Sequence[str | PathLike[str]] = (),
@@ -310,7 +310,7 @@ def upgrade(
     request = UpgradeRequest(
         models=tuple(map(Path, models)),
         old=fspath(old),
-        new=fspath(new),
+        new=None if new is None else fspath(new),
         backends=(on,) if isinstance(on, str) else tuple(on),
         reference=None if reference is None else fspath(reference),
         samples=SampleRequest(data=tuple(map(Path, data)), count=samples),
