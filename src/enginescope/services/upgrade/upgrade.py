@@ -36,7 +36,7 @@ from enginescope.records.verdict.upgrade import (
     UpgradeReason,
     UpgradeReport,
 )
-from enginescope.runner.jobs import usual_backend
+from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
 from enginescope.services.measurement.interleaved import (
     paced_workload,
@@ -127,7 +127,7 @@ class _Checks:
         row = outputs.row
         limit_pct = latency_limit_pct(self._request.limits)
         result = UpgradedModel(
-            model=model.name,
+            model=subject_of(model).name,
             backend=" and ".join(dict.fromkeys(self._specs_of(model))),
             rows=(row, untimed_row(row, limit_pct)),
             reference=outputs.reference,
