@@ -59,7 +59,7 @@ class Pacing(Record, frozen=True, kw_only=True):
         is_vain: Asked after the first complete round: whether no number of them would tell
             anything.
         builds_each: Whether jobs that are rebuilt are rebuilt in every round.
-        run: Runs the job of a process.
+        run: Runs the job of a process; by default `run_jobs`.
     """
 
     decided: Callable[[Sides], bool] = lambda _sides: False
@@ -67,7 +67,7 @@ class Pacing(Record, frozen=True, kw_only=True):
     looks: tuple[int, ...] = LOOKS
     seed: int = 0
     builds_each: bool = False
-    run: RunJobs = run_jobs
+    run: RunJobs | None = None
 
 
 class RoundWatcher(Record, frozen=True, kw_only=True):
@@ -132,7 +132,7 @@ def run_interleaved(
                 comparison=comparison, side=ascii_uppercase[side], round=number, place=place
             )
             job = _of_round(jobs[side], number, builds_each=pacing.builds_each)
-            sides[side].append(_process(job, turn, sink, pacing.run, (command, watch)))
+            sides[side].append(_process(job, turn, sink, pacing.run or run_jobs, (command, watch)))
         so_far = tuple(map(tuple, sides))
         tally.add([runs[-1] for runs in so_far])
         if is_given_up(so_far) or tally.is_over or _may_end(pacing, tally, so_far):
