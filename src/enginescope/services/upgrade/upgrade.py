@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -43,6 +42,7 @@ from enginescope.services.measurement.interleaved import (
     run_rounds,
 )
 from enginescope.services.measurement.jobs import JobRequest, jobs_of
+from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 from enginescope.services.upgrade.outputs import compare_outputs, no_outputs, on_stack
 from enginescope.services.upgrade.recorded import compare_recorded
@@ -324,6 +324,6 @@ def upgrade(
         process_limits=limits,
         tags=tuple(tags),
         store=place_of(store),
-        command=shlex.join(sys.orig_argv),
+        command=own_command(),
     )
     return check_upgrade(request, UpgradeObserver())
