@@ -15,7 +15,7 @@ from tests.cli.verb_help import every_verb
 
 ENGINE = "trt86-h200-process/small_convnet.onnx.engine"
 #: Verbs that take trtexec's flags as they are, or that only hold other verbs.
-OTHERS = {"trtexec", "archive", "models", "runs"}
+OTHERS = {"trtexec", "archive", "models", "runs", "tokens"}
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import sys
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
 from enginescope.cli.main import main
 from enginescope.records.run.run import Outcome, OutcomeKind
@@ -21,6 +20,7 @@ from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.store import run_folder
 from enginescope.store.archive import Store
 from enginescope.store.noise_floors import FILE, read_floors
+from enginescope.store.sql import listing
 from tests.analysis.in_turn import process
 
 
@@ -168,7 +168,7 @@ def test_an_interrupt_keeps_what_is_done(store, played, convnet, capsys) -> None
 def test_a_signal_while_a_run_is_stored_waits_for_it(
     store, played, convnet, monkeypatch, capsys, caplog, number, place
 ) -> None:
-    owner, name = {"files": (run_folder, "write_run"), "index": (SQLiteDialect, "do_close")}[place]
+    owner, name = {"files": (run_folder, "write_run"), "index": (listing, "quick_add")}[place]
     usual, sent = getattr(owner, name), []
 
     def interrupted(*given, **named):

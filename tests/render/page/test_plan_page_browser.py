@@ -138,7 +138,9 @@ def test_a_link_of_a_finding_leads_to_its_layer(tab, tmp_path) -> None:
     file = DATA / "trt86-h200" / "resnet18.graph.json"
     open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
     rows = "[...document.querySelectorAll('#table-findings tbody tr')]"
-    link = f"{rows}.find((row) => row.cells[6]?.textContent === '1').querySelector('a')"
+    heads = "[...document.querySelectorAll('#table-findings thead th')]"
+    at = f"{heads}.findIndex((head) => head.textContent.trim().startsWith('Layers'))"
+    link = f"{rows}.find((row) => row.cells[{at}]?.textContent === '1').querySelector('a')"
     wanted = tab.evaluate(f"{link}.closest('td').title")
     tab.evaluate(f"{link}.click()")
     marked = "document.querySelector('#table-layers tr.marked')"

@@ -125,6 +125,7 @@ class _Output(Record, frozen=True, kw_only=True):
     top1_agreement_pct: float | None = None
     top5_agreement_pct: float | None = None
     samples_nearer_to_another_reference: int | None = None
+    error_to_spread_limit: float | None = None
 
 
 class _Side(Record, frozen=True, kw_only=True):
@@ -209,6 +210,7 @@ def _output(value: Mapping[str, Any]) -> OutputDiff:
         channels=one.channels,
         ranks=_ranks(one),
         astray=one.samples_nearer_to_another_reference,
+        error_limit=one.error_to_spread_limit,
     )
 
 
