@@ -13,6 +13,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.notebook.display import shown_as
 from enginescope.notebook.measure import ShownBuild, ShownDepth, ShownNoise, ShownValidation
 from enginescope.notebook.plan import ShownProcess
+from enginescope.notebook.verdicts import ShownUpgrade
 from enginescope.records.plan.build import BuildReport
 from enginescope.services.plans.process import ProcessResult
 from enginescope.store.suite_folder import SuiteFolder
@@ -23,6 +24,7 @@ from tests.api.public_functions import public_functions, result_classes
 from tests.depth_benchmarks import depth_benchmark
 from tests.notebook.html.pages import checked
 from tests.render.validation import test_validate_page as validations
+from tests.render.verdicts import test_upgrade_files as upgrades
 from tests.suites.made import cell, result, timed
 
 NAME = "small_convnet.onnx.engine"
@@ -110,6 +112,10 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
     es.Explanation: (lambda _: es.explain("W-LOAD"), "What to do"),
     es.Diagnosis: (lambda _: es.doctor(), "ort-cpu"),
     es.Validation: (validation, "1 of 2 sides do not pass"),
+    es.UpgradeReport: (
+        lambda _: shown_as(ShownUpgrade)(upgrades.report(upgrades.measured("net.onnx", 1.05))),
+        "net.onnx",
+    ),
     es.NoiseFloor: (lambda _: shown_as(ShownNoise)(FLOOR), "smallest difference"),
     es.BuildReport: (build, "net.plan"),
     es.DepthBenchmark: (
