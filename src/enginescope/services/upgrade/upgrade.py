@@ -75,7 +75,7 @@ def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> Upgrade
     """Check an upgrade: outputs first, then figures, model by model.
 
     Raises:
-        UsageError: The request contradicts itself, a stack is not usable, or a model is no model.
+        UsageError: The request contradicts itself, a stack is not usable, or a file is not a model.
         StoreError: The store cannot be written; nothing is measured then.
     """
     from enginescope.store.archive import Store
