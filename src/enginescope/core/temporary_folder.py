@@ -39,10 +39,18 @@ def temporary_folder(*, is_short: bool = False) -> Iterator[Path]:
                 os.close(lock)
     finally:
         try:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
         except BaseException:  # a second Ctrl-C, while thousands of files are being removed
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
             raise
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, again if a process that is ending wrote one more file meanwhile."""
+    for _ in range(3):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
 
 
 def _sweep(top: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import msgspec
 
 from enginescope.core.errors import BackendError, EnginescopeError, FormatError, UnsupportedError
 from enginescope.core.record import Record
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
 from enginescope.runner.inputs.collect_outputs import answered
@@ -80,8 +80,8 @@ def unpacked_run(data: bytes, store: Store) -> Run:
 def run_remote_job(data: bytes) -> bytes:
     """Run the job of a task here; return the bytes of its result."""
     task = msgspec.msgpack.decode(data, type=JobTask)
-    with tempfile.TemporaryDirectory(prefix="enginescope-job-") as folder:
-        store = Store(Path(folder) / "store")
+    with temporary_folder() as folder:
+        store = Store(folder / "store")
 
         def keep(run: Run) -> None:
             store.save(run)
@@ -100,7 +100,7 @@ def run_remote_job(data: bytes) -> bytes:
                     is_unsupported=isinstance(error, UnsupportedError),
                 )
             )
-        packed = store.export(run.id, Path(folder) / "run.zip").read_bytes()
+        packed = store.export(run.id, folder / "run.zip").read_bytes()
     return msgspec.msgpack.encode(JobResult(run=packed))
 
 

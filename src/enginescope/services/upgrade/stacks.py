@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 
 from enginescope.backends.registry import is_environment
 from enginescope.core.errors import BackendError, UsageError
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.records.run.sample_set import AnswerRequest
@@ -88,9 +88,9 @@ class StackRunner:
                 continue
             if watcher is not None:
                 watcher.started(index, job)
-            with tempfile.TemporaryDirectory(prefix="enginescope-job-") as folder:
+            with temporary_folder() as folder:
                 try:
-                    run = self._exchanged(job, Path(folder))
+                    run = self._exchanged(job, folder)
                 except BackendError as error:
                     outcome = Outcome(kind=OutcomeKind.FAILED, message=str(error), hint=error.hint)
                     run = _failed(job, outcome)
@@ -108,8 +108,8 @@ class StackRunner:
         """
         if side.job is None or self._place(side.job) is None:
             return run_here()
-        with tempfile.TemporaryDirectory(prefix="enginescope-job-") as folder:
-            return self._exchanged(replace(side.job, answering=request), Path(folder))
+        with temporary_folder() as folder:
+            return self._exchanged(replace(side.job, answering=request), folder)
 
     def _place(self, job: Job) -> str | None:
         return self._pythons.get(job.backend.environment or "")
