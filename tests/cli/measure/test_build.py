@@ -10,7 +10,6 @@ import onnx
 import pytest
 
 from enginescope.backends.tensorrt import libraries
-from enginescope.cli.main import main
 from enginescope.cli.measure.build import profiles_text
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.records.run.job import InputShape
@@ -33,19 +32,6 @@ def use(monkeypatch):
 @pytest.fixture
 def model(tmp_path) -> Path:
     return models.perceptron(tmp_path / "net.onnx")
-
-
-@pytest.fixture
-def verb(tmp_path, capfd):
-    """Run a verb with a store of this test; give its exit code and what it printed."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = main([*map(str, arguments), "--store", str(tmp_path / "store")])
-        printed = capfd.readouterr()
-        assert "Traceback" not in printed.err
-        return code, printed.out, printed.err
-
-    return run
 
 
 def test_an_engine_with_all_that_explains_it(use, verb, model, tmp_path) -> None:

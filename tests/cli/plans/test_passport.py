@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import enginescope as es
-from enginescope.cli.main import main
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.store.archive import Store
@@ -18,19 +17,6 @@ from tests.formats import plans
 from tests.formats.plan.test_engine_file import HEAD, of_rtx
 
 QUICK = ["--iterations", "10", "--warmup", "0", "--no-layers", "--on", "trt"]
-
-
-@pytest.fixture
-def verb(tmp_path, capfd):
-    """Run a verb with a store of this test; give its exit code and what it printed."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = main([*map(str, arguments), "--store", str(tmp_path / "store")])
-        printed = capfd.readouterr()
-        assert "Traceback" not in printed.err
-        return code, printed.out, printed.err
-
-    return run
 
 
 @pytest.fixture
@@ -90,6 +76,16 @@ def test_a_passport_of_another_build_is_not_believed(built, tmp_path) -> None:
     assert [notice.code for notice in found.notices] == ["W-PASSPORT"]
     (tmp_path / "net.engine.passport.json").write_text("{")
     assert "could not be used" in es.passport(built).notices[0].message
+
+
+def test_a_build_over_an_older_one_has_no_word_of_its_passport(built, verb, tmp_path) -> None:
+    model = tmp_path / "net.onnx"
+    assert verb("build", model, "-o", built, "--on", "trt", "--dim", "n=3")[0] == 0
+    found = es.passport(built)
+    assert found.build is not None
+    assert found.build.precision is None
+    assert found.notices == ()
+    assert json.loads((tmp_path / "net.engine.passport.json").read_bytes())["notices"] == []
 
 
 def test_an_engine_alone(tmp_path, verb) -> None:

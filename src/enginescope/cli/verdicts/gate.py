@@ -204,20 +204,13 @@ def _print(report: GateReport, *, everything: bool, as_json: bool) -> None:
         sys.stdout.buffer.write(gate_json(report))
         sys.stdout.flush()
         return
-    from enginescope.render.base.text import label_row, notice_lines, show, table
+    from enginescope.render.base.text import show_answer, table
     from enginescope.render.verdicts.gate_phrases import answer_text, scope_facts
     from enginescope.render.verdicts.gate_writers import HEADERS, gate_rows
 
-    print(answer_text(report))
-    for name, text in scope_facts(report):
-        show(label_row(name, text))
-    print()
     rows = gate_rows(report, everything=everything)
-    if rows:
-        show(table(HEADERS, rows))
-        print()
-    for one in notice_lines(report.notices):
-        show(one)
+    shown = table(HEADERS, rows) if rows else None
+    show_answer(answer_text(report), scope_facts(report), shown, report.notices)
 
 
 def _next(report: GateReport, table: Path | None, store: StorePlace | None) -> None:

@@ -237,17 +237,11 @@ def _print(report: UpgradeReport, *, everything: bool, as_json: bool) -> None:
         sys.stdout.buffer.write(upgrade_json(report))
         sys.stdout.flush()
         return
-    from enginescope.render.base.text import label_row, notice_lines, show, table
+    from enginescope.render.base.text import show_answer, table
     from enginescope.render.verdicts.upgrade_phrases import answer_text, scope_facts
 
-    print(answer_text(report))
-    for name, text in scope_facts(report):
-        show(label_row(name, text))
-    print()
-    show(table(HEADERS, upgrade_rows(report, everything=everything)))
-    print()
-    for one in notice_lines(notices_of(report)):
-        show(one)
+    shown = table(HEADERS, upgrade_rows(report, everything=everything))
+    show_answer(answer_text(report), scope_facts(report), shown, notices_of(report))
 
 
 def _next(report: UpgradeReport, written: Path | None, store: StorePlace | None) -> None:

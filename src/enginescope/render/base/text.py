@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from rich.console import Group, RenderableType
@@ -111,6 +111,24 @@ def sentence(text: str) -> RenderableType:
 def show(renderable: RenderableType, stream: TextIO | None = None) -> None:
     """Print a renderable; color only on a terminal, and not with ``NO_COLOR``."""
     print(shown_text(renderable, stream), end="", file=stream)
+
+
+def show_answer(
+    answer: str,
+    facts: Iterable[tuple[str, str]],
+    rows: RenderableType | None,
+    notices: Sequence[Notice],
+) -> None:
+    """Print an answer, what it is about, its rows and its notices."""
+    print(answer)
+    for name, text in facts:
+        show(label_row(name, text))
+    print()
+    if rows is not None:
+        show(rows)
+        print()
+    for line in notice_lines(notices):
+        show(line)
 
 
 def _title(run: Run, width: int) -> Text:

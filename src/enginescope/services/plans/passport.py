@@ -83,6 +83,7 @@ def make_passport(request: PassportRequest) -> Passport:
     header, digest, written, mismatch = None, None, None, None
     if engine is not None:
         header, digest = header_of(engine), sha256_of(engine)
+    if engine is not None and request.build is None:  # a build replaces the one of its last
         written, mismatch = read_passport(engine, digest)
     build = request.build or (written.build if written else None)
     of_build = build_report(plan or path.with_name(path.name + _GRAPH))

@@ -1,0 +1,20 @@
+"""What tests of several verbs share."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginescope.cli.main import main
+
+
+@pytest.fixture
+def verb(tmp_path, capfd):
+    """Run a verb with a store of this test; give its exit code and what it printed."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main([*map(str, arguments), "--store", str(tmp_path / "store")])
+        printed = capfd.readouterr()
+        assert "Traceback" not in printed.err
+        return code, printed.out, printed.err
+
+    return run
