@@ -85,8 +85,18 @@ def test_an_index_of_another_form(file, statement) -> None:
 def test_no_index(tmp_path) -> None:
     assert quick_rows(tmp_path / FILE, {"one"}, Filter()) is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_connection_to_a_damaged_index_is_closed(tmp_path, monkeypatch) -> None:
+    opened = []
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *a, **k: opened.append(connect(*a, **k)) or opened[-1]
+    )
     (tmp_path / FILE).write_bytes(b"not a database" * 500)
     assert quick_rows(tmp_path / FILE, {"one"}, Filter()) is None
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].execute("SELECT 1")
 
 
 def test_a_listing_loads_nothing_heavy(store) -> None:

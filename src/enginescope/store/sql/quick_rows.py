@@ -172,7 +172,11 @@ def rows_of_file(file: Path, wanted: Filter) -> tuple[RunRow, ...] | None:
 def _opened(file: Path, begin: str = "BEGIN") -> sqlite3.Connection:
     uri = f"{file.absolute().as_uri()}?mode=rw"  # never made by asking
     connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT_S)
-    connection.execute(begin)  # one state of it for all questions
+    try:
+        connection.execute(begin)  # one state of it for all questions
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 
