@@ -94,7 +94,7 @@ def test_a_connection_to_a_damaged_index_is_closed(tmp_path, monkeypatch) -> Non
         sqlite3, "connect", lambda *a, **k: opened.append(connect(*a, **k)) or opened[-1]
     )
     (tmp_path / FILE).write_bytes(b"not a database" * 500)
-    assert quick_rows(tmp_path / FILE, {"one"}, Filter()) is None
+    assert not quick_add(tmp_path / FILE, row_of(a_run(id="one")))
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         opened[0].execute("SELECT 1")
 
