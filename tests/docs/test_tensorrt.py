@@ -94,12 +94,11 @@ def test_every_way_to_issue_requests_is_explained(text) -> None:
     names = [one.opts[0] for one in mode_options(nothing).__click_params__]
     assert set(names) <= {name for one in bench.params for name in one.opts}
     explained = {one.split()[0].strip(",") for one in MARKED.findall(section(text, "Modes"))}
-    assert set(names) - {"--decode"} <= explained  # which TensorRT does not have
+    assert set(names) <= explained
 
 
 def test_every_metric_of_a_run_is_explained(text) -> None:
-    # imported; of ONNX Runtime's providers
-    elsewhere = {"end_to_end", "device_latency", "time_to_first_token", "time_per_token"}
+    elsewhere = {"end_to_end", "device_latency"}  # imported; of ONNX Runtime's providers
     assert set(METRICS) - elsewhere <= set(MARKED.findall(section(text, "Modes")))
 
 

@@ -79,7 +79,7 @@ def test_the_decode_loop_gives_the_tokens_of_whole_prompts(style, tmp_path) -> N
     session.settle()
     plain = ort.InferenceSession(str(model), providers=["CPUExecutionProvider"])
     ids = fed.arrays["input_ids"]
-    for token in session.generated:
+    for token in session.loop.generated:
         count = ids.shape[1]
         whole = {
             **fed.arrays,
@@ -91,7 +91,7 @@ def test_the_decode_loop_gives_the_tokens_of_whole_prompts(style, tmp_path) -> N
         assert logits.shape == (2, count, WORDS)
         assert (logits[:, -1].argmax(-1) == token).all()
         ids = np.concatenate([ids, token.reshape(2, 1)], axis=1)
-    assert len(session.generated) == 7
+    assert len(session.loop.generated) == 7
     present = {one.name: one.shape for one in session.tensors()[1]}
     name = "present.0.key" if style == "optimum" else "present_0"
     assert present[name][-2] == 5 + 6

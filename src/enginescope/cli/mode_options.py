@@ -54,7 +54,7 @@ mode_options = add_options(
         "--decode",
         type=click.IntRange(2, 1_000_000),
         help="Generate this many tokens per request: feed present outputs to past inputs (ONNX "
-        "Runtime).",
+        "Runtime, TensorRT).",
     ),
     option("--profile-index", type=FROM_0, help="Select the optimization profile to run."),
 )

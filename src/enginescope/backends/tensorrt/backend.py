@@ -25,7 +25,8 @@ from enginescope.backends.tensorrt.libraries import Libraries, inspect, installe
 from enginescope.backends.tensorrt.profile_pass import profile_layers
 from enginescope.backends.tensorrt.rtx import require_served_gpu
 from enginescope.backends.tensorrt.run.answering import TrtAnswers
-from enginescope.backends.tensorrt.run.session import TrtSession, must_be_runnable
+from enginescope.backends.tensorrt.run.decoding import TrtDecodeSession
+from enginescope.backends.tensorrt.run.session import TrtSession, must_be_runnable, resolved
 from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
 from enginescope.core.errors import (
     EnginescopeError,
@@ -203,18 +204,20 @@ class TrtBackend:
 
     def build(self, job: Job, progress: ProgressSink) -> Measured:
         """Build the engine of `job`."""
+        resolved(job.workload.mode)  # refused before the build, not after it
         return build_engine(self._chosen(job), job, progress)
 
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
         """Measure an engine."""
         must_be_runnable(job)
         libraries = self._chosen(job)
+        decodes = job.workload.mode.decode is not None
         return measure(
             job,
-            partial(TrtSession, libraries),
+            partial(TrtDecodeSession if decodes else TrtSession, libraries),
             feeds,
             progress,
-            partial(profile_layers, libraries),
+            None if decodes else partial(profile_layers, libraries),
             complete=partial(_complete, libraries, job),
         )
 

@@ -34,7 +34,7 @@ def key_of(job: Job, version: str, device: Device | None) -> str:
     """Return the digest of model, build options, shapes, TensorRT, GPU and driver.
 
     Files that options name (a calibration cache, plugins) count by their content. The shape of a
-    request counts only where it becomes that of the build.
+    request counts only where it becomes that of the build, and the tokens of a decode loop do.
 
     Args:
         device: ``None``: the engine does not depend on the GPU of this machine.
@@ -49,6 +49,7 @@ def key_of(job: Job, version: str, device: Device | None) -> str:
         for path in options.get(key, "").split(",")
         if path
     ]
+    decode = job.workload.mode.decode
     shaped = _named_in_all_profiles(options)
     parts = (
         digest_of(job.subject.path or ""),
@@ -58,6 +59,7 @@ def key_of(job: Job, version: str, device: Device | None) -> str:
         [(one.name, one.dims) for one in job.workload.shapes if one.name not in shaped],
         job.workload.batch,
         version,
+        *(("decode", decode) if decode is not None else ()),
         *((device.name, device.compute_capability, device.driver) if device else ()),
     )
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from enginescope.backends.decoding import prompt_of
 from enginescope.backends.profile_bounds import dims_text, is_in_order
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
+from enginescope.formats.onnx.language_names import is_past
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import InputShape, Workload
 
@@ -48,7 +50,8 @@ def spans_of(
 
     A bound that is not given is its neighbor's, as in trtexec: with the optimum alone all three
     are the optimum. With no shapes for the build, those of the workload are taken; what is still
-    open becomes 1, and is noticed.
+    open becomes 1, and is noticed. For a decode loop they span all lengths of the past, with the
+    optimum at one token after half of the generated ones.
 
     Raises:
         UsageError: A name the network does not have, bounds that contradict the model or each
@@ -68,8 +71,35 @@ def spans_of(
         for one in open_inputs:
             known = [shapes.get(one.name) for shapes in bounds]
             spans[one.name] = _span(one, known, workload, assumed)
+        if workload.mode.decode is not None and not count:
+            spans |= _while_decoding(inputs, spans, workload.mode.decode)
         profiles.append(spans)
     return tuple(profiles), _assumed(assumed)
+
+
+def _while_decoding(
+    inputs: Sequence[NetworkInput], spans: Mapping[str, Span], tokens: int
+) -> dict[str, Span]:
+    """Return the spans of inputs that are not shape tensors, from the prompt to the last token."""
+    shapes = {
+        one.name: spans[one.name].opt if one.name in spans else tuple(filter(None, one.shape))
+        for one in inputs
+        if not one.is_shape_tensor
+    }
+    if not any(map(is_past, shapes)):
+        return {}  # the session says that it cannot generate tokens
+    plain = (name for name, shape in shapes.items() if len(shape) == 2)
+    prompt = prompt_of(shapes, plain)
+    second, middle, last = (prompt.shapes_after(n) for n in (1, max(tokens // 2, 1), tokens - 1))
+    return {
+        name: Span(
+            low=tuple(map(min, shapes[name], second[name])),
+            opt=middle[name],
+            high=tuple(map(max, shapes[name], last[name])),
+        )
+        for name in spans
+        if name in shapes
+    }
 
 
 def _of_profile(shapes: _Shapes, index: int) -> dict[str, tuple[int, ...]]:

@@ -174,16 +174,10 @@ class InferenceStream:
             for name, buffer in group.items():
                 buffer.fill(arrays[name])
         for one in inputs:
-            shape = shapes[one.name]
-            if None in one.shape and not context.set_input_shape(one.name, shape):
-                dims = "x".join(map(str, shape))
-                raise UsageError(
-                    f"shape {dims} for input {one.name}",
-                    why=parts.log.why("the engine's optimization profile does not allow it"),
-                    hint="build it for that shape: --min-shape, --opt-shape, --max-shape",
-                )
+            if None in one.shape:
+                self.set_shape(one.name, shapes[one.name])
             # the values of a shape tensor are read when the other shapes are inferred
-            self._set_address(one.name, self.sets[0][one.name].address)
+            self.set_address(one.name, self.sets[0][one.name].address)
         missing = context.infer_shapes()
         if missing:
             raise BackendError("inferring shapes", why=f"nothing is known of {', '.join(missing)}")
@@ -195,6 +189,19 @@ class InferenceStream:
                 parts.cuda.check(copy(), "copying the inputs")
         parts.cuda.wait(self.input_stream, "copying the inputs")
         self.launch_eagerly()
+
+    def set_shape(self, name: str, shape: tuple[int, ...]) -> None:
+        """Fix the shape of an input.
+
+        Raises:
+            UsageError: The engine's optimization profile does not allow it.
+        """
+        if not self._context.set_input_shape(name, shape):
+            raise UsageError(
+                f"shape {'x'.join(map(str, shape))} for input {name}",
+                why=self._parts.log.why("the engine's optimization profile does not allow it"),
+                hint="build it for that shape: --min-shape, --opt-shape, --max-shape",
+            )
 
     def launch_eagerly(self) -> None:
         """Let every launch be the enqueue itself."""
@@ -211,13 +218,18 @@ class InferenceStream:
                 self.grown[one.name] = Grown(parts.cuda)
                 continue
             self.outputs[one.name] = Buffer(parts.cuda, one, shape, managed=parts.managed)
-            self._set_address(one.name, self.outputs[one.name].address)
+            self.set_address(one.name, self.outputs[one.name].address)
         if self.grown:
             self._allocator = make_allocator(parts.trt, self.grown)
             for name in self.grown:
                 self._context.set_output_allocator(name, self._allocator)
 
-    def _set_address(self, name: str, address: int) -> None:
+    def set_address(self, name: str, address: int) -> None:
+        """Say where an input or output lies.
+
+        Raises:
+            BackendError: TensorRT refused it.
+        """
         if not self._context.set_tensor_address(name, address):
             raise BackendError(f"binding {name}", why=self._parts.log.why("TensorRT refused it"))
 

@@ -52,6 +52,8 @@ def resolved(asked: Mode) -> Mode:
             why="it has one request in flight",
             hint="--mode throughput",
         )
+    if asked.decode is not None:
+        asked = msgspec.structs.replace(asked, cuda_graph=_decoding_without(asked))
     return msgspec.structs.replace(
         asked,
         kind=kind,
@@ -62,6 +64,30 @@ def resolved(asked: Mode) -> Mode:
         cold=bool(asked.cold),
         rotate=asked.rotate or 1,
     )
+
+
+def _decoding_without(asked: Mode) -> bool:
+    """Return that a decode loop runs without CUDA graphs, as shapes grow with each token.
+
+    Raises:
+        UsageError: It was asked for with what it does not have.
+    """
+    refused = {
+        "--mode throughput": asked.kind == "throughput",
+        "--graph on": asked.cuda_graph,
+        "--transfers off": asked.transfers is False,
+        "--idle": asked.idle_ms,
+        "--cold": asked.cold,
+        "--rotate": (asked.rotate or 1) > 1,
+    }
+    for option, is_asked in refused.items():
+        if is_asked:
+            raise UsageError(
+                f"trt: --decode with {option}",
+                why="tokens are generated one after another, and each chooses the next",
+                hint=f"omit {option.split()[0]}",
+            )
+    return False
 
 
 class TrtSession:
@@ -187,16 +213,20 @@ class TrtSession:
         stamps = self._options.get("stamps", False)
         return ThroughputRecorder(self.cuda, self.lanes, self.mode, self._origin, stamps=stamps)
 
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of inputs and outputs in this run, as far as they are known."""
+        lane = self.lanes[0]
+        return {name: buffer.shape for name, buffer in {**lane.sets[0], **lane.outputs}.items()}
+
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs with the shapes they have in this run."""
-        lane = self.lanes[0]
-        found = {**lane.sets[0], **lane.outputs}
+        shapes = self.shapes()
         made = [
             (
                 one.is_input,
                 Tensor(
                     name=one.name,
-                    shape=found[one.name].shape if one.name in found else None,
+                    shape=shapes.get(one.name),
                     dtype=one.dtype,
                     location="Host" if one.on_host else "Device",
                 ),
