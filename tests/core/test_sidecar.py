@@ -9,7 +9,7 @@ import pytest
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
-from enginescope.core.sidecar import load_record, save_record
+from enginescope.core.sidecar import SEAL, check_seal, load_record, save_record, sealed
 from enginescope.records.samples import Samples, frozen
 
 
@@ -34,8 +34,43 @@ def test_the_json_needs_no_library_of_ours(tmp_path) -> None:
 
 
 def edit(tmp_path, **changes) -> None:
+    """Change fields by hand, and remove the checksum as the error says."""
     path = saved(tmp_path) / "it.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    document = json.loads(path.read_text()) | changes
+    del document[SEAL]
+    path.write_text(json.dumps(document))
+
+
+def test_every_flipped_bit_of_a_record_is_seen(tmp_path) -> None:
+    file = saved(tmp_path) / "it.json"
+    whole = file.read_bytes()
+    for at in range(8 * len(whole)):
+        data = bytearray(whole)
+        data[at // 8] ^= 1 << at % 8
+        with pytest.raises(FormatError, match="its checksum is another"):
+            check_seal(bytes(data), "it.json")
+    file.write_bytes(whole.replace(b"latency", b"patency"))
+    with pytest.raises(FormatError, match=r"it\.json: its checksum is another") as caught:
+        load_record(Samples, tmp_path, "it.json")
+    assert "remove the last field, record_crc32" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("indent", [None, 2, 4])
+def test_a_record_that_was_written_anew_is_not_trusted(tmp_path, indent) -> None:
+    file = saved(tmp_path) / "it.json"
+    document = json.loads(file.read_text()) | {"metric": "h2d"}
+    file.write_text(json.dumps(document, indent=indent))
+    with pytest.raises(FormatError, match="changed by hand"):
+        load_record(Samples, tmp_path, "it.json")
+    del document[SEAL]
+    file.write_text(json.dumps(document, indent=indent))
+    assert load_record(Samples, tmp_path, "it.json").metric == "h2d"
+
+
+def test_what_names_the_checksum_in_a_text_is_not_one() -> None:
+    text = json.dumps({"log": f'a line with "{SEAL}": "00000000"'}, indent=2).encode() + b"\n"
+    check_seal(text, "old")
+    check_seal(sealed(text), "new")
 
 
 @pytest.mark.parametrize(

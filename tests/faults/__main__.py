@@ -26,7 +26,7 @@ import sqlalchemy
 
 import enginescope
 from enginescope.store.location import DatabaseUrl, StorePlace
-from tests.faults.damage import damaged_databases, damaged_runs
+from tests.faults.damage import damaged_databases, damaged_runs, flipped_records
 from tests.faults.disks import full_disks, has_mounts
 from tests.faults.hostile import hostile_archives, hostile_models
 from tests.faults.kills import folders, killed_server, killed_writers
@@ -42,6 +42,7 @@ COUNTS = {
     "tmpfs": 70,
     "limit": 70,
     "damage": 110,
+    "records": 60,
     "file": 40,
     "folder": 30,
     "sqlite": 15,
@@ -73,6 +74,7 @@ def rooms(
         "serve": killed_servers,
         "push": killed_clients,
         "damage": damaged_runs,
+        "records": flipped_records,
         "file": damaged_databases,
         "archives": hostile_archives,
         "models": hostile_models,

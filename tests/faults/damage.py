@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from enginescope.core.errors import EnginescopeError
@@ -96,6 +97,23 @@ def damaged_runs(top: Path, count: int, seed: str) -> Iterator[Event]:
         yield _looked_at(kind, place, ledger, hit, f"{doing.__name__} {file.relative_to(place)}")
         shutil.rmtree(place)
         shutil.copytree(safe, place)
+
+
+def flipped_records(top: Path, count: int, seed: str) -> Iterator[Event]:
+    """Flip bits of a run's record: it is named as damaged, and never read."""
+    chance = random.Random(f"{seed}:records")
+    place = top / "store"
+    ledger = _filled(place, top, chance)
+    for _ in range(count):
+        run_id = chance.choice(sorted(ledger.saved))
+        file = place / "runs" / run_id / "run.json"
+        whole = file.read_bytes()
+        flip(file, chance)
+        event = _looked_at("flipped bits of a run's record", place, ledger, run_id, "flip")
+        if file.read_bytes() != whole and run_id in state_of(place, ledger.saved).digests:
+            event = replace(event, lost=(*event.lost, f"flip: {run_id} is read"))
+        yield event
+        file.write_bytes(whole)
 
 
 def _looked_at(kind: str, place: Path, ledger: Ledger, hit: str | None, what: str) -> Event:

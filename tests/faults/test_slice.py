@@ -20,6 +20,7 @@ def own_home(tmp_path, monkeypatch) -> None:
     ("room", "count"),
     [
         ("damage", 6),
+        ("records", 8),
         ("file", 3),
         ("archives", 8),
         ("limit", 4),

@@ -118,7 +118,7 @@ def test_a_record_that_names_a_file_elsewhere(client, store, path) -> None:
     folder = store.runs_folder / "aaa111"
     document = json.loads((folder / "run.json").read_text())
     document["artifacts"][0]["path"] = path
-    (folder / "run.json").write_text(json.dumps(document))
+    edit(folder, **document)
     for written in (path, path.replace("/", "%2f").replace(".", "%2e")):
         answer = client.get(f"/runs/aaa111/files/{written}")
         assert answer.status_code == 404
@@ -129,5 +129,5 @@ def test_an_array_elsewhere(client, store) -> None:
     folder = store.runs_folder / "aaa111"
     document = json.loads((folder / "run.json").read_text())
     document["samples"][0]["values_ms"] = {"npy": "../aaa222/arrays/000.npy"}
-    (folder / "run.json").write_text(json.dumps(document))
+    edit(folder, **document)
     assert client.get("/runs/aaa111").status_code == 500

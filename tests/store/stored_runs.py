@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from enginescope.core.sidecar import SEAL
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Samples, frozen
@@ -34,9 +35,11 @@ def plain(run: Run) -> Any:
 
 
 def edit(folder: Path, **changes: Any) -> None:
-    """Change fields of a stored run's document."""
+    """Change fields of a stored run's document, which has no checksum then."""
     file = folder / "run.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+    document = json.loads(file.read_text()) | changes
+    document.pop(SEAL, None)
+    file.write_text(json.dumps(document))
 
 
 def _array(folder: Path, values: Any) -> None:

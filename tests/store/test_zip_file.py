@@ -10,7 +10,7 @@ from enginescope.core.errors import FormatError, StoreError
 from enginescope.records.run.run import Artifact
 from enginescope.store import zip_file
 from enginescope.store.archive import Store, load_path
-from tests.store.stored_runs import DAMAGE, a_run, plain
+from tests.store.stored_runs import DAMAGE, a_run, edit, plain
 
 
 @pytest.fixture
@@ -95,8 +95,7 @@ def test_no_link_is_made(exported, tmp_path) -> None:
 def test_the_id_inside_cannot_lead_out(tmp_path) -> None:
     source = Store(tmp_path / "source")
     folder = source.save(a_run(id="abc"))
-    text = (folder / "run.json").read_text().replace('"abc"', '"../../evil"')
-    (folder / "run.json").write_text(text)
+    edit(folder, id="../../evil")
     made = zip_file.pack(folder, tmp_path / "out.zip")
     with pytest.raises(StoreError, match="run id"):
         Store(tmp_path / "other").import_zip(made)

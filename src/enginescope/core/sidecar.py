@@ -22,6 +22,12 @@ from enginescope.core.jsonio import prepared, read_stored, write_atomic
 T = TypeVar("T")
 
 _KEY, _CHECKSUM = "npy", "crc32"
+#: Last field of a record: the checksum of all bytes before it.
+SEAL = "record_crc32"
+_SEAL = f',\n  "{SEAL}": "%08x"\n}}\n'
+_LENGTH = len(_SEAL % 0)
+#: Where the checksum stands in it; bits of the rest that damage may have changed.
+_DIGITS, _FLIPS = slice(-12, -4), 16
 #: NumPy parses headers with `ast`, whose depth counter all threads share: CPython issue 106905.
 _LOADING = threading.Lock()
 #: Of a link to itself, a damaged header that cannot be parsed, or one that asks for all memory.
@@ -31,7 +37,8 @@ _UNREADABLE = (OSError, ValueError, EOFError, MemoryError, RuntimeError, SyntaxE
 def save_record(record: msgspec.Struct, folder: Path, name: str) -> None:
     """Write `record` to ``folder/name``; its arrays to ``folder/arrays/NNN.npy``.
 
-    The JSON is written last and atomically: a folder without it is an unfinished one.
+    The JSON ends with its checksum. It is written last and atomically: a folder without it is
+    an unfinished one.
     """
     arrays = folder / "arrays"
     count = 0
@@ -50,7 +57,38 @@ def save_record(record: msgspec.Struct, folder: Path, name: str) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     data = msgspec.json.encode(record, enc_hook=write_array)
-    write_atomic(folder / name, msgspec.json.format(data, indent=2) + b"\n")
+    write_atomic(folder / name, sealed(msgspec.json.format(data, indent=2) + b"\n"))
+
+
+def sealed(data: bytes) -> bytes:
+    """Return a JSON object of several lines with its checksum as its last field."""
+    body = data.removesuffix(b"\n}\n")
+    return body + (_SEAL % zlib.crc32(body)).encode()
+
+
+def check_seal(data: bytes, source: str) -> None:
+    """Raise if a record differs from what `sealed` has returned; older records have no checksum.
+
+    A checksum cannot tell a flipped bit from an edit by hand, so both are errors, as in arrays. Who
+    meant an edit removes the field.
+
+    Raises:
+        FormatError: The record was damaged or edited; names `source`.
+    """
+    body, end = data[:-_LENGTH], data[-_LENGTH:]
+    wanted = (_SEAL % zlib.crc32(body)).encode()
+    if end == wanted:
+        return
+    frame = bytearray(wanted)
+    frame[_DIGITS] = end[_DIGITS]
+    flips = sum((a ^ b).bit_count() for a, b in zip(frame, end, strict=False))
+    if (len(end) < _LENGTH or flips > _FLIPS) and f'"{SEAL}"'.encode() not in data:
+        return
+    raise FormatError(
+        source,
+        why="its checksum is another: it was damaged, or changed by hand",
+        hint=f"restore it from a copy; if the change was meant, remove the last field, {SEAL}",
+    )
 
 
 def load_record(kind: type[T], folder: Path, name: str) -> T:
@@ -61,7 +99,9 @@ def load_record(kind: type[T], folder: Path, name: str) -> T:
             folder.
     """
     path = folder / name
-    return decode_record(kind, read_stored(path), folder, source=str(path))
+    data = read_stored(path)
+    check_seal(data, str(path))
+    return decode_record(kind, data, folder, source=str(path))
 
 
 def decode_record(kind: type[T], data: bytes, folder: Path, *, source: str) -> T:

@@ -16,7 +16,7 @@ import numpy as np
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import encode, prepared, read_stored, write_atomic
-from enginescope.core.sidecar import decode_record, save_record
+from enginescope.core.sidecar import SEAL, check_seal, decode_record, save_record, sealed
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import SCHEMA_VERSION, Artifact, Run
 
@@ -106,6 +106,7 @@ def read_run(
     """
     data = read_stored(folder / DOCUMENT)
     source = source or str(folder / DOCUMENT)
+    check_seal(data, source)
     if series is not None or not _is_current(data):
         document = migrated(_document(data, source), source=source)
         data = encode(document if series is None else _with_series(document, series))
@@ -137,10 +138,13 @@ def rewrite(folder: Path, **changes: Any) -> Run:
         FormatError: It is missing or damaged.
     """
     path = folder / DOCUMENT
-    document = migrated(_document(read_stored(path), str(path)), source=str(path))
+    data = read_stored(path)
+    check_seal(data, str(path))
+    document = migrated(_document(data, str(path)), source=str(path))
+    document.pop(SEAL, None)
     document.update({key: msgspec.to_builtins(value) for key, value in changes.items()})
     try:
-        write_atomic(path, encode(document))
+        write_atomic(path, sealed(encode(document)))
     except OSError as error:
         raise StoreError(f"cannot write {path}", why=error.strerror) from error
     return read_run(folder)
