@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from enginescope.cli.main import main
+from enginescope.core.jsonio import decode
+from enginescope.records.suite.suite import CellRow
 from enginescope.runner.fleet import slurm_fleet, slurm_queue
 from enginescope.runner.inputs.sample_models import sample_models
 from enginescope.store.archive import Store
@@ -190,6 +192,47 @@ def test_an_indexed_job(suite, tmp_path, kubectl, rows_here, capsys) -> None:
     first, second = map(json.loads, (kubectl / "jobs.jsonl").read_text().splitlines())
     assert first["metadata"]["name"] != second["metadata"]["name"]
     assert first["spec"]["parallelism"] == 2
+
+
+COMPARED = """
+[suite]
+name = "net"
+models = ["samples"]
+mode = "validate"
+backends = ["ort-cpu", "ort-cpu?intra_op_num_threads=1", "ort-cpu?graph_optimization_level=basic"]
+timeout = "60s"
+[validation]
+samples = 2
+"""
+
+
+def compared(store: Path) -> dict[str, tuple[object, ...]]:
+    """Label -> how a cell ended, why, and its largest errors."""
+    lines = (store / "suites" / "net" / "cells.jsonl").read_bytes().splitlines()
+    found = [decode(line, CellRow, source="row") for line in lines]
+    return {one.cell.label: (one.status, one.reason, one.figures) for one in found}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_outputs_are_compared_with_one_reference_as_here(tmp_path, slurm, kubectl) -> None:
+    suite, here = tmp_path / "net.toml", tmp_path / "here"
+    suite.write_text(COMPARED)
+    with workers_in_process():
+        assert main(["suite", str(suite), *CONVNET, "--store", str(here)]) == 0
+    expected = compared(here)
+    assert len(expected) == 3
+    on_slurm = ("--on-slurm", "--store", str(tmp_path / "slurm store"))
+    assert main(["suite", str(suite), *CONVNET, *on_slurm]) == 0
+    assert compared(tmp_path / "slurm store") == expected
+    references = tmp_path / "suites" / "net" / "references"
+    assert not (tmp_path / "slurm store" / references.relative_to(tmp_path)).exists()
+    apply(emit(suite, tmp_path))
+    kept = {one.name for one in references.iterdir() if not one.name.startswith(".")}
+    assert len(kept) == 2  # its bindings, its outputs
+    assert collect(suite, tmp_path) == 0
+    assert compared(tmp_path) == expected
+    assert not references.exists()
 
 
 def damages(good: bytes, other: bytes) -> dict[str, bytes | str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,12 @@ import pytest
 from enginescope.core.errors import BackendError
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet import ray_fleet
-from enginescope.runner.fleet.cell_task import CellTaskResult, packed_returned, unpacked_task
+from enginescope.runner.fleet.cell_task import (
+    CellTaskResult,
+    packed_returned,
+    packed_task,
+    unpacked_task,
+)
 from tests.runner.fleet.cells import Heard, cell, row
 
 
@@ -97,8 +103,8 @@ def affinity(monkeypatch):
 
 
 def sit(ray: FakeRay, *cells: Cell) -> Heard:
-    heard = Heard()
-    ray_fleet._Sitting(ray, lambda data: data, cells, "cmd", heard.watch).run()
+    heard, pack = Heard(), partial(packed_task, command="cmd")
+    ray_fleet._Sitting(ray, lambda data: data, cells, pack, heard.watch).run()
     return heard
 
 

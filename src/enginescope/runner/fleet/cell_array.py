@@ -24,8 +24,8 @@ from enginescope.runner.fleet.cell_task import (
 )
 from enginescope.runner.fleet.machines import uses_gpu
 
-#: Folders in a suite's folder: files of arrays, and results of cells.
-TASKS, RESULTS = "tasks", "returned"
+#: Folders in a suite's folder: files of arrays, results of cells, and reference outputs.
+TASKS, RESULTS, REFERENCES = "tasks", "returned", "references"
 #: Third argument of `REMOTE_CELL`: the others are an array's file and the folder of results.
 INDEXED = "indexed"
 #: Cells of one array: Slurm's default MaxArraySize is 1,001.
@@ -76,7 +76,8 @@ class CellArray(Record, frozen=True, kw_only=True):
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             (self.folder / RESULTS).mkdir(exist_ok=True)
-            write_atomic(self.file, packed_tasks(self.cells, command))
+            references = str(self.folder / REFERENCES)
+            write_atomic(self.file, packed_tasks(self.cells, command, references))
         except OSError as error:
             raise StoreError(f"cannot write {error.filename}", why=error.strerror) from error
 

@@ -33,11 +33,13 @@ class CellTask(Record, frozen=True, kw_only=True):
     Attributes:
         command: The command line to record.
         is_placed: The fleet has seen to it that the machine is of the kind that the cell asks for.
+        references: Folder of the session's reference outputs; used where the machine has it.
     """
 
     cell: Cell
     command: str | None = None
     is_placed: bool = True
+    references: str | None = None
 
 
 class CellTaskResult(Record, frozen=True, kw_only=True):
@@ -91,9 +93,12 @@ class Fleet(Protocol):
         """
 
 
-def packed_task(cell: Cell, command: str | None, *, is_placed: bool = True) -> bytes:
+def packed_task(
+    cell: Cell, command: str | None, *, is_placed: bool = True, references: str | None = None
+) -> bytes:
     """Return a task as bytes."""
-    return msgspec.msgpack.encode(CellTask(cell=cell, command=command, is_placed=is_placed))
+    task = CellTask(cell=cell, command=command, is_placed=is_placed, references=references)
+    return msgspec.msgpack.encode(task)
 
 
 def unpacked_task(data: bytes) -> CellTask:
@@ -105,9 +110,13 @@ def unpacked_task(data: bytes) -> CellTask:
     return _unpacked(data, CellTask, "a remote task")
 
 
-def packed_tasks(cells: Sequence[Cell], command: str | None) -> bytes:
+def packed_tasks(
+    cells: Sequence[Cell], command: str | None, references: str | None = None
+) -> bytes:
     """Return the tasks of an array as bytes."""
-    return msgspec.msgpack.encode([CellTask(cell=cell, command=command) for cell in cells])
+    return msgspec.msgpack.encode(
+        [CellTask(cell=cell, command=command, references=references) for cell in cells]
+    )
 
 
 def unpacked_tasks(data: bytes) -> list[CellTask]:

@@ -13,8 +13,9 @@ import secrets
 import socket
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +61,19 @@ class RayFleet:
     Args:
         address: As `ray_session` takes it.
         doing: What a task calls; importable on every machine.
+        references: Folder of the session's reference outputs, for machines that share it.
     """
 
-    def __init__(self, address: str, doing: Doing) -> None:
+    def __init__(self, address: str, doing: Doing, references: str | None = None) -> None:
         self._address = address
         self._doing = doing
+        self._references = references
 
     def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
         """Do every cell; see `Fleet`."""
         with ray_session(self._address) as ray:
-            _Sitting(ray, self._doing, cells, command, watch).run()
+            pack = partial(packed_task, command=command, references=self._references)
+            _Sitting(ray, self._doing, cells, pack, watch).run()
 
 
 class _Sitting:
@@ -80,13 +84,13 @@ class _Sitting:
         ray: Any,
         doing: Doing,
         cells: Sequence[Cell],
-        command: str | None,
+        pack: Callable[[Cell], bytes],
         watch: FleetWatch,
     ) -> None:
         self._ray = ray
         self._task = ray.remote(max_calls=1)(doing)  # a cell never inherits a process
         self._waiting = list(cells)
-        self._command = command
+        self._pack = pack
         self._watch = watch
         self._tasks: dict[Any, _Task] = {}
         self._losses: dict[str, list[Machine]] = defaultdict(list)
@@ -163,7 +167,7 @@ class _Sitting:
             scheduling_strategy=NodeAffinitySchedulingStrategy(share.machine.id, soft=False),
             name=cell.label,
         )
-        reference = task.remote(packed_task(cell, self._command))
+        reference = task.remote(self._pack(cell))
         self._tasks[reference] = _Task(cell=cell, machine=share.machine)
         self._watch.started(cell, share.machine.name)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -19,10 +20,18 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import Sample
 
-_RUN = "run.json"
-_OUTPUTS = "answers"
+RUN, OUTPUTS = "run.json", "answers"
 #: Entries at a time. Models follow one another, and each has two: bindings and outputs.
 _CAPACITY = 8
+
+
+class References(Protocol):
+    """Reference outputs of former cells."""
+
+    def once(
+        self, job: Job, samples: Sequence[Sample], outputs: Path, run: Callable[[], Run]
+    ) -> Run:
+        """Return the run of a reference, with its outputs in a folder; run it if none is kept."""
 
 
 class ReferenceCache:
@@ -48,7 +57,7 @@ class ReferenceCache:
         Raises:
             BackendError: The reference failed, now or for a former cell.
         """
-        key = _key(job, samples)
+        key = reference_key(job, samples)
         with self._lock:
             running = self._running.setdefault(key, threading.Lock())
         with running:
@@ -68,20 +77,20 @@ class ReferenceCache:
 
     def load(self, job: Job, samples: Sequence[Sample], into: Path) -> Run | None:
         """Copy the outputs of the same job and samples into a folder, and return their run."""
-        key = _key(job, samples)
+        key = reference_key(job, samples)
         with self._lock:
             if key not in self._keys:
                 return None
             self._keys.remove(key)
             self._keys.append(key)  # the most recently used entry is removed last
             home = self._folder / key
-            if (home / _OUTPUTS).is_dir():
-                shutil.copytree(home / _OUTPUTS, into, dirs_exist_ok=True)
-            return load_record(Run, home, _RUN)
+            if (home / OUTPUTS).is_dir():
+                shutil.copytree(home / OUTPUTS, into, dirs_exist_ok=True)
+            return load_record(Run, home, RUN)
 
     def save(self, job: Job, samples: Sequence[Sample], run: Run, outputs: Path) -> None:
         """Store the outputs of a reference; remove the least recently used entry if full."""
-        key = _key(job, samples)
+        key = reference_key(job, samples)
         with self._lock:
             if key in self._keys:
                 return
@@ -90,17 +99,24 @@ class ReferenceCache:
             home = self._folder / key
             home.mkdir()
             if outputs.is_dir():
-                shutil.copytree(outputs, home / _OUTPUTS)
-            save_record(run, home, _RUN)
+                shutil.copytree(outputs, home / OUTPUTS)
+            save_record(run, home, RUN)
             self._keys.append(key)
 
 
-def _key(job: Job, samples: Sequence[Sample]) -> str:
+def reference_key(
+    job: Job, samples: Sequence[Sample], versions: Mapping[str, str] | None = None
+) -> str:
+    """Return the digest of everything that decides the outputs of a reference.
+
+    Args:
+        versions: Of the Python that runs it, where another may have run it before.
+    """
     files = [
         (str(file), file.stat().st_size, file.stat().st_mtime_ns)
         for sample in samples
         if sample.data_set is not None
         for file in sorted(Path(sample.data_set).iterdir())
     ]
-    content = [job.subject, job.backend, job.workload, job.limits, tuple(samples), files]
+    content = [job.subject, job.backend, job.workload, job.limits, tuple(samples), files, versions]
     return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:32]

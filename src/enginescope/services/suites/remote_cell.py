@@ -30,6 +30,7 @@ from enginescope.runner.fleet.cell_task import (
     unpacked_task,
 )
 from enginescope.services.suites.cell import CellContext, now, run_cell
+from enginescope.services.suites.shared_references import shared_references
 from enginescope.store.archive import Store
 
 
@@ -54,7 +55,8 @@ def _run(task: CellTask) -> bytes:
             store.save(run)
             runs.append(run)
 
-        context = CellContext(sink=keep, command=task.command)
+        references = shared_references(task.references)
+        context = CellContext(sink=keep, command=task.command, references=references)
         cell = _with_usable_cache(task.cell, folder / "engines")
         if task.is_placed:  # a fleet and the driver may name the same GPU differently
             cell = replace(cell, needs=Needs())

@@ -13,6 +13,7 @@ from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.optional import is_installed, require
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import SuiteInput, SuiteMode
+from enginescope.runner.fleet.cell_array import REFERENCES
 from enginescope.runner.fleet.cell_task import Fleet
 from enginescope.runner.fleet.k8s_job import Cluster
 from enginescope.store.location import StorePlace
@@ -147,7 +148,7 @@ def fleet_for(place: RayCluster | SlurmCluster | DockerImage, folder: Path) -> F
     """Return the fleet of a place.
 
     Args:
-        folder: Folder of the suite, for Slurm's files.
+        folder: Folder of the suite.
 
     Raises:
         MissingDependencyError: Its package is not installed.
@@ -163,7 +164,7 @@ def fleet_for(place: RayCluster | SlurmCluster | DockerImage, folder: Path) -> F
 
         if not is_installed("ray"):  # it is imported when its environment variables are set
             require("ray", purpose="--on-ray", install="enginescope[ray]")
-        return RayFleet(place.address, run_remote_cell)
+        return RayFleet(place.address, run_remote_cell, str(folder.resolve() / REFERENCES))
     from enginescope.runner.fleet.slurm_fleet import SlurmFleet
 
     if place.cluster not in ("slurm", "local"):

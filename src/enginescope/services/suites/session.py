@@ -20,7 +20,7 @@ from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, SuitePlan
-from enginescope.runner.fleet.cell_array import RESULTS, TASKS, arrays_of
+from enginescope.runner.fleet.cell_array import REFERENCES, RESULTS, TASKS, arrays_of
 from enginescope.runner.fleet.cell_task import (
     CellTaskResult,
     Fleet,
@@ -62,7 +62,11 @@ class FleetSession:
             again=self._observer.cell_retried,
         )
         self._observer.check_cancelled()
-        fleet.run(todo, self._plan.command, watch)
+        try:
+            _begin_references(todo, self._folder)
+            fleet.run(todo, self._plan.command, watch)
+        finally:
+            shutil.rmtree(self._folder.path / REFERENCES, ignore_errors=True)
 
     def _start(self, cell: Cell, place: str) -> None:
         self._observer.check_cancelled()
@@ -81,6 +85,21 @@ class FleetSession:
         self._folder.keep(row)
         self._observer.cell_ended(row, self._slots[row.cell.key])
         self._observer.check_cancelled()
+
+
+def _begin_references(todo: Sequence[Cell], folder: SuiteFolder) -> None:
+    """Make an empty folder for the reference outputs of a session, if cells compare outputs.
+
+    Raises:
+        StoreError: It cannot be made.
+    """
+    references = folder.path / REFERENCES
+    shutil.rmtree(references, ignore_errors=True)
+    if any(cell.mode != "benchmark" for cell in todo):
+        try:
+            references.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot write {references}", why=error.strerror) from error
 
 
 def row_of_lost(lost: Lost, started: str) -> CellRow:
@@ -240,7 +259,8 @@ def collect_results(
         file.unlink()
         count += 1
     if count and {cell.key for cell in plan.cells if cell.refusal is None} <= folder.rows().keys():
-        shutil.rmtree(folder.path / TASKS, ignore_errors=True)
+        for name in (TASKS, REFERENCES):
+            shutil.rmtree(folder.path / name, ignore_errors=True)
     return count
 
 
@@ -266,6 +286,7 @@ def write_jobs(
     jobs = [job_of(array, plan.suite.name, replace(place, mounts=mounts)) for array in arrays]
     manifest = place.folder / f"{plan.suite.name}.json"
     if jobs:
+        _begin_references(cells, folder)
         for array in arrays:
             array.write(plan.command)
         try:
