@@ -216,3 +216,17 @@ def test_kubeconform(tmp_path) -> None:
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items()}))
     asked = subprocess.run(["kubeconform", "-strict", file], capture_output=True, check=False)
     assert asked.returncode == 0, asked.stdout
+
+
+@pytest.mark.parametrize("version", ["1.28", "1.31"])
+def test_the_schemas_of_kubernetes_allow_every_field(version) -> None:
+    """From 1.28 on a Job counts failures per index."""
+    pytest.importorskip("kubernetes_validate")
+    from kubernetes_validate import ValidationError, validate
+
+    for job in items():
+        validate(job, version, strict=True)
+    unknown = items()[0]
+    unknown["spec"]["backoffLimitPerindex"] = 1
+    with pytest.raises(ValidationError, match="backoffLimitPerindex"):
+        validate(unknown, version, strict=True)
