@@ -131,7 +131,7 @@ bench-store: $(VENV)/.dev ## Show what listing 10,000 runs and the page of 2,000
 bench-serve: $(VENV)/.dev ## Show how a server with 10,000 runs answers 16 clients
 	$(BIN)/python benchmarks/serve/load.py $(SERVE_ARGS)
 
-faults: $(VENV)/.dev ## Kill, fill, damage and flood (600 events); fail if an acknowledged result is lost
+faults: $(VENV)/.dev ## Kill, fill, damage and flood (680 events); fail if an acknowledged result is lost
 	$(BIN)/python -m tests.faults $(FAULTS_ARGS)
 
 clean: ## Remove the environment and everything built
