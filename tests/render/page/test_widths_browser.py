@@ -123,6 +123,18 @@ def test_nothing_is_cut_or_hidden(tab, pages, name) -> None:
     assert [one for one in told if "404" not in str(one)] == []
 
 
+def test_the_server_s_bar_leaves_the_page_s_tables_as_they_are(tab, pages) -> None:
+    """Both are styled in one page: the bar's line of state and live tables had one class."""
+    set_width(tab, 800)
+    visit(tab, pages["/suites/nightly"])
+    indents = tab.evaluate(
+        "[...document.querySelectorAll('.rows.live')].map((box) => box.querySelector('table')"
+        ".getBoundingClientRect().left - box.getBoundingClientRect().left)"
+    )
+    assert indents
+    assert all(indent <= 1 for indent in indents)
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_links_of_the_index_land(tab, pages, width) -> None:
     set_width(tab, width)

@@ -26,6 +26,8 @@ from enginescope.render.html.images import (
     zoomable,
 )
 
+#: Up to so many points are drawn large enough to see each one.
+_FEW = 200
 #: More points than this are not drawn one by one.
 MAX_POINTS = 5_000
 BUCKETS = 600
@@ -110,7 +112,8 @@ def _stretches(x: Array, values_ms: Array) -> list[Spec]:
 
 
 def _marks(rows: list[Spec], x_title: str, limit: float, *, whole: bool) -> Spec:
-    point = {"type": "point", "filled": True, "size": 9, "opacity": 0.45, "clip": True}
+    look = {"size": 9, "opacity": 0.45} if len(rows) > _FEW else {"size": 30, "opacity": 0.75}
+    point = {"type": "point", "filled": True, **look, "clip": True}
     stretch = {"type": "bar", "width": 1.4, "clip": True}
     least = min(row["low"] for row in rows)
     margin = 0.06 * (limit - least) or 0.01 * limit
