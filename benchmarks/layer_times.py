@@ -2,7 +2,8 @@
 
 python benchmarks/layer_times.py ENGINE ... [--json FILE]
 
-Each engine is profiled twice behind the gate and once as trtexec does. ``ncu`` must be on PATH: it
+Each engine is loaded once and profiled twice behind the gate, loaded anew and profiled so, and once
+as trtexec does. ``ncu`` must be on PATH: it
 times every kernel of one inference after 200, with clocks and caches as they are.
 """
 
@@ -21,8 +22,10 @@ import msgspec
 import numpy as np
 
 from enginescope.analysis.layers.profiler_cost import without_events
+from enginescope.backends.tensorrt import profile_pass
 from enginescope.backends.tensorrt.libraries import Libraries, load
 from enginescope.backends.tensorrt.profile_pass import profile_layers
+from enginescope.backends.tensorrt.run.gate import Gate
 from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.records.plan.plan import Profile
 from enginescope.records.run.job import Job, Mode, Workload
@@ -92,12 +95,35 @@ def own_us(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
     return own, np.array(alone)
 
 
+def passes_of_one(engine: Path, libraries: Libraries) -> list[Profile]:
+    """Two profile passes of one loaded engine."""
+    session, _ = opened(engine, libraries)
+    profiler = profile_pass._profiler(libraries.trt)
+    session.step()
+    gate = Gate(libraries.driver, session.cuda, session.lanes[0].compute_stream)
+    times = profile_pass._inferences(session, gate, lambda: None)
+    without = profile_pass.Whole(float(np.median(times)), None)
+    found = [
+        profile_pass.profile_of(*profile_pass._collect(session, profiler, gate), without)
+        for _ in range(2)
+    ]
+    session.close()
+    return found
+
+
+def farthest_pct(first: np.ndarray, second: np.ndarray) -> float:
+    """The largest difference of two passes in percent, over layers above 5 us."""
+    long = first > 5
+    return float(100 * np.max(np.abs(second[long] / first[long] - 1), initial=0.0))
+
+
 def agreement(engine: Path) -> dict[str, Any]:
     """What holds of one engine; times in microseconds."""
     libraries = load()
     session, job = opened(engine, libraries)
     feeds = make_feeds(session.input_specs, job.workload)
     session.close()
+    of_one = passes_of_one(engine, libraries)
     raw = [profile_layers(libraries, job, feeds)[0] for _ in range(2)]
     plain = msgspec.structs.replace(job, profile_mode="trtexec")
     ungated = profile_layers(libraries, plain, feeds)[0]
@@ -108,7 +134,6 @@ def agreement(engine: Path) -> dict[str, Any]:
     oracle = np.array([kernels[names[at]][0] for at in single])
     within = np.maximum(NEAR_US, NEAR * oracle)
     error, error_alone = first[single] - oracle, alone[single] - oracle
-    long = first > 5
     top = set(np.argsort(-first[single])[:10]), set(np.argsort(-oracle)[:10])
     return {
         "engine": engine.stem,
@@ -119,9 +144,8 @@ def agreement(engine: Path) -> dict[str, Any]:
         "raw sum": 1e3 * (raw[0].sum_median_ms or 0.0),
         "raw sum, trtexec's way": 1e3 * (ungated.sum_median_ms or 0.0),
         "ncu sum": kernel_sum,
-        "passes differ by %": float(
-            100 * np.max(np.abs(second[long] / first[long] - 1), initial=0.0)
-        ),
+        "passes differ by %": farthest_pct(*(own_us(one)[0] for one in of_one)),
+        "loaded anew, by %": farthest_pct(first, second),
         "single kernels": len(single),
         "own near ncu %": float(100 * (np.abs(error) <= within).mean()) if single else None,
         "alone near ncu %": float(100 * (np.abs(error_alone) <= within).mean()) if single else None,
