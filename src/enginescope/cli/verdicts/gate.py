@@ -215,6 +215,7 @@ def _print(report: GateReport, *, everything: bool, as_json: bool) -> None:
 
 def _next(report: GateReport, table: Path | None, store: StorePlace | None) -> None:
     from enginescope.services.explain import shown_word
+
     at = ("--store", store) if store else ()
     steps = [("open", str(table))] if table else []
     if report.rows:
