@@ -96,35 +96,10 @@ def _layer_rows(spans: Sequence[LayerSpan]) -> ChartTable:
 
 
 _MEAN_TIMES = "Mean times, with the profiler's part,"
-_NO_STARTS = "Mean starts and times of the profile; gaps are work of the runtime and the profiler"
-_LAYER_TIPS)),
-        table=_layer_rows(spans) if len(spans) <= _MOST_ROWS else None,
-        height=_LANE * len(order),
-        is_wide=True,
-    )
-
-
-def _layer_rows(spans: Sequence[LayerSpan]) -> ChartTable:
-    return ChartTable(
-        headers=("Layer", "Kind of work", "Begins, ms", "Takes, ms"),
-        rows=tuple(
-            (
-                span.row.name,
-                type_family(span.row.type),
-                *(format_significant(one, 4) for one in (span.start_ms, span.ms)),
-            )
-            for span in spans
-        ),
-    )
-
-
-_MEAN_TIMES = "Mean times, with the profiler's part,"
 _NO_STARTS = (
     "in the plan's order: a profile has durations, not starts, so gaps and overlap do not show"
 )
-_STARTS = (
-    "Mean starts and times of the profile; gaps are work of the runtime and the profiler"
-)
+_STARTS = "Mean starts and times of the profile; gaps are work of the runtime and the profiler"
 _LAYER_TIPS = {
     "name": "layer",
     "took": "takes",
