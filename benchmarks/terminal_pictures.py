@@ -32,7 +32,7 @@ SCREENS = {
     "bench": ("enginescope bench models/detector.onnx --max-time 5s", 24),
     "compare": ("enginescope compare cmp-c0dd8fe7 --store h200", 24),
     "lint": ("enginescope lint resnet18.graph.json --gpu H200", 24),
-    "gate": ("enginescope gate --baseline cmp-c0dd8fe7 --store h200", 24),
+    "gate": ("enginescope gate --baseline cmp-c0dd8fe7 --store h200 --max-regression 3%", 24),
 }
 #: Sent by rich's live lines: erase a line, move, show and hide the cursor.
 _CONTROL = re.compile(r"\x1b\[\??[0-9;]*[ABCDEFGHJKSTfhlnsu]")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 from enginescope.cli.main import main
-from enginescope.services.explain import explanations
+from enginescope.services.explain import explain, explanations, shown_word
 
 
 def test_a_code(capsys) -> None:
@@ -31,3 +31,10 @@ def test_all_codes(capsys) -> None:
 def test_an_unknown_code_names_the_nearest(capsys) -> None:
     assert main(["explain", "W-BIMODL"]) == 2
     assert "did you mean W-BIMODAL?" in capsys.readouterr().err
+
+
+def test_a_next_step_names_the_word_that_the_output_shows() -> None:
+    """The screen says "inconclusive"; `undecided` is the data's word."""
+    assert shown_word("undecided") == "inconclusive"
+    assert explain(shown_word("undecided")) == explain("undecided")
+    assert shown_word("regression") == "regression"

@@ -76,10 +76,10 @@ def test_the_sentence_has_the_figures() -> None:
 
 
 @pytest.mark.parametrize(("other", "cores"), [(2.0, 8), (0.5, 2), (0.3, 1)])
-def test_a_quarter_of_the_machine_busy_is_called_unstable(other, cores) -> None:
+def test_a_machine_a_quarter_of_which_is_busy_is_called_busy(other, cores) -> None:
     notice = load_of(other, cores)
     assert notice.code == "W-LOAD"
-    assert notice.message.startswith("unstable, since other programs kept ")
+    assert notice.message.startswith("busy machine: other programs kept ")
     assert notice.evidence["unstable"] is True
 
 

@@ -87,7 +87,8 @@ The report sorts findings by the time at stake: the time that the finding could 
 subtracts the profiler's own time per layer, if the engine was timed without a profiler too. On a
 known GPU, PLAN101, PLAN102, PLAN107 and PLAN108 also subtract the time that the layer needs at the
 GPU's peak rates. A layer near its limit has little to save, whatever its tactic. The GPU is known
-from the run, from trex's metadata, or from `--gpu`.
+from the run, from `--gpu`, or from a file beside the plan: trex's `net.profile.metadata.json`, or
+trtexec's timing log as `net.profile.log` or `net.log`.
 
 Time counts once: time at stake in one finding is not at stake in another. So all stakes add up to
 the engine's time at most. A rule may explain others: their findings on the same layers are

@@ -53,7 +53,7 @@ def _load(run: Run) -> Notice | None:
     message = f"other programs kept {other:.1f}{of} cores busy"
     return Notice(
         code="W-LOAD",
-        message=f"unstable, since {message}; measure again when the machine is idle"
+        message=f"busy machine: {message}; measure again when the machine is idle"
         if unstable
         else message,
         evidence={"other_cores": other, "cores": cores, "unstable": unstable},

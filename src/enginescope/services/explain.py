@@ -56,6 +56,11 @@ def explain(code: str) -> Explanation:
     raise UsageError(f"no code {code!r}", hint=hint)
 
 
+def shown_word(code: str) -> str:
+    """Return the word that the output shows for a code; `explain` knows both."""
+    return next((word for word, known in _PROSE.items() if known == code), code)
+
+
 @cache
 def explanations() -> tuple[Explanation, ...]:
     """Return all explanations: notices, hints, verdicts, outcomes, exit codes, lint rules."""

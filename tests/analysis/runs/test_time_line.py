@@ -5,7 +5,8 @@ import numpy as np
 from enginescope.analysis.layers.layer_table import LayerRow
 from enginescope.analysis.runs.time_line import (
     clocks_differ_ms,
-    layers_end_to_end,
+    is_stamped,
+    layer_spans,
     part_spans,
     typical_query,
 )
@@ -41,8 +42,20 @@ def test_layers_follow_each_other_and_what_takes_no_time_is_left_out() -> None:
         LayerRow(index=2, name="unknown"),
         LayerRow(index=3, name="b", mean_ms=1.0),
     )
-    found = layers_end_to_end(rows)
+    found = layer_spans(rows)
     assert [(one.row.name, one.start_ms, one.ms) for one in found] == [("a", 0, 2), ("b", 2, 1)]
+
+
+def test_layers_begin_where_the_profile_says_so_of_all() -> None:
+    first = LayerRow(index=1, name="a", mean_ms=2.0, start_ms=0.0)
+    second = LayerRow(index=0, name="b", mean_ms=1.0, start_ms=2.5)
+    found = layer_spans((second, first))
+    assert [(one.row.name, one.start_ms, one.ms) for one in found] == [("a", 0, 2), ("b", 2.5, 1)]
+    assert is_stamped(found)
+    unknown = LayerRow(index=2, name="c", mean_ms=1.0)
+    mixed = layer_spans((first, second, unknown))
+    assert [one.start_ms for one in mixed] == [0, 2, 3]
+    assert not is_stamped(mixed)
 
 
 def test_parts_have_their_stamps_and_a_copy_without_length_is_none() -> None:

@@ -127,7 +127,7 @@ def load(cores: float, advice: str = "") -> Notice:
     text = f"other load: {cores} of 2 cores busy{advice}"
     return Notice(
         code="W-LOAD",
-        message=f"unstable: {text}" if unstable else text,
+        message=f"busy machine: {text}" if unstable else text,
         evidence={"other_cores": cores, "unstable": unstable},
     )
 
@@ -141,8 +141,8 @@ def test_a_mild_warning_does_not_hide_the_gravest_of_its_kind(severe: int) -> No
         one for one in measured_notices(compare_sides(named(a, loud))) if one.code == "W-LOAD"
     ]
     assert told.message == (
-        f"12 of 12 processes of B, {severe} of them unstable, at worst: "
-        "unstable: other load: 1.8 of 2 cores busy"
+        f"12 of 12 processes of B, {severe} on a busy machine, at worst: "
+        "busy machine: other load: 1.8 of 2 cores busy"
     )
     assert told.evidence["unstable_processes"] == {"B": severe}
     assert told.evidence["unstable"] is (severe == 11)
@@ -159,7 +159,7 @@ def test_each_side_has_its_own_figures() -> None:
     )
     assert codes(compare_sides(sides))["W-LOAD"] == (
         "A: other load: 0.2 of 2 cores busy; B: other load: 0.4 of 2 cores busy; "
-        "C: unstable: other load: 1.8 of 2 cores busy"
+        "C: busy machine: other load: 1.8 of 2 cores busy"
     )
     alike = named(*((replace(process(1.0 + at), notices=(load(0.2),)),) for at in range(3)))
     assert codes(compare_sides(alike))["W-LOAD"] == "A, B and C: other load: 0.2 of 2 cores busy"
@@ -239,11 +239,13 @@ def test_a_floor_measured_under_load_says_so_where_it_is_used() -> None:
         for side in (a, b)
     ]
     floor = noise_floor(named(*loud))
-    assert [one.message for one in floor.notices] == ["unstable: other load: 1.8 of 2 cores busy"]
+    assert [one.message for one in floor.notices] == [
+        "busy machine: other load: 1.8 of 2 cores busy"
+    ]
     assert floor.other_cores == 0.3
     assert decode(encode(floor), NoiseFloor, source="floor") == floor
     told = codes(compare_sides(named(*in_turn(1.0)), floors=(floor,)))["W-LOADED-FLOOR"]
-    assert "measured on a disturbed machine: unstable: other load: 1.8 of 2 cores busy" in told
+    assert "measured under load: busy machine: other load: 1.8 of 2 cores busy" in told
     assert "W-LOADED-FLOOR" not in codes(compare_sides(named(a, b), floors=(quiet,)))
     few = [(*loud[0][:9], *a[9:]), b]
     assert noise_floor(named(*few)).notices == ()

@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from enginescope.analysis.verdicts.history import histories
 from enginescope.cli.main import main
-from enginescope.render.verdicts.history_text import Stretch, dot_plot, letter
+from enginescope.render.verdicts.history import history_chart
+from enginescope.render.verdicts.history_text import Stretch, dot_plot, flat_ends, letter
 from enginescope.store.archive import Store
 from tests.analysis.gated_runs import job, process
 from tests.analysis.historic_runs import host, over_days
@@ -161,6 +164,21 @@ def test_a_plot_keeps_its_width_and_shows_every_extreme(count, width) -> None:
     assert max(map(len, lines)) <= width
     assert "A" in lines[-1]
     assert any("•" in line for line in lines)
+
+
+@pytest.mark.parametrize("value", [1.5, 0.0])
+def test_a_flat_series_has_ticks_with_digits_that_it_carries(value: float) -> None:
+    """Its axis had 1.500000 at every tick."""
+    ends = flat_ends([value, value * (1 + 1e-7)])
+    assert ends is not None
+    assert ends[1] - ends[0] >= 0.02 * value
+    ticks = [line.split("┤")[0].strip() for line in dot_plot([value] * 9) if "┤" in line]
+    assert all(len(one.strip("-−")) <= 5 for one in ticks), ticks
+    assert flat_ends([1.5, 1.51]) is None
+    (found,) = histories(over_days([1.5] * 8))
+    alike = [replace(one, value=1.5, lowest=1.5, highest=1.5) for one in found.points]
+    layers = json.dumps(history_chart(replace(found, points=tuple(alike))).spec)
+    assert '"domain": [1.485, 1.515]' in layers
 
 
 def test_letters_go_on_after_z() -> None:

@@ -64,6 +64,30 @@ def test_options_of_the_timing_log(folder: Path) -> None:
     assert read.report.options["Inference Options"]["CUDA Graph"] == "Enabled"
 
 
+TRTEXEC_LOG = """&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --loadEngine=net.engine
+[11/21/2026-07:26:41] [I] === Device Information ===
+[11/21/2026-07:26:41] [I] Selected Device: NVIDIA H200
+&&&& PASSED TensorRT.trtexec [TensorRT v8601] # trtexec --loadEngine=net.engine
+"""
+
+
+@pytest.mark.parametrize(("text", "is_read"), [(TRTEXEC_LOG, True), ("make: done\n", False)])
+def test_a_log_named_like_the_plan_alone(tmp_path: Path, text: str, is_read: bool) -> None:
+    """`trtexec … > net.log` is how a recipe keeps the log; any program may write such a name."""
+    plan, log = tmp_path / "net.graph.json", tmp_path / "net.log"
+    plan.write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    log.write_text(text)
+    read = read_plan_files(PlanFiles(plan=plan))
+    assert (log in read.files) is is_read
+    assert (read.report is not None) is is_read
+    if read.report is not None:
+        assert read.report.device is not None
+        assert read.report.device.name == "NVIDIA H200"
+    assert read.notices == ()
+    (tmp_path / "net.profile.log").write_text(text)  # this name goes first
+    assert log not in read_plan_files(PlanFiles(plan=plan)).files
+
+
 def test_files_beside_the_plan_are_read(folder: Path) -> None:
     read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
     assert read.plan.name == "net.engine"

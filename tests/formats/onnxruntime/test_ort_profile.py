@@ -53,6 +53,27 @@ def test_containers_are_marked_and_come_before_their_bodies() -> None:
     assert profile.sum_mean_ms == pytest.approx(0.005)
 
 
+def test_nodes_begin_when_their_stamps_say() -> None:
+    """Runs begin anywhere; between nodes there are gaps, and branches overlap."""
+    runs = [run(1)]
+    for begin, gap in ((1_000, 5), (7_000, 15)):
+        runs += [node("a", begin, 10), node("b", begin + 10 + gap, 20), run(50)]
+    profile, _ = read(runs)
+    assert {one.name: one.start_ms for one in profile.layers} == pytest.approx(
+        {"a": 0.0, "b": 0.020}
+    )
+
+
+def test_a_node_that_runs_several_times_or_has_no_stamp_has_no_start() -> None:
+    odd = node("odd", 30, 5)
+    del odd["ts"]
+    profile, _ = read(
+        [run(1), node("a", 0, 1), node("body", 5, 2), node("body", 9, 2), odd, run(9)]
+    )
+    starts = {one.name: one.start_ms for one in profile.layers}
+    assert (starts["a"], starts["body"], starts["odd"]) == (0.0, None, None)
+
+
 def test_one_name_in_two_graphs_stays_apart() -> None:
     profile, _ = read([run(1), node("x", 0, 1), node("x", 5, 2, node_index="7"), run(5)])
     assert [(one.index, one.name) for one in profile.layers] == [(0, "x"), (1, "x")]

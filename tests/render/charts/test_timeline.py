@@ -35,6 +35,21 @@ def test_layers_of_a_kind_share_a_lane_on_one_scale() -> None:
     assert chart.height == 48
 
 
+def test_layers_with_stamps_keep_their_gaps() -> None:
+    rows = (
+        LayerRow(index=0, name="conv", type="Conv", mean_ms=3.0, start_ms=0.0),
+        LayerRow(index=1, name="add", type="Add", mean_ms=1.0, start_ms=4.0),
+    )
+    chart = layer_timeline(rows, {})
+    assert chart is not None
+    assert chart.title == "One inference: 2 layers in 5.000 ms"
+    assert chart.subtitle[0].startswith("Mean starts and times of the profile; gaps are ")
+    assert {(one["name"], one["start"], one["share"]) for one in marks(chart)} == {
+        ("conv", 0.0, 75.0),
+        ("add", 4.0, 25.0),
+    }
+
+
 def test_layers_too_narrow_to_see_are_one_mark_that_counts_them() -> None:
     rows = [
         LayerRow(index=at, name=f"layer{at}", type="Convolution", mean_ms=1.0, in_plan=True)

@@ -56,8 +56,12 @@ def test_several_runs_share_the_files_and_have_plots_of_their_own(tmp_path, monk
     written = write_report([RunView(measured_run()), RunView(imported_run())], tmp_path)
     names = {path.name for path in written.files}
     assert names >= DATA_FILES
-    assert {"latency_hist_7f3ac01944de.png", "latency_hist_0123456789ab.png"} <= names
+    ends = [one.removeprefix("latency_hist_") for one in names if one.startswith("latency_hist_")]
+    assert sorted(ends) == ["resnet18.png", "squeezenet.onnx.png"]
     assert len(names) == len(DATA_FILES) + 6
+    twins = [RunView(measured_run()), RunView(measured_run(id="0123456789ab"))]
+    named = {path.name for path in write_report(twins, tmp_path / "twins").files}
+    assert {f"percentiles_squeezenet.onnx_{run.id}.png" for run in twins} <= named
 
 
 def test_topk_reaches_the_plot(tmp_path, monkeypatch) -> None:

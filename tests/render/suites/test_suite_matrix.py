@@ -76,6 +76,23 @@ def test_wrong_outputs_do_not_win() -> None:
     assert suite_answer(made).failed == "Of 3 cells, 1 wrong: 12 % differ."
 
 
+def test_fp16_that_runs_as_fp32_does_not_win_and_its_cells_say_so() -> None:
+    """On a CPU, `:fp16` was the fastest backend of models that it computes in FP32."""
+    lost = replace(of("a", "ort-cpu:fp16", 1.0), warnings=("W-NOT-FP16",))
+    made = result([of("a", "ort-cpu", 4.0), lost, of("a", "ort-cuda", 2.0)])
+    assert wins(made)[0].fastest.cell.spec == "ort-cuda"
+    fastest = suite_answer(made).fastest
+    assert fastest.startswith("ort-cuda is fastest for a (2.00 × as fast as ort-cpu")
+    assert fastest.endswith(
+        "; not ranked, since FP16 runs as FP32 (W-NOT-FP16): 1 cell of ort-cpu:fp16"
+    )
+    table = matrix_table(made, {})
+    assert table is not None
+    shown = {column.title: column.text(0) for column in table.columns}
+    assert shown["ort-cpu:fp16"] == "1.00 ms · 4.00 × · not FP16"
+    assert wins(result([lost]))[0].fastest.cell.spec == "ort-cpu:fp16"
+
+
 def test_many_models_are_counted_by_their_winner() -> None:
     rows = []
     for at in range(5):

@@ -26,15 +26,16 @@ from enginescope.render.verdicts.verdict_phrases import (
     range_of,
     ratio_note,
     ratio_text,
-    rounds_hint,
     value_text,
     why_text,
 )
 from enginescope.render.verdicts.verdict_writers import (
+    settling_hints,
     verdict_csv,
     verdict_markdown,
     verdict_text,
 )
+from enginescope.stats.comparison.ratio import decide
 from tests.analysis.in_turn import in_turn, job, named, process
 from tests.render.runs import EVIL
 
@@ -76,8 +77,33 @@ def sentence(one: Verdict) -> str:
             "B is as fast as A within 1 %: 1.000 × A (95 % CI 0.990 … 1.010), 8 rounds, inter",
         ),
         (
-            verdict("undecided", "interval-too-wide", method="samples"),
-            "Inconclusive whether B is faster than A: 0.613 × A (95 % CI 0.607 … 0.619), one",
+            verdict(
+                "undecided",
+                "interval-too-wide",
+                method="samples",
+                ratio=1.05,
+                interval=Interval(low=0.9, high=1.2),
+            ),
+            "Inconclusive whether B is faster than A: 1.050 × A (95 % CI 0.900 … 1.200), one",
+        ),
+        (
+            verdict(
+                "undecided",
+                "interval-too-wide",
+                ratio=1.008,
+                interval=Interval(low=1.002, high=1.014),
+            ),
+            "B is slower; inconclusive whether by more than 1 %: 1.008 × A (95 % CI 1.002 … 1.014)",
+        ),
+        (
+            verdict(
+                "undecided",
+                "interval-too-wide",
+                metric="throughput",
+                ratio=0.992,
+                interval=Interval(low=0.98, high=0.999),
+            ),
+            "B is lower; inconclusive whether by more than 1 %: 0.992 × A",
         ),
         (
             verdict("undecided", "no-interval", interval=None, method="processes", n_a=2, n_b=3),
@@ -167,7 +193,29 @@ def test_rounds_to_ask_for() -> None:
     pair = MeasuredPair(
         a="A", b="B", verdicts=(verdict("undecided", "interval-too-wide", more=12),)
     )
-    assert rounds_hint(pair).endswith("--compare --rounds 20")
+    assert list(settling_hints(pair, None)) == ["enginescope bench … --compare --rounds 20"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "threshold"), [(0.996, 1.014, 2), (0.97, 1.01, 4), (0.9, 1.2, None)]
+)
+def test_a_threshold_that_settles_it(low: float, high: float, threshold: int | None) -> None:
+    """More rounds are not the only way: 2 % may not matter."""
+    one = verdict(
+        "undecided",
+        "interval-too-wide",
+        ratio=1.004,
+        interval=Interval(low=low, high=high),
+        more=141,
+    )
+    found = list(settling_hints(MeasuredPair(a="A", b="B", verdicts=(one,)), "12ab"))
+    assert found[-1].endswith("--rounds 149")
+    assert len(found) == 1 + (threshold is not None)
+    if threshold is not None:
+        assert found[0].startswith(f"enginescope compare cmp-12ab --threshold {threshold}, if ")
+        assert one.estimate is not None
+        assert decide(one.estimate, threshold)[0] is VerdictKind.SAME
+        assert decide(one.estimate, threshold - 1)[0] is VerdictKind.UNDECIDED
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -106,6 +106,7 @@ class LayerRow(Record, frozen=True, kw_only=True, gc=False):
         precision: Type of the first input: ``"FP16"``, …
         provider: Execution provider that ran it (ONNX Runtime).
         mean_ms, median_ms: Per iteration of the profiling pass; own times where `raw_ms` is known.
+        start_ms: Mean time since the first layer began, where the profile has it.
         interval: 95 % interval of the median in ms.
         raw_ms: Median as the profiler reported it, its event included.
         total_ms: Over all iterations of that pass.
@@ -133,6 +134,7 @@ class LayerRow(Record, frozen=True, kw_only=True, gc=False):
     is_inert: bool = False
     is_container: bool = False
     in_plan: bool = False
+    start_ms: float | None = None
 
     @property
     def took_time(self) -> bool:
@@ -196,6 +198,7 @@ def _times(timing: LayerTiming, whole_ms: float | None) -> dict[str, Any]:
         "total_ms": timing.total_ms,
         "share_pct": 100 * (timing.mean_ms or 0.0) / (whole_ms or 1.0) if has_share else None,
         "is_container": timing.is_container,
+        "start_ms": timing.start_ms,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -19,7 +20,7 @@ PARTS = {"enqueue": "enqueue", "H2D": "h2d", "compute": "compute", "D2H": "d2h"}
 
 
 class LayerSpan(Record, frozen=True, kw_only=True):
-    """A layer's place in an inference whose layers follow each other without gaps.
+    """A layer's place in an inference.
 
     Attributes:
         start_ms: Since the first layer began.
@@ -30,21 +31,29 @@ class LayerSpan(Record, frozen=True, kw_only=True):
     ms: float
 
 
-def layers_end_to_end(rows: Iterable[LayerRow]) -> tuple[LayerSpan, ...]:
-    """Return the layers that take time, one after the other, by their mean times.
+def layer_spans(rows: Iterable[LayerRow]) -> tuple[LayerSpan, ...]:
+    """Return the layers that take time, by their mean times, the first one first.
 
-    A profile has durations and no starts: gaps and overlap are not in it.
+    They begin where the profile says so of all of them. Other profiles have durations and no
+    starts: gaps and overlap are not in them, and the layers follow each other end to end.
 
     Args:
         rows: In the order in which they run.
     """
-    spans = []
-    start_ms = 0.0
-    for row in rows:
-        if row.mean_ms and not row.is_container:
-            spans.append(LayerSpan(row=row, start_ms=start_ms, ms=row.mean_ms))
-            start_ms += row.mean_ms
-    return tuple(spans)
+    timed = [(row, row.mean_ms) for row in rows if row.mean_ms and not row.is_container]
+    starts = [row.start_ms for row, _ in timed if row.start_ms is not None]
+    if len(starts) < len(timed):
+        starts = list(accumulate((ms for _, ms in timed[:-1]), initial=0.0))
+    spans = (
+        LayerSpan(row=row, start_ms=start_ms, ms=ms)
+        for (row, ms), start_ms in zip(timed, starts, strict=False)
+    )
+    return tuple(sorted(spans, key=lambda span: span.start_ms))
+
+
+def is_stamped(spans: Sequence[LayerSpan]) -> bool:
+    """Whether the layers have the starts of their profile."""
+    return all(span.row.start_ms is not None for span in spans)
 
 
 class PartSpan(Record, frozen=True, kw_only=True):

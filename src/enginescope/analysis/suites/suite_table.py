@@ -84,7 +84,12 @@ def gains_of(rows: Sequence[tuple[str, CellRow]]) -> tuple[Gain, ...]:
 
 def precision_of(row: CellRow) -> str | None:
     """Return the precision that was asked for; ``None`` too if the runtime removed FP16."""
-    return None if "W-NOT-FP16" in row.warnings else row.cell.job.backend.precision
+    return None if lost_fp16(row) else row.cell.job.backend.precision
+
+
+def lost_fp16(row: CellRow) -> bool:
+    """Whether the runtime computes a model in FP32 that was converted to FP16."""
+    return "W-NOT-FP16" in row.warnings
 
 
 #: Columns that hold numbers; the others hold text.

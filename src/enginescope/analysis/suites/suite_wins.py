@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from enginescope.analysis.suites.suite_table import Case, case_of
+from enginescope.analysis.suites.suite_table import Case, case_of, lost_fp16
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.core.record import Record
 from enginescope.records.samples import Interval
@@ -34,7 +34,10 @@ class Win(Record, frozen=True, kw_only=True):
 
 
 def wins(result: SuiteResult) -> tuple[Win, ...]:
-    """Return the fastest backend of each case in which any has a latency, in the suite's order."""
+    """Return the fastest backend of each case in which any has a latency, in the suite's order.
+
+    A backend that computes FP32 in place of FP16 is not ranked beside others.
+    """
     timed: dict[Case, list[tuple[float, CellRow]]] = {}
     for row in result.rows:
         latency = row.figure("latency")
@@ -44,7 +47,8 @@ def wins(result: SuiteResult) -> tuple[Win, ...]:
 
 
 def _win(case: Case, timed: list[tuple[float, CellRow]]) -> Win:
-    (least, fastest), *others = sorted(timed, key=lambda one: one[0])
+    ranked = [one for one in timed if not lost_fp16(one[1])] or timed
+    (least, fastest), *others = sorted(ranked, key=lambda one: one[0])
     if not others:
         return Win(case=case, fastest=fastest)
     more, second = others[0]

@@ -111,7 +111,7 @@ def _of_side(sides: Mapping[str, Sequence[Notice]], sizes: Mapping[str, int]) ->
     where = _where({label: len(some) for label, some in sides.items()}, sizes)
     unstable = sum(map(is_unstable, found))
     if len(found) > 1:
-        where += f", {unstable} of them unstable" if 0 < unstable < len(found) else ""
+        where += f", {unstable} on a busy machine" if 0 < unstable < len(found) else ""
         where += ", at worst" if len({one.message for one in found}) > 1 else ", such as"
     return f"{where}: {most_severe(found).message}"
 
@@ -223,7 +223,7 @@ def _disturbed_floor(found: MeasuredComparison) -> Found:
         yield Notice(
             code="W-LOADED-FLOOR",
             message=f"the noise floor in use ({floor.model}, {floor.created[:10]}) was "
-            f"measured on a disturbed machine: {notice.message}; run enginescope noise again",
+            f"measured under load: {notice.message}; run enginescope noise again",
             evidence={"code": notice.code, **notice.evidence, "unstable": False},
         )
 

@@ -135,6 +135,7 @@ def _next(
     what: tuple[str, ...], result: CompareResult, page: Path | None, store: StorePlace | None
 ) -> None:
     from enginescope.records.verdict.verdict import Reason
+    from enginescope.services.explain import shown_word
 
     at = ("--store", store) if store else ()
     write = words("enginescope", "compare", *at, *what, "--html", "compare.html")
@@ -143,7 +144,7 @@ def _next(
         headline = result.measured.pairs[0].headline
         is_printed = headline.reason is Reason.PRINTED_ONLY
         code = headline.reason.value if is_printed else headline.kind.value
-        steps.append(("explain the verdict", words("enginescope", "explain", code)))
+        steps.append(("explain the verdict", words("enginescope", "explain", shown_word(code))))
     elif result.unmeasured:
         steps.append(("measure both", "enginescope bench A B --compare"))
     next_steps(*steps)

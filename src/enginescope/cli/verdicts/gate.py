@@ -214,10 +214,13 @@ def _print(report: GateReport, *, everything: bool, as_json: bool) -> None:
 
 
 def _next(report: GateReport, table: Path | None, store: StorePlace | None) -> None:
+    from enginescope.services.explain import shown_word
+
     at = ("--store", store) if store else ()
     steps = [("open", str(table))] if table else []
     if report.rows:
         worst = report.rows[0]  # the worst outcome comes first
-        steps.append(("explain it", words("enginescope", "explain", worst.outcome.value)))
+        word = shown_word(worst.outcome.value)
+        steps.append(("explain it", words("enginescope", "explain", word)))
         steps.append(("over time", words("enginescope", "history", *at, worst.model)))
     next_steps(*steps)

@@ -173,8 +173,12 @@ def neighbours(plan: Path) -> tuple[Path, ...]:
 
 
 def timing_log(plan: Path) -> Path | None:
-    """Return trtexec's log of the timing: ``X.profile.log`` or ``X.engine.profile.log``."""
-    return neighbour(plan, "profile", ".log") or neighbour(plan, "engine.profile", ".log")
+    """Return the log of the timing: ``X.profile.log``, ``X.engine.profile.log`` or ``X.log``.
+
+    The log of another program does not count.
+    """
+    named = neighbour(plan, "profile", ".log") or neighbour(plan, "engine.profile", ".log")
+    return _of_trtexec(named or neighbour(plan, "log", ""))
 
 
 def build_report(plan: Path) -> ToolReport | None:
@@ -182,11 +186,16 @@ def build_report(plan: Path) -> ToolReport | None:
 
     ``None``: there is no such log, or it is not trtexec's.
     """
-    log = neighbour(plan, "build", ".log") or neighbour(plan, "engine.build", ".log")
-    data = plain_bytes(log) if log is not None else b""
-    if log is None or recognise(data, log.name).kind is not ArtifactKind.TRTEXEC_LOG:
+    log = _of_trtexec(neighbour(plan, "build", ".log") or neighbour(plan, "engine.build", ".log"))
+    return None if log is None else parse_trtexec_log(plain_bytes(log), log.name)[0].report
+
+
+def _of_trtexec(log: Path | None) -> Path | None:
+    """Return the log if trtexec wrote it."""
+    if log is None:
         return None
-    return parse_trtexec_log(data, log.name)[0].report
+    is_its = recognise(plain_bytes(log), log.name).kind is ArtifactKind.TRTEXEC_LOG
+    return log if is_its else None
 
 
 def read_plan_files(given: PlanFiles) -> ReadPlan:

@@ -32,9 +32,22 @@ class _Node(Record, frozen=True, kw_only=True):
 
 
 class _Run(Record, frozen=True, kw_only=True):
+    """One run.
+
+    Attributes:
+        started_us: When each node began first, or its place among the events without stamps.
+        unplaced: Nodes without a stamp, or with several: they run in the body of a loop.
+    """
+
     whole_ms: float
     sums_ms: dict[_Node, float]
     started_us: dict[_Node, float]
+    unplaced: set[_Node]
+
+    def since_first_us(self) -> dict[_Node, float]:
+        """When nodes began, from the first one on."""
+        begin = min(self.started_us.values(), default=0.0)
+        return {node: at - begin for node, at in self.started_us.items()}
 
 
 def parse_ort_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]]:
@@ -71,7 +84,10 @@ def ort_profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
         notices.append(_single(document.source))
     kept = runs[1:] or runs
     notices += _gpu_time(document)
-    layers = tuple(_timing(index, node, kept) for index, node in enumerate(_in_order(kept)))
+    starts_ms = _starts_ms(kept)
+    layers = tuple(
+        _timing(index, node, kept, starts_ms) for index, node in enumerate(_in_order(kept))
+    )
     whole = float(np.mean([run.whole_ms for run in kept]))
     profile = Profile(
         source="onnxruntime",
@@ -101,6 +117,7 @@ def _runs(document: Document) -> tuple[list[_Run], int]:
     runs: list[_Run] = []
     sums: dict[_Node, float] = {}
     started: dict[_Node, float] = {}
+    unplaced: set[_Node] = set()
     events = 0
     for event in document.value:
         if not isinstance(event, dict):
@@ -113,10 +130,15 @@ def _runs(document: Document) -> tuple[list[_Run], int]:
             events += 1
             sums[node] = sums.get(node, 0.0) + duration * _MS_PER_US
             at = finite_number(event.get("ts"))
+            if at is None or node in started:
+                unplaced.add(node)
             started.setdefault(node, at if at is not None else float(events))
         elif event.get("cat") == "Session" and event.get("name") == "model_run":
-            runs.append(_Run(whole_ms=duration * _MS_PER_US, sums_ms=sums, started_us=started))
-            sums, started, events = {}, {}, 0
+            whole_ms = duration * _MS_PER_US
+            runs.append(
+                _Run(whole_ms=whole_ms, sums_ms=sums, started_us=started, unplaced=unplaced)
+            )
+            sums, started, unplaced, events = {}, {}, set(), 0
     return runs, events
 
 
@@ -176,13 +198,24 @@ def _in_order(kept: list[_Run]) -> list[_Node]:
     """Nodes by when they start within the first run that has them."""
     offsets: dict[_Node, float] = {}
     for run in kept:
-        begin = min(run.started_us.values(), default=0.0)
-        for node, at in run.started_us.items():
-            offsets.setdefault(node, at - begin)
+        for node, at in run.since_first_us().items():
+            offsets.setdefault(node, at)
     return sorted(offsets, key=offsets.__getitem__)
 
 
-def _timing(index: int, node: _Node, kept: list[_Run]) -> LayerTiming:
+def _starts_ms(kept: list[_Run]) -> dict[_Node, float]:
+    """Return when each node began, from the first one on: the mean of the runs that have it."""
+    unplaced = set().union(*(run.unplaced for run in kept))
+    starts: dict[_Node, list[float]] = {}
+    for run in kept:
+        for node, at in run.since_first_us().items():
+            starts.setdefault(node, []).append(at * _MS_PER_US)
+    return {node: float(np.mean(some)) for node, some in starts.items() if node not in unplaced}
+
+
+def _timing(
+    index: int, node: _Node, kept: list[_Run], starts_ms: dict[_Node, float]
+) -> LayerTiming:
     values = np.array([run.sums_ms.get(node, 0.0) for run in kept])
     return LayerTiming(
         index=index,
@@ -193,6 +226,7 @@ def _timing(index: int, node: _Node, kept: list[_Run]) -> LayerTiming:
         kind=node.kind,
         provider=node.provider,
         is_container=node.kind in _CONTAINERS,
+        start_ms=starts_ms.get(node),
     )
 
 

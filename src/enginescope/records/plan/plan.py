@@ -191,6 +191,8 @@ class LayerTiming(Record, frozen=True, kw_only=True, gc=False):
     Attributes:
         index: Position in the profile, from 0; names may repeat.
         mean_ms, median_ms: Per iteration.
+        start_ms: Mean time since the first layer began, where the profile has it (ONNX Runtime) and
+            the layer runs once per iteration.
         interval: 95 % interval of the median in ms; of an own time, it reaches up to the kernel
             alone.
         raw_ms: Median as the profiler reported it, where the other figures are the layer's own.
@@ -213,6 +215,7 @@ class LayerTiming(Record, frozen=True, kw_only=True, gc=False):
     kind: str | None = None
     provider: str | None = None
     is_container: bool = False
+    start_ms: float | None = None
 
 
 class Profile(Record, frozen=True, kw_only=True):

@@ -10,7 +10,8 @@ from enginescope.analysis.runs.time_line import (
     LayerSpan,
     PartSpan,
     clocks_differ_ms,
-    layers_end_to_end,
+    is_stamped,
+    layer_spans,
     part_spans,
     typical_query,
 )
@@ -45,10 +46,11 @@ def layer_timeline(
         places: By `LayerRow.index`, of those in the plan: their rows in the table of layers.
         is_own: Whether the times are without the profiler's part.
     """
-    spans = layers_end_to_end(rows)
+    spans = layer_spans(rows)
     if not spans:
         return None
-    whole_ms = spans[-1].start_ms + spans[-1].ms
+    whole_ms = max(span.start_ms + span.ms for span in spans)
+    sum_ms = sum(span.ms for span in spans)
     lanes: dict[str, list[Spec]] = {}
     for span in spans:
         lane = lanes.setdefault(type_family(span.row.type), [])
@@ -61,16 +63,17 @@ def layer_timeline(
             "lane": name,
             "fill": family_color(name),
             "took": format_ms(mark["ms"], 4),
-            "share": 100 * mark["ms"] / whole_ms,
+            "share": 100 * mark["ms"] / sum_ms,
         }
         for name in order
         for mark in lanes[name]
     ]
     count = f"{len(spans):,} layer{'' if len(spans) == 1 else 's'}"
+    laid = f"{'Own times' if is_own else _MEAN_TIMES} laid end to end {_NO_STARTS}"
     return Chart(
         key="layer_timeline",
         title=f"One inference: {count} in {format_ms(whole_ms, 4)}",
-        subtitle=(f"{'Own times' if is_own else _MEAN_TIMES} laid end to end {_NO_STARTS}",),
+        subtitle=(_STARTS if is_stamped(spans) else laid,),
         spec=_picked(_lanes(marks, order, "time since the first layer, ms", _LAYER_TIPS)),
         table=_layer_rows(spans) if len(spans) <= _MOST_ROWS else None,
         height=_LANE * len(order),
@@ -96,6 +99,7 @@ _MEAN_TIMES = "Mean times, with the profiler's part,"
 _NO_STARTS = (
     "in the plan's order: a profile has durations, not starts, so gaps and overlap do not show"
 )
+_STARTS = "Mean starts and times of the profile; gaps are work of the runtime and the profiler"
 _LAYER_TIPS = {
     "name": "layer",
     "took": "takes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -68,7 +69,7 @@ def write_report(
 
     Args:
         about: At least one. With several, one report is over all; plots are one per run, their
-            names ending in the run. What a `PageSubject` has beside its run is in the page alone.
+            names ending in the model. What a `PageSubject` has beside its run is in the page alone.
         topk: Layers in pictures and short lists; at least 1. ``per_layer_times.csv`` has all.
         formats: Of `FORMATS`.
         answers: Comparisons to carry, before that of the outputs that the runs themselves kept.
@@ -140,9 +141,19 @@ def _parts(
     if "png" in formats:
         if any(view.run.gpu and view.run.gpu.series for view in views):
             yield "gpu_telemetry.png", lambda: _png(telemetry_picture(views), "no GPU telemetry")
-        for view in views:
-            ending = "" if len(views) == 1 else f"_{view.id}"
+        for view, ending in zip(views, _endings(views), strict=True):
             yield from _plots(view, ending, topk)
+
+
+def _endings(views: _Views) -> list[str]:
+    """Return what plots' names end in: the model, and the run where several have that model."""
+    if len(views) == 1:
+        return [""]
+    names = [re.sub(r"[^\w.-]+", "_", view.run.job.subject.name) for view in views]
+    return [
+        f"_{name}_{view.id}" if names.count(name) > 1 else f"_{name}"
+        for name, view in zip(names, views, strict=True)
+    ]
 
 
 def _plots(view: RunView, ending: str, topk: int) -> Iterator[tuple[str, _Make]]:

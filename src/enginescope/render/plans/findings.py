@@ -124,14 +124,15 @@ def _sentence(group: FindingGroup, findings: Sequence[Finding], name_width: int 
     return f"{subject} {group.message}{explains}{_alone([findings[at] for at in group.findings])}"
 
 
+def alone_ms(found: Sequence[Finding]) -> float | None:
+    """Return what findings may save by themselves, in ms, where others share much of that time."""
+    stake, alone = _sum(found, "stake_ms"), _sum(found, "alone_ms")
+    return alone if stake is not None and alone is not None and alone > _SHARED * stake else None
+
+
 def _alone(found: Sequence[Finding]) -> str:
-    """Return what a single finding may save by itself, where other findings share that time."""
-    first = found[0]
-    if len(found) > 1 or first.stake_ms is None or first.alone_ms is None:
-        return ""
-    if first.alone_ms <= _SHARED * first.stake_ms:
-        return ""
-    return f" ({format_ms(first.alone_ms, 3)} if done alone)"
+    alone = alone_ms(found) if len(found) == 1 else None
+    return "" if alone is None else f" ({format_ms(alone, 3)} if done alone)"
 
 
 def rule_rows(report: LintReport) -> tuple[tuple[str, ...], ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from enginescope._version import __version__
 from enginescope.analysis.plans.exploration import ExploredLayer
-from enginescope.analysis.runs.time_line import PARTS, layers_end_to_end, part_spans
+from enginescope.analysis.runs.time_line import PARTS, is_stamped, layer_spans, part_spans
 from enginescope.core.jsonio import encode
 from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.run.run import Run
@@ -35,10 +35,11 @@ def perfetto_trace(name: str, layers: Sequence[ExploredLayer], run: Run) -> byte
 
 
 def _layers(layers: Sequence[ExploredLayer]) -> Iterator[Event]:
-    spans = layers_end_to_end(layer.row for layer in layers)
+    spans = layer_spans(layer.row for layer in layers)
     if not spans:
         return
-    yield _named("process_name", _LAYERS, 0, "layers of one inference: mean times, end to end")
+    how = "mean starts and times" if is_stamped(spans) else "mean times, end to end"
+    yield _named("process_name", _LAYERS, 0, f"layers of one inference: {how}")
     of_row = {id(explored.row): explored for explored in layers}
     streams: set[int] = set()
     for span in spans:

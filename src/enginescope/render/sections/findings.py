@@ -11,6 +11,7 @@ from enginescope.render.base.figures import Figures
 from enginescope.render.plans.findings import (
     RULE_HEADERS,
     SHOWN_GROUPS,
+    alone_ms,
     group_rows,
     rule_rows,
     short_subject,
@@ -35,8 +36,8 @@ class Worst(Record, frozen=True, kw_only=True):
     """One of the findings with most time at stake, for the first screen.
 
     Attributes:
-        stake: ``at most 0.083 ms, 4.1 %``, or ``of 0.083 ms, 4.1 %, saving unknown``; ``None``
-            without times.
+        stake: ``at most 0.083 ms, 4.1 %``, with ``if done alone`` where other findings share that
+            time; or ``of 0.083 ms, 4.1 %, saving unknown``; ``None`` without times.
         code, subject, short, message: `short` is the subject with its middle left out.
     """
 
@@ -48,14 +49,25 @@ class Worst(Record, frozen=True, kw_only=True):
 
 
 def worst_findings(subject: PageSubject) -> tuple[Worst, ...]:
-    """Return the first groups of findings, at most three."""
-    groups = subject.findings.groups if subject.findings else ()
-    return tuple(map(_worst, groups[:_WORST]))
+    """Return the groups of findings that may save most by themselves, at most three."""
+    report = subject.findings
+    if report is None:
+        return ()
+    alone = [alone_ms([report.findings[at] for at in group.findings]) for group in report.groups]
+    most = [
+        one or group.stake_ms or group.open_ms or 0.0
+        for one, group in zip(alone, report.groups, strict=True)
+    ]
+    order = sorted(range(len(most)), key=lambda at: -most[at])
+    return tuple(_worst(report.groups[at], alone[at], report) for at in order[:_WORST])
 
 
-def _worst(group: FindingGroup) -> Worst:
+def _worst(group: FindingGroup, alone: float | None, report: LintReport) -> Worst:
     stake = _stake_text(group)
     is_bound = stake is not None and group.stake_ms is not None
+    if alone is not None:
+        share_pct = 100 * alone / report.engine_ms if report.engine_ms else None
+        stake = f"{_time_text(alone, share_pct)}, if done alone"
     return Worst(
         stake=f"at most {stake}" if is_bound else stake,
         code=group.code,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from enginescope.analysis.suites.suite_table import lost_fp16
 from enginescope.analysis.suites.suite_wins import Win, wins
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
@@ -56,17 +57,20 @@ def _fastest(result: SuiteResult) -> str:
     if not winners:
         return f"No latency in {_cells(len(result.rows))}" if result.rows else "No cell has ended"
     called = backend_names(result)
+    lost = [called[row.cell.spec] for row in result.rows if lost_fp16(row)]
+    names = ", ".join(dict.fromkeys(lost))
+    cells = f"{_cells(len(lost))} of {names}"
+    aside = f"; not ranked, since FP16 runs as FP32 (W-NOT-FP16): {cells}" if lost else ""
     if all(win.second is None for win in winners):
-        return _alone(winners, called)
-    return (
-        _by_case(winners, called) if len(winners) <= _MOST_CASES else _by_backend(winners, called)
-    )
+        return _alone(winners, called) + aside
+    few = len(winners) <= _MOST_CASES
+    return (_by_case if few else _by_backend)(winners, called) + aside
 
 
 def _alone(winners: Sequence[Win], called: dict[str, str]) -> str:
     """Say what was measured where no case has two backends."""
     if len(winners) > 1:
-        return f"{len(winners):,} models measured, none on more than one backend"
+        return f"{len(winners):,} models measured, none on two backends that can be ranked"
     row = winners[0].fastest
     return f"{_named(winners[0])}: {format_ms(row.figure('latency'))} on {called[row.cell.spec]}"
 

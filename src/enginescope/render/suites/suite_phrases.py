@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from enginescope.analysis.suites.suite_perf_tables import case_name
-from enginescope.analysis.suites.suite_table import baselines, speed_ups
+from enginescope.analysis.suites.suite_table import baselines, lost_fp16, speed_ups
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
@@ -113,6 +113,8 @@ def cell_text(cell: MatrixCell) -> str:
         parts.append(f"{format_significant(cell.speed_up)} ×")
     if latency is None:
         parts.append("ok" if error is None else f"ok, error {format_significant(error, 2)}")
+    if lost_fp16(cell.row):
+        parts.append("not FP16")
     return " · ".join(parts)
 
 

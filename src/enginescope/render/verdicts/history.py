@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from enginescope.core.units import format_significant
 from enginescope.records.verdict.history import JobHistory
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, zoomable
-from enginescope.render.verdicts.history_text import letter, span_text, title_text
+from enginescope.render.verdicts.history_text import flat_ends, letter, span_text, title_text
 
 #: Above so many sessions the picture draws no bars of spread.
 _MOST_BARS = 400
@@ -52,7 +52,9 @@ def _layers(found: JobHistory) -> list[Spec]:
         for time, one in zip(times, found.points, strict=True)
     ]
     title = f"{found.metric}, {found.unit}"
-    y = quantity("value", title, scale={"zero": False})
+    ends = flat_ends([end for one in found.points for end in (one.lowest, one.highest)])
+    scale: Spec = {"zero": False} if ends is None else {"domain": ends, "nice": False}
+    y = quantity("value", title, scale=scale)
     tips = tooltip(
         made="made",
         run="run",
@@ -71,7 +73,7 @@ def _layers(found: JobHistory) -> list[Spec]:
                 "mark": {"type": "rule", "strokeWidth": 1.2, "opacity": 0.45},
                 "encoding": {
                     "x": x,
-                    "y": quantity("low", title, scale={"zero": False}),
+                    "y": quantity("low", title, scale=scale),
                     "y2": {"field": "high"},
                     "tooltip": tips,
                 },

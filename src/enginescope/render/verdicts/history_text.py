@@ -174,6 +174,8 @@ def history_json(found: Sequence[JobHistory]) -> bytes:
 _DOT, _LEVEL, _MARK = "•", "─", "┊"
 _DIGITS = (3, 4, 5, 6)
 _TICKS = 4
+#: A series is flat if its values differ by no more than this part of the largest.
+_FLAT = 0.005
 
 
 class Stretch(Record, frozen=True, kw_only=True):
@@ -229,10 +231,22 @@ def dot_plot(
     return (*lines, f"{'':>{margin}} └─{''.join(foot)}")
 
 
+def flat_ends(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the ends of the axis of a flat series, whose ticks would show digits without meaning.
+
+    ``None``: the series is not flat.
+    """
+    low, high = min(values), max(values)
+    if high - low > _FLAT * abs(high):
+        return None
+    room = 0.01 * abs(high) or 1.0
+    return low - room, high + room
+
+
 def _scale(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
-    room = 0.05 * (high - low) or 0.01 * abs(high) or 1.0
-    return low - room, high + room
+    room = 0.05 * (high - low)
+    return flat_ends(values) or (low - room, high + room)
 
 
 def _labels(low: float, high: float, height: int) -> dict[int, str]:

@@ -36,7 +36,7 @@ from enginescope.records.samples import Interval
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.facts import backend_text
-from enginescope.stats.comparison.ratio import FEWEST_TOGETHER, LOOKS, MOST_ROUNDS
+from enginescope.stats.comparison.ratio import FEWEST_TOGETHER, LOOKS
 
 _FIGURES = {one.name: one for one in (*TAILS, *FIGURES)}
 #: Unit -> words for less of it and for more.
@@ -134,7 +134,21 @@ def headline_sentence(pair: MeasuredPair) -> str:
         return f"{b} is as fast as {a} {within}: {amount}, {how}"
     if verdict.is_decided:
         return f"{b} is {kind_text(verdict)}: {amount}, {how}"
+    direction = _direction(verdict)
+    if direction is not None:
+        most = f"{verdict.threshold_pct:g} %"
+        return f"{b} is {direction}; inconclusive whether by more than {most}: {amount}, {how}"
     return f"Inconclusive whether {b} is faster than {a}: {amount}, {how}"
+
+
+def _direction(verdict: Verdict) -> str | None:
+    """Return ``slower`` where the interval excludes 1 and only the threshold leaves it open."""
+    interval = verdict.estimate.interval if verdict.estimate else None
+    if verdict.reason is not Reason.INTERVAL_TOO_WIDE or interval is None:
+        return None
+    if interval.low <= 1 <= interval.high:
+        return None
+    return _LESS_AND_MORE[unit_of(verdict.metric)][interval.low > 1]
 
 
 def _signed(change_pct: float) -> str:
@@ -236,6 +250,9 @@ def why_text(verdict: Verdict) -> str | None:
         return "unstable: most medians are uncertain; measure again on an idle machine"
     if verdict.reason is Reason.NO_INTERVAL:
         return _no_interval(verdict)
+    if _direction(verdict) is not None:
+        most = f"{verdict.threshold_pct:g} %"
+        return f"the interval excludes 1 and holds the threshold of {most}; {more_text(verdict)}"
     return f"inconclusive: the interval is too wide; {more_text(verdict)}"
 
 
@@ -268,15 +285,6 @@ def more_amount(verdict: Verdict) -> str | None:
     plural = f"{unit}es" if unit == "process" else f"{unit}s"
     each = "" if estimate.method == "rounds" else " a side"
     return f"about {more:,} more {unit if more == 1 else plural}{each}"
-
-
-def rounds_hint(pair: MeasuredPair) -> str | None:
-    """Return how many rounds to ask for, where more would decide the headline."""
-    estimate, more = pair.headline.estimate, pair.headline.more
-    if estimate is None or more is None or estimate.method != "rounds":
-        return None
-    rounds = estimate.n_a + more
-    return f"enginescope bench … --compare --rounds {rounds}" if rounds <= MOST_ROUNDS else None
 
 
 def across_hint(pair: MeasuredPair) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
@@ -18,7 +19,7 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredPair,
     MeasuredSide,
 )
-from enginescope.records.verdict.verdict import Verdict
+from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
 from enginescope.render.base.data_table import csv_bytes, escaped, markdown_row
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.figures import TextTable
@@ -29,22 +30,25 @@ from enginescope.render.verdicts.measured_section import pair_table, verdict_tab
 from enginescope.render.verdicts.verdict_phrases import (
     OTHER_RATIO,
     across_hint,
+    comparison_tag,
     counts_text,
     headline_sentence,
     is_other_ratio,
     looks_text,
     rate_note,
     ratio_note,
-    rounds_hint,
     title_of,
     unit_of,
     why_text,
 )
+from enginescope.stats.comparison.ratio import MOST_ROUNDS
 
 #: From here on there is room for the codes of the reasons.
 _WIDE = 100
 #: Below this width, the table has no column of intervals.
 _NARROW = 76
+#: Larger differences matter to most people: no threshold above it is proposed.
+_MOST_THRESHOLD_PCT = 5
 
 
 def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableType:
@@ -64,7 +68,7 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
         lines += [_table(pair, width), Text()]
         note = ratio_note(pair)
         lines += [label_row(f"ratio {OTHER_RATIO}", note)] if note else []
-        lines += [label_row(name, text) for name, text in _open(pair)]
+        lines += [label_row(name, text) for name, text in _open(pair, found.comparison)]
     every = pair_table(found)
     if every is not None:
         lines += [Text(every.title, style="bold"), Text()]
@@ -102,18 +106,38 @@ def _table(pair: MeasuredPair, width: int) -> RenderableType:
     return table(tuple(made.headers[at] for at in kept), rows, right=made.numbers)
 
 
-def _open(pair: MeasuredPair) -> Iterator[tuple[str, str]]:
+def _open(pair: MeasuredPair, comparison: str | None) -> Iterator[tuple[str, str]]:
     """Yield why the headline is inconclusive, what would decide it, and what other rows lack."""
     why = why_text(pair.headline)
     if why is not None:
         yield "why", f"{why} ({pair.headline.reason.value})"
-    hint = across_hint(pair) or rounds_hint(pair)
-    if hint is not None:
-        yield "next", hint
+    hints = (across_hint(pair),) if pair.differing else settling_hints(pair, comparison)
+    yield from (("or" if at else "next", hint) for at, hint in enumerate(filter(None, hints)))
     for verdict in pair.verdicts[1:]:
         lack = why_text(verdict)
         if lack is not None:
             yield title_of(verdict.metric), lack
+
+
+def settling_hints(pair: MeasuredPair, comparison: str | None) -> Iterator[str]:
+    """Yield the threshold that makes both sides the same, and the rounds that would decide.
+
+    Args:
+        comparison: Name of a stored comparison; ``None``: the runs are of none.
+    """
+    verdict, estimate = pair.headline, pair.headline.estimate
+    if verdict.kind is not VerdictKind.UNDECIDED or estimate is None:
+        return
+    interval = estimate.interval
+    if interval is not None and comparison and verdict.reason is Reason.INTERVAL_TOO_WIDE:
+        threshold = math.floor(100 * (max(interval.high, 1 / interval.low) - 1)) + 1
+        if threshold <= _MOST_THRESHOLD_PCT:
+            command = f"enginescope compare {comparison_tag(comparison)} --threshold {threshold}"
+            yield f"{command}, if differences up to {threshold} % do not matter"
+    if verdict.more is not None and estimate.method == "rounds":
+        rounds = estimate.n_a + verdict.more
+        if rounds <= MOST_ROUNDS:
+            yield f"enginescope bench … --compare --rounds {rounds}"
 
 
 def _counts(found: MeasuredComparison) -> Iterator[str]:

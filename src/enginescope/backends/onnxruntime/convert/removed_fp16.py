@@ -17,10 +17,18 @@ from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job
 
 _EXTERNAL = "session.optimized_model_external_initializers"
+#: Operators that move or convert values and compute none: they have FP16 kernels everywhere.
+_MOVES = frozenset(
+    {
+        *("Cast", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements"),
+        *("GatherND", "Identity", "Pad", "Reshape", "Slice", "SpaceToDepth", "Split", "Squeeze"),
+        *("Tile", "Transpose", "Unsqueeze", "Where"),
+    }
+)
 
 
 def fp16_notice(ort: Any, job: Job, setup: Setup) -> tuple[Notice, ...]:
-    """Return a notice if no node but casts is left in FP16; nothing without a conversion.
+    """Return a notice if no node that computes is left in FP16; nothing without a conversion.
 
     Opens a session that writes its optimized graph; a provider that cannot write it says nothing.
     """
@@ -43,15 +51,15 @@ def fp16_notice(ort: Any, job: Job, setup: Setup) -> tuple[Notice, ...]:
     return (
         Notice(
             code="W-NOT-FP16",
-            message=f"not FP16: {name} runs none of the {nodes} nodes in FP16; the weights are "
-            "rounded to FP16, the computation is FP32; measure without :fp16",
+            message=f"not FP16: {name} runs none of the {nodes} nodes that compute in FP16; the "
+            "weights are rounded to FP16, the computation is FP32; measure without :fp16",
             evidence={"nodes": nodes, "provider": name},
         ),
     )
 
 
 def _in_fp16(model: Any) -> tuple[int, int]:
-    """Return how many nodes read or write FP16, casts aside, and how many there are."""
+    """Return how many of the nodes that compute read or write FP16, and how many compute."""
     onnx = require("onnx", purpose="reading the optimized model", install="onnx")
     half, left, count = onnx.TensorProto.FLOAT16, 0, 0
     names: set[str] = set()
@@ -60,7 +68,7 @@ def _in_fp16(model: Any) -> tuple[int, int]:
         names |= {one.name for one in values if one.type.tensor_type.elem_type == half}
         names |= {one.name for one in graph.initializer if one.data_type == half}
         for node in graph.node:
-            is_cast = node.op_type == "Cast"
-            count += not is_cast
-            left += not is_cast and not names.isdisjoint((*node.input, *node.output))
+            computes = node.op_type not in _MOVES
+            count += computes
+            left += computes and not names.isdisjoint((*node.input, *node.output))
     return left, count

@@ -9,7 +9,7 @@ Why it costs time: each kernel waits for its own launch. In a CUDA graph the lau
 kernel before it. A CUDA graph saved 0.6 to 0.9 µs per layer on an H100 and an H200 (TensorRT 8.6).
 At stake are 0.6 µs of each layer.
 
-What to do: capture the inference in a CUDA graph: ``--useCudaGraph`` in trtexec, ``--graph`` in
+What to do: capture the inference in a CUDA graph: ``--useCudaGraph`` in trtexec, ``--graph on`` in
 ``enginescope bench``, ``cudaStreamBeginCapture`` in an application.
 
 When it is wrong: shapes change at each inference, or a layer synchronizes with the host. Such an

@@ -2,7 +2,8 @@
 
 What it looks for: convolutions and matrix products with fewer output tiles than half of the GPU's
 multiprocessors. The tile size is in the tactic's name. The rule also finds products of a matrix and
-one vector. Such layers take together at least 5 % of the engine's time.
+one vector. Such layers take together at least 5 % of the engine's time. The severity is info, or
+warning where the rule explains a warning.
 
 Why it costs time: multiprocessors without a tile are idle. A matrix-vector product reads all of its
 weights for one row. Twice the batch takes hardly longer.
