@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from enginescope.core.sidecar import SEAL
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Samples, frozen
@@ -64,6 +65,7 @@ def make(store: Path, count: int) -> None:
     pattern = store / "runs" / first.id
     Store(store).save(first)
     document: dict[str, Any] = json.loads((pattern / "run.json").read_text())
+    del document[SEAL]  # no edit would fit it
     for number in range(1, count):
         run_id = f"{number:012x}"
         folder = store / "runs" / run_id

@@ -152,7 +152,7 @@ def test_more_requests_than_the_limit_come_again(store, monkeypatch) -> None:
     with served(store) as address:
         waiting = [
             threading.Thread(
-                target=httpx.get, args=(f"{address}/runs/aaa111",), kwargs={"timeout": 30}
+                target=httpx.get, args=(f"{address}/runs/aaa111/files",), kwargs={"timeout": 30}
             )
             for _ in range(2)
         ]

@@ -89,7 +89,7 @@ def test_kept_pages_are_bounded(monkeypatch) -> None:
     pages, made = kept_pages.KeptPages(), []
 
     def get(key: int) -> bytes:
-        return pages.get(key, lambda: made.append(key) or kept_pages.Page(data=bytes(40)))
+        return pages.get(key, lambda: made.append(key) or kept_pages.Page(data=bytes(40))).data
 
     for key in (1, 2, 1, 3, 1, 2):
         assert get(key) == bytes(40)

@@ -47,10 +47,15 @@ class KeptRows:
 
 
 class Page(Record, frozen=True, kw_only=True):
-    """A page; one that names a problem is not kept, as the problem may be mended."""
+    """A page; one that names a problem is not kept, as the problem may be mended.
+
+    Attributes:
+        links: Addresses and texts of its bar, where they depend on what it shows.
+    """
 
     data: bytes
     is_kept: bool = True
+    links: tuple[tuple[str, str], ...] = ()
 
 
 class KeptPages:
@@ -58,34 +63,34 @@ class KeptPages:
 
     def __init__(self) -> None:
         self._lock, self._making = threading.Lock(), threading.Lock()
-        self._pages: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._pages: OrderedDict[Hashable, Page] = OrderedDict()
         self._size = 0
 
-    def get(self, key: Hashable | None, make: Callable[[], Page]) -> bytes:
+    def get(self, key: Hashable | None, make: Callable[[], Page]) -> Page:
         """Return a page, made unless it is kept.
 
         Args:
             key: ``None``: what the page depends on is not known, and it is not kept.
         """
         if key is None:
-            return make().data
-        data = self._find(key)
-        if data is not None:
-            return data
+            return make()
+        kept = self._find(key)
+        if kept is not None:
+            return kept
         with self._making:  # two at once would only share the processor
-            data = self._find(key)
-            if data is not None:
-                return data
+            kept = self._find(key)
+            if kept is not None:
+                return kept
             page = make()
         if page.is_kept:
             with self._lock:
-                self._pages[key] = page.data
+                self._pages[key] = page
                 self._size += len(page.data)
                 while self._size > MOST_PAGE_BYTES:
-                    self._size -= len(self._pages.popitem(last=False)[1])
-        return page.data
+                    self._size -= len(self._pages.popitem(last=False)[1].data)
+        return page
 
-    def _find(self, key: Hashable) -> bytes | None:
+    def _find(self, key: Hashable) -> Page | None:
         with self._lock:
             if key in self._pages:
                 self._pages.move_to_end(key)

@@ -54,10 +54,17 @@ class FileLine(Record, frozen=True, kw_only=True):
 
 def run(request: Request) -> Response:
     """Answer with the report of a run."""
+    kept: KeptRuns = request.app.state.kept
+    pages: KeptPages = request.app.state.pages
+    run_id, state = request.path_params["run_id"], kept.store.state()
+    key = None if state is None else (run_id, state)
+    found = pages.get(key, lambda: _run_page(kept.run(run_id)))
+    return framed(found.data, found.links)
+
+
+def _run_page(found: Run) -> Page:
     from enginescope.render.page.page import report_page
 
-    kept: KeptRuns = request.app.state.kept
-    found = kept.run(request.path_params["run_id"])
     model = found.job.subject.name
     links = (
         ("/runs", "Runs"),
@@ -65,7 +72,7 @@ def run(request: Request) -> Response:
         (f"/runs?{urlencode({'model': model, 'with': found.id})}", "Compare with …"),
         (f"/runs/{found.id}/files", "Files"),
     )
-    return framed(report_page([RunView(found)], script_address=script_address()), links)
+    return Page(data=report_page([RunView(found)], script_address=script_address()), links=links)
 
 
 def files(request: Request) -> Response:
@@ -122,7 +129,7 @@ def history(request: Request) -> Response:
     if not model or not chosen:
         raise UsageError("no runs of this model", hint="choose a model from the list")
     pages: KeptPages = request.app.state.pages
-    data = pages.get((chosen, metric), lambda: _history_page(request, chosen, metric))
+    data = pages.get((chosen, metric), lambda: _history_page(request, chosen, metric)).data
     links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
     return framed(data, links)
 

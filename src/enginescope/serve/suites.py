@@ -66,7 +66,7 @@ def suite(request: Request) -> Response:
     pages: KeptPages = request.app.state.pages
     states = (folder.state(), store.state())
     key = None if None in states else (folder.path, *states)
-    data = pages.get(key, lambda: _suite_page(store, folder))
+    data = pages.get(key, lambda: _suite_page(store, folder)).data
     links = (("/suites", "Suites"), (f"/suites/{quote(name)}/results.csv", "results.csv"))
     return framed(data, links, _live_line(store, folder))
 
