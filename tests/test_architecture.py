@@ -82,6 +82,7 @@ ORDER = (
         "analysis/bisection",
         "analysis/validation",
         "analysis/upgrade",
+        "analysis/load",
         "analysis/suites",
     ),
     (
@@ -107,6 +108,7 @@ ORDER = (
     ),
     (
         "backends",
+        "backends/oip",
         "backends/trtexec",
         "backends/onnxruntime/providers",
         "backends/onnxruntime/convert",
@@ -139,6 +141,7 @@ ORDER = (
         "services/bisection",
         "services/validation",
         "services/upgrade",
+        "services/load",
         "services/suites",
     ),
     ("cli", "cli/measure", "cli/plans", "cli/verdicts", "cli/accuracy", "cli/suites", "cli/store"),
@@ -171,6 +174,7 @@ HEAVY = {
     "starlette": {"serve"},
     "itsdangerous": {"serve/access.py"},
     "urllib3": {
+        "backends/oip/session.py",
         "core/http_pool.py",
         "serve/webhooks.py",
         "services/suites/model_download.py",

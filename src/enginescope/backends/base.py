@@ -16,6 +16,7 @@ from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import BackendSpec, Job, Mode
+from enginescope.records.run.load import LoadOutcome
 from enginescope.records.run.run import (
     ArenaUse,
     Phase,
@@ -81,8 +82,8 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
         peak_memory_bytes: Of the process when the timed loop had ended; later passes need memory of
             their own.
         mode: How requests were issued, where it can differ from what was asked for.
-        cpu_loss, wall_ms, loop_ms, trace, build, preparation, arenas, device_memory, tool, plan: As
-            in `Run`.
+        cpu_loss, wall_ms, loop_ms, trace, build, preparation, arenas, device_memory, tool, plan,
+            load: As in `Run`.
         answers: Outputs of the last request, if the job asks for them.
         devices: The GPUs used, for a machine without NVML.
         gpu: What the GPU reported, times on the host's monotonic clock.
@@ -117,6 +118,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     devices: tuple[Device, ...] = ()
     gpu: GpuTelemetry | None = None
     files: Mapping[str, str] = {}
+    load: LoadOutcome | None = None
 
 
 class Availability(Record, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ BUILT_IN = {
     "trtexec": "enginescope.backends.trtexec.backend:TrtexecBackend",
     "trt": "enginescope.backends.tensorrt.backend:TrtBackend",
     "trt-rtx": "enginescope.backends.tensorrt.backend:tensorrt_rtx",
+    "oip": "enginescope.backends.oip.backend:OipBackend",
     "fake": "enginescope.backends.fake:FakeBackend",
 }
 ENTRY_POINTS = "enginescope.backends"
@@ -30,8 +31,8 @@ SHORT_NAMES: dict[str, tuple[str, dict[str, str]]] = {"trt-rtx": ("trt", {"runti
 #: Families: ``ort:NAME``, the factory is given the name.
 FAMILIES = {"ort": "enginescope.backends.onnxruntime.backend:any_provider"}
 
-#: Not offered in lists: they measure nothing real.
-HIDDEN = frozenset({"fake"})
+#: Not offered in lists: one measures nothing real, the other an address in place of a model.
+HIDDEN = frozenset({"fake", "oip"})
 
 
 def backend_names() -> tuple[str, ...]:

@@ -12,10 +12,12 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
+import numpy as np
 
 from enginescope.backends.base import Feeds, FeedSource, InputSpec, Measured, ProgressSink
 from enginescope.backends.gpu_watch import GpuWatch
 from enginescope.backends.loop import Recorder, Step, timed_loop, warm_up
+from enginescope.backends.open_loop import LoadRecorder
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.core.errors import BackendError, EnginescopeError
 from enginescope.probe.cpu_loss import CpuLossMeter
@@ -30,6 +32,10 @@ from enginescope.records.samples import Samples
 from enginescope.records.tensor import Tensor
 
 T = TypeVar("T")
+
+
+#: Untimed requests of each further worker of a load test.
+FURTHER_WARM_UP = 20
 
 
 class Session(Protocol):
@@ -71,10 +77,11 @@ class Session(Protocol):
 
 
 class _Watched(NamedTuple):
-    """A session, and what looks at its GPU."""
+    """A session, what looks at its GPU, and sessions of further workers of a load test."""
 
     session: Session
     watch: GpuWatch
+    further: list[Session]
 
 
 _Profiled: TypeAlias = tuple[Profile, tuple[Notice, ...]]
@@ -94,13 +101,18 @@ def measure(
     """Run all passes of `job` over one session and return what they gave."""
     progress(Progress(phase="load"))
     watch = GpuWatch(job.telemetry)
+    job = _under_load(job)
     session, load_ms = _timed(lambda: open_session(job))
+    watched = _Watched(session, watch, [])
     try:
-        watched = _Watched(session, watch)
+        rule = job.workload.load
+        for _ in range(rule.workers - 1 if rule else 0):
+            watched.further.append(open_session(job))
         measured, fed = _over_session(job, watched, feeds, progress, complete)
         measured = _with_gpu(measured, watched, progress)
     finally:
-        session.close()
+        for opened in (session, *watched.further):
+            opened.close()
     loaded = Phase(name="load", duration_ms=load_ms)
     measured = msgspec.structs.replace(measured, phases=(loaded, *measured.phases))
     if profile_pass is None or not job.layer_profile:
@@ -117,12 +129,16 @@ def _over_session(
     progress: ProgressSink,
     complete: Complete | None,
 ) -> tuple[Measured, Feeds]:
-    session, watch = watched
+    session, watch, further = watched
     fed = feeds(session.input_specs)
     session.bind(fed)
     progress(Progress(phase="first_inference"))
     _, first_ms = _timed(partial(_first_step, session, fed.random_integers))
     session.settle()
+    for other in further:
+        other.bind(fed)
+        other.step()
+        other.settle()
 
     warming = session.recorder()
     watch.attach(session)
@@ -130,9 +146,13 @@ def _over_session(
     meter, losses = LoadMeter(), CpuLossMeter()
     meter.start()
     losses.start()
-    recorder = session.recorder()
+    recorder = _recorder(job, watched, warming)
     watch.begin()
-    stop = timed_loop(recorder, job.workload.stop, watch.beside(progress), warming)
+    if isinstance(recorder, LoadRecorder):
+        stop, outcome = recorder.serve(progress), recorder.outcome()
+    else:
+        outcome = None
+        stop = timed_loop(recorder, job.workload.stop, watch.beside(progress), warming)
     watch.end()
     other_load, cpu_loss = meter.other_cores(), losses.loss()
     inputs, outputs = session.tensors()
@@ -145,7 +165,7 @@ def _over_session(
         inputs=inputs,
         outputs=outputs,
         batch=fed.batch,
-        samples=with_warm_up(recorder, warming),
+        samples=recorder.samples() if outcome else with_warm_up(recorder, warming),
         warmup=warmup_report,
         stop=stop,
         peak_memory_bytes=peak_rss_bytes(),
@@ -154,15 +174,48 @@ def _over_session(
         providers=session.providers,
         placement=session.placement,
         notices=(*fed.notices, *session.notices()),
+        load=outcome,
     )
     if complete is not None:
         measured = complete(measured, session, recorder)
+    if outcome is not None and measured.mode is not None:  # queries overlap
+        mode = msgspec.structs.replace(measured.mode, in_flight=None)
+        measured = msgspec.structs.replace(measured, mode=mode)
     return measured, fed
+
+
+def _recorder(job: Job, watched: _Watched, warming: Recorder) -> Recorder:
+    """Return what takes the samples: of the session, or of a load test on all sessions."""
+    rule = job.workload.load
+    recorder = watched.session.recorder()
+    if rule is None:
+        return recorder
+    for other in watched.further:
+        other.recorder().run(min(len(warming), FURTHER_WARM_UP))
+    recorders = (recorder, *(other.recorder() for other in watched.further))
+    return LoadRecorder(recorders, rule, closed_loop_ms(warming))
+
+
+def _under_load(job: Job) -> Job:
+    """Return a job whose queries bring their inputs and take their outputs, if it is a load test.
+
+    A session then has one step, which is what a query does.
+    """
+    workload = job.workload
+    if workload.load is None or workload.mode.transfers is not None:
+        return job
+    mode = msgspec.structs.replace(workload.mode, transfers=True)
+    return msgspec.structs.replace(job, workload=msgspec.structs.replace(workload, mode=mode))
+
+
+def closed_loop_ms(warming: Recorder) -> float | None:
+    """Return the median time of a request in the second half of the warm-up."""
+    return float(np.median(warming.times_ms(-(-len(warming) // 2)))) if len(warming) else None
 
 
 def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> Measured:
     """Repeat the loop under sampling, if that was asked for, and add what the GPU has reported."""
-    session, watch = watched
+    session, watch = watched.session, watched.watch
     repeated, duration_ms = _timed(partial(watch.repeat, session.recorder, progress))
     phase = Phase(name="telemetry", duration_ms=duration_ms)
     return msgspec.structs.replace(

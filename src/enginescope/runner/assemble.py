@@ -17,6 +17,7 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.run import Artifact, OutcomeKind, Run
 from enginescope.runner.isolate import LOG, Ended
 from enginescope.runner.machine.gpu_notices import GPU_RULES
+from enginescope.runner.machine.load_notices import LOAD_RULES
 from enginescope.runner.worker import FILES
 
 #: From here on other processes are said to have taken part.
@@ -155,6 +156,7 @@ RULES: tuple[Callable[[Run], Notice | None], ...] = (
     _stopped_short,
     _short_of_goal,
     *GPU_RULES,
+    *LOAD_RULES,
 )
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.records.progress import Progress
+from enginescope.records.run.load import LoadRule
 from enginescope.records.run.sample_set import AnswerRequest
 
 Depth = Literal["off", "clock", "full"]
@@ -73,13 +74,13 @@ class Subject(Record, frozen=True, kw_only=True):
     """The thing under test.
 
     Attributes:
-        name: For people: the file's name.
+        name: For people: the file's name, or the address of an endpoint.
         kind: ``unknown``: imported artifacts that do not say.
         sha256: Of the file's content.
     """
 
     name: str
-    kind: Literal["onnx", "engine", "synthetic", "unknown"] = "unknown"
+    kind: Literal["onnx", "engine", "endpoint", "synthetic", "unknown"] = "unknown"
     path: str | None = None
     sha256: str | None = None
     size_bytes: int | None = None
@@ -251,6 +252,7 @@ class Workload(Record, frozen=True, kw_only=True):
         index_inputs: Inputs that index a table of the model: their ranges come from its size.
         filled: Inputs whose names decide their values.
         derived: Inputs of a model with a past, whose shapes follow from names of dimensions.
+        load: A load test in place of the timed loop.
     """
 
     batch: int | None = None
@@ -267,6 +269,7 @@ class Workload(Record, frozen=True, kw_only=True):
     index_inputs: tuple[str, ...] = ()
     filled: tuple[FilledInput, ...] = ()
     derived: tuple[str, ...] = ()
+    load: LoadRule | None = None
 
 
 class Limits(Record, frozen=True, kw_only=True):

@@ -25,12 +25,28 @@ METRICS: dict[str, Metric] = {
         Metric(
             tag="latency",
             title="Latency",
-            meaning="One request from call to output, inputs and outputs in host memory.",
+            meaning="One request from call to output, inputs and outputs in host memory; of a load "
+            "test, from its intended arrival.",
         ),
         Metric(
             tag="device_latency",
             title="Latency, tensors on the device",
             meaning="One request from call to output, inputs and outputs in device memory.",
+        ),
+        Metric(
+            tag="service",
+            title="Service time",
+            meaning="Of a load test: one query from its start to its output.",
+        ),
+        Metric(
+            tag="queueing",
+            title="Queueing time",
+            meaning="Of a load test: from a query's intended arrival to its start.",
+        ),
+        Metric(
+            tag="lateness",
+            title="Lateness of the generator",
+            meaning="Of a load test: from a query's arrival, or a free worker, to its start.",
         ),
         Metric(
             tag="time_to_first_token",

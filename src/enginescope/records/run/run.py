@@ -20,6 +20,7 @@ from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Phase as Phase
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Job
+from enginescope.records.run.load import LoadOutcome
 from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry, Telemetry
 from enginescope.records.samples import Array, ReportedSummary, Samples
 from enginescope.records.tensor import DataType, Tensor
@@ -167,6 +168,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
         arenas: In the pass that profiles layers.
         answers: Values of the outputs, where they were asked for.
         gpu: What the GPU reported of itself, times counted as in `telemetry`.
+        load: What became of the queries of a load test.
         turn: Its place in a comparison whose sides were interleaved.
     """
 
@@ -206,6 +208,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     artifacts: tuple[Artifact, ...] = ()
     tags: tuple[str, ...] = ()
     turn: RoundPosition | None = None
+    load: LoadOutcome | None = None
     schema_version: int = SCHEMA_VERSION
 
     def series(self, metric: str) -> Samples | None:

@@ -1,0 +1,1 @@
+"""Load tests: verdicts on an objective, and the figures of MLPerf's scenarios."""

@@ -1,0 +1,96 @@
+"""Runs of a load test as trials, with a verdict on the objective."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from enginescope.core.record import Record
+from enginescope.records.run.run import Run
+from enginescope.records.samples import Percentile, Samples, Summary
+from enginescope.records.verdict.load import LoadKind, LoadStep, LoadTrial, Slo
+from enginescope.stats.autocorrelation import integrated_time
+from enginescope.stats.describe import PERCENTILES, describe
+from enginescope.stats.early_stopping import share_is_below
+
+#: Probability that a trial is called met, or missed, when it is not.
+ERROR = 0.025
+#: Notice of a late generator.
+LATE = "W-LATE"
+
+
+class _Slow(Record, frozen=True, kw_only=True):
+    """How many queries were above a limit, and how many independent ones they stand for."""
+
+    slow: int
+    planned: int
+    time: float
+
+
+def trial_of(run: Run, slo: Slo | None) -> LoadTrial:
+    """Return the figures of a run that succeeded, and its verdict on `slo`."""
+    latency, outcome = run.series("latency"), run.load
+    served = len(latency) if latency is not None else 0
+    planned = outcome.planned if outcome else served
+    missing = planned - served
+    summary = _described(latency, slo)
+    is_late = any(notice.code == LATE for notice in run.notices)
+    kind, slow, percentile = LoadKind.MEASURED, None, None
+    if slo is not None and latency is not None and summary is not None:
+        percentile = summary.percentile(slo.p)
+        counted = _slow(latency, missing, slo, percentile)
+        slow = counted.slow
+        kind = _verdict(counted, slo, is_late=is_late)
+    return LoadTrial(
+        run=run.id,
+        kind=kind,
+        planned=planned,
+        served=served,
+        unserved=outcome.unserved if outcome else 0,
+        failed=outcome.failed if outcome else 0,
+        rate_per_s=outcome.rate_per_s if outcome else None,
+        slow=slow,
+        percentile=percentile,
+        is_late=is_late,
+        latency=summary,
+        service=_described(run.series("service"), None),
+        queueing=_described(run.series("queueing"), None),
+        lateness=_described(run.series("lateness"), None),
+    )
+
+
+def _described(samples: Samples | None, slo: Slo | None) -> Summary | None:
+    if samples is None or not len(samples):
+        return None
+    stated = tuple(sorted({*PERCENTILES, *((slo.p,) if slo else ())}))
+    return describe(samples, one_in_flight=False, percentiles=stated)
+
+
+def _slow(latency: Samples, missing: int, slo: Slo, percentile: Percentile | None) -> _Slow:
+    above = latency.values_ms > slo.limit_ms
+    # queries that wait for each other are slow together: a stretch of them is one event
+    times = [integrated_time(above)] if above.size >= 4 else [1.0]
+    if percentile is not None:
+        times.append(len(latency) / percentile.effective_n)
+    return _Slow(
+        slow=int(np.count_nonzero(above)) + missing,
+        planned=len(latency) + missing,
+        time=max(times),
+    )
+
+
+def _verdict(counted: _Slow, slo: Slo, *, is_late: bool) -> LoadKind:
+    slow, n = counted.slow / counted.time, counted.planned / counted.time
+    is_below = share_is_below(slow, n, 1 - slo.p / 100, ERROR)
+    if is_below:
+        return LoadKind.MET
+    # a late generator makes latencies longer: it can hide that an objective is met
+    return LoadKind.MISSED if is_below is False and not is_late else LoadKind.UNDECIDED
+
+
+def step_of(rate_per_s: float | None, trials: Sequence[LoadTrial]) -> LoadStep:
+    """Return the trials at one rate with their common verdict; mixed verdicts are undecided."""
+    kinds = {trial.kind for trial in trials}
+    kind = kinds.pop() if len(kinds) == 1 else LoadKind.UNDECIDED
+    return LoadStep(kind=kind, trials=tuple(trials), rate_per_s=rate_per_s)

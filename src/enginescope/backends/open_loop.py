@@ -1,0 +1,281 @@
+"""A load test: queries that arrive when they are due, whether or not earlier ones have ended.
+
+Each query's latency counts from its intended arrival. A closed loop waits with the next query until
+the last one has ended, so that a stall delays queries that it never records (Tene's coordinated
+omission). Here a stall shows as queueing time in every query that arrived meanwhile.
+
+Workers take the queries in the order of arrival; each worker has a session of its own.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from array import array
+from collections.abc import Callable, Sequence
+from itertools import count as counting
+from time import perf_counter_ns, sleep
+
+import numpy as np
+
+from enginescope.backends.base import ProgressSink
+from enginescope.backends.loop import Recorder
+from enginescope.core.errors import BackendError
+from enginescope.core.gc_paused import gc_paused
+from enginescope.records.progress import Progress
+from enginescope.records.run.load import LoadOutcome, LoadRule
+from enginescope.records.run.run import StopReport
+from enginescope.records.samples import Array, Samples, frozen
+from enginescope.stats.arrivals import arrival_times_ms
+
+#: One worker busy-waits for the last stretch before an arrival, which it then meets within
+#: microseconds. Several workers sleep: a busy one would take processor time from the others.
+BUSY_NS = 2_000_000
+#: After the last arrival the test goes on for as long again and this, then ends.
+GRACE_MS = 1_000.0
+
+
+class LoadRecorder:
+    """Serves the queries of a load test.
+
+    Args:
+        recorders: Of each worker's session: they issue the requests, and time them as the closed
+            loop does.
+        rule: Its `workers` is the number of recorders.
+        closed_ms: Median time of a request in the closed loop.
+    """
+
+    def __init__(
+        self, recorders: Sequence[Recorder], rule: LoadRule, closed_ms: float | None
+    ) -> None:
+        self._recorders = recorders
+        self._rule = rule
+        self._closed_ms = closed_ms
+        self._arrivals_ms: Array = np.zeros(0)
+        self._starts = self._ends = self._ready = self._service_ms = np.zeros(0)
+        self._is_served: Array = np.zeros(0, dtype=bool)
+        self._is_failed: Array = np.zeros(0, dtype=bool)
+        self._error: str | None = None
+        self._crash: BaseException | None = None
+
+    def __len__(self) -> int:
+        """Return the number of queries that were served."""
+        return int(np.count_nonzero(self._is_served))
+
+    @property
+    def issued(self) -> int:
+        """Requests in all."""
+        return sum(recorder.issued for recorder in self._recorders)
+
+    @property
+    def wall_ms(self) -> float:
+        """Time from the first arrival to the end of the last query."""
+        return self._span_ms()
+
+    def run(self, count: int, untimed: int = 0) -> None:
+        """Pass on to the first worker's recorder."""
+        self._recorders[0].run(count, untimed)
+
+    def times_ms(self, last: int | None = None) -> Array:
+        """Return the latencies of the queries in the order of their arrival."""
+        times: Array = (self._ends - self._arrivals_ms)[self._is_served]
+        return times if last is None else times[-last:]
+
+    def serve(self, progress: ProgressSink) -> StopReport:
+        """Run the test.
+
+        Raises:
+            BackendError: No query was answered.
+        """
+        gc.collect()
+        rate = self._rate_per_s()
+        if self._rule.is_open:
+            self._arrivals_ms = arrival_times_ms(self._rule, rate)
+        planned_ms = float(self._arrivals_ms[-1]) if self._arrivals_ms.size else None
+        limit_ms = planned_ms or self._rule.duration_ms
+        progress(Progress(phase="steady_state", elapsed_ms=0.0, limit_ms=limit_ms))
+        begin = perf_counter_ns()
+        with gc_paused():
+            if self._rule.is_open:
+                self._serve_open()
+            else:
+                self._serve_closed()
+        if self._crash is not None:
+            raise self._crash
+        if not len(self):
+            raise BackendError("load test", why=self._error or "no query was answered in time")
+        return StopReport(
+            rule="duration" if self._rule.queries is None else "iterations",
+            iterations=len(self),
+            duration_ms=(perf_counter_ns() - begin) / 1e6,
+        )
+
+    def _rate_per_s(self) -> float | None:
+        """Return the rate at which queries arrive; of a burst, that of the closed loop."""
+        rule = self._rule
+        if rule.rate_per_s is not None or not self._closed_ms:
+            return rule.rate_per_s
+        share = 1.0 if rule.arrivals == "burst" else rule.share
+        return share * rule.workers * 1e3 / self._closed_ms
+
+    def _serve_open(self) -> None:
+        size = self._arrivals_ms.size
+        self._starts, self._ends, self._ready = (np.zeros(size) for _ in range(3))
+        self._service_ms = np.zeros(size)
+        self._is_served, self._is_failed = (np.zeros(size, dtype=bool) for _ in range(2))
+        due = (self._arrivals_ms * 1e6).astype(np.int64).tolist()
+        turn = counting()
+        begin = perf_counter_ns()
+        # of a burst there is no pace to fall behind: the worker's own time limit ends it
+        paced = self._rule.arrivals != "burst"
+        limit = begin + int(2 * due[-1] + GRACE_MS * 1e6) if paced else None
+        wait = _wait_busily if len(self._recorders) == 1 else _wait_asleep
+
+        def work(recorder: Recorder) -> None:
+            clock, mine = perf_counter_ns, array("q")
+            while (query := next(turn)) < size and self._crash is None:
+                ready = clock()
+                if limit is not None and ready > limit:
+                    break
+                wait(begin + due[query])
+                start = clock()
+                is_answered = self._ask(recorder, 1)
+                end = clock()
+                self._ready[query] = (ready - begin) / 1e6
+                self._starts[query] = (start - begin) / 1e6
+                self._ends[query] = (end - begin) / 1e6
+                if is_answered:
+                    self._is_served[query] = True
+                    mine.append(query)
+                else:
+                    self._is_failed[query] = True
+            # the time between two readings of the clock, as the closed loop has it
+            self._service_ms[np.asarray(mine, dtype=np.int64)] = recorder.times_ms()
+
+        self._on_threads(work)
+
+    def _serve_closed(self) -> None:
+        """Issue a query when the one before has ended; the workers share its requests."""
+        rule, workers = self._rule, len(self._recorders)
+        begins, ends, failures = array("q"), array("q"), array("b")
+        most = rule.queries
+        begin = perf_counter_ns()
+        stop_at = begin + int(rule.duration_ms * 1e6)
+        state = {"goes_on": True, "failed": False}
+
+        def turn_over() -> None:
+            now = perf_counter_ns()
+            if begins:
+                ends.append(now)
+                failures.append(state["failed"])
+            enough = len(begins) >= most if most is not None else now >= stop_at
+            state["goes_on"] = not enough and self._crash is None
+            state["failed"] = False
+            if state["goes_on"]:
+                begins.append(perf_counter_ns())
+
+        barrier = threading.Barrier(workers, turn_over)
+        cross = turn_over if workers == 1 else barrier.wait
+        numbers = counting()
+
+        def work(recorder: Recorder) -> None:
+            place = next(numbers)
+            share = len(range(place, rule.samples_per_query, workers))
+            try:
+                cross()
+                while state["goes_on"]:
+                    if share and not self._ask(recorder, share):
+                        state["failed"] = True
+                    cross()
+            except threading.BrokenBarrierError:  # another worker has ended with an error
+                return
+            except BaseException:
+                barrier.abort()
+                raise
+
+        self._on_threads(work)
+        self._arrivals_ms = (np.asarray(begins[: len(ends)]) - begin) / 1e6
+        self._starts = self._ready = self._arrivals_ms
+        self._ends = (np.asarray(ends) - begin) / 1e6
+        self._is_failed = np.asarray(failures, dtype=bool)
+        self._is_served = ~self._is_failed
+        self._service_ms = self._ends - self._starts
+
+    def _ask(self, recorder: Recorder, requests: int) -> bool:
+        try:
+            recorder.run(requests)
+        except BackendError as error:
+            self._error = self._error or str(error)
+            return False
+        return True
+
+    def _on_threads(self, work: Callable[[Recorder], None]) -> None:
+        """Run `work` for each worker: the only one in this thread, several in their own."""
+        if len(self._recorders) == 1:
+            work(self._recorders[0])
+            return
+
+        def guarded(recorder: Recorder) -> None:
+            try:
+                work(recorder)
+            except BaseException as error:  # noqa: BLE001 - raised where the test was started
+                self._crash = error
+
+        threads = [threading.Thread(target=guarded, args=(one,)) for one in self._recorders]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _span_ms(self) -> float:
+        served = self._is_served
+        if not served.any():
+            return 0.0
+        return float(self._ends[served].max() - self._arrivals_ms[0])
+
+    def samples(self) -> tuple[Samples, ...]:
+        """Return latency, and of an open loop also its parts, in the order of arrival."""
+        served = self._is_served
+        arrivals, starts = self._arrivals_ms[served], self._starts[served]
+        latency = self.times_ms()
+        series = {"latency": latency}
+        if self._rule.is_open:
+            service = self._service_ms[served]
+            series["service"] = service
+            series["queueing"] = np.maximum(latency - service, 0.0)
+            series["lateness"] = starts - np.maximum(arrivals, self._ready[served])
+        return tuple(
+            Samples(metric=metric, values_ms=frozen(values), start_ms=frozen(arrivals))
+            for metric, values in series.items()
+        )
+
+    def outcome(self) -> LoadOutcome:
+        """Return what became of the queries."""
+        planned, failed = self._arrivals_ms.size, int(np.count_nonzero(self._is_failed))
+        last_ms = float(self._arrivals_ms[-1]) if planned else 0.0
+        # with n arrivals there are n - 1 gaps between them
+        is_paced = self._rule.is_open and planned > 1 and last_ms > self._arrivals_ms[0]
+        rate = 1e3 * (planned - 1) / (last_ms - self._arrivals_ms[0]) if is_paced else None
+        return LoadOutcome(
+            planned=planned,
+            unserved=planned - len(self) - failed,
+            failed=failed,
+            error=self._error,
+            rate_per_s=None if rate is None else float(rate),
+            closed_ms=self._closed_ms,
+            span_ms=self._span_ms(),
+            last_arrival_ms=last_ms,
+        )
+
+
+def _wait_busily(until_ns: int) -> None:
+    left = until_ns - perf_counter_ns()
+    if left > BUSY_NS:
+        sleep((left - BUSY_NS) / 1e9)
+    while perf_counter_ns() < until_ns:
+        pass
+
+
+def _wait_asleep(until_ns: int) -> None:
+    while (left := until_ns - perf_counter_ns()) > 0:
+        sleep(left / 1e9)

@@ -1,0 +1,68 @@
+"""When the queries of a load test arrive, and how many of them were served."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from enginescope.core.record import Record
+
+Arrivals = Literal["poisson", "constant", "trace", "closed", "burst"]
+#: MLPerf Inference's four, by the names of its rules.
+Scenario = Literal["single-stream", "multi-stream", "server", "offline"]
+SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
+
+
+class LoadRule(Record, frozen=True, kw_only=True):
+    """How queries arrive, and how many workers serve them.
+
+    Attributes:
+        arrivals: ``closed``: a query is issued when the one before has ended. ``burst``: all at
+            once. The times of the others are drawn before the first query.
+        rate_per_s: Queries per second; ``None``: `share` of the closed loop's rate, or the trace.
+        share: Of the rate of the closed loop, which the warm-up measures, 1 for all of it.
+        duration_ms: Queries arrive for so long, unless `queries` are counted.
+        queries: Exactly so many.
+        seed: Of the gaps between arrivals.
+        times_ms: Of a trace, rising.
+        workers: Sessions that serve queries at the same time.
+        samples_per_query: Requests that make one query.
+    """
+
+    arrivals: Arrivals = "poisson"
+    rate_per_s: float | None = None
+    share: float = 0.5
+    duration_ms: float = 10_000.0
+    queries: int | None = None
+    seed: int = 0
+    times_ms: tuple[float, ...] = ()
+    workers: int = 1
+    samples_per_query: int = 1
+    scenario: Scenario | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether queries arrive whether or not earlier ones have ended."""
+        return self.arrivals != "closed"
+
+
+class LoadOutcome(Record, frozen=True, kw_only=True):
+    """What became of the queries.
+
+    Attributes:
+        planned: Queries that arrived, or that the closed loop issued.
+        unserved: Still waiting when the time limit ended the test.
+        failed: Answered with an error, which says `error`.
+        rate_per_s: At which queries arrived on average; ``None``: closed loop, or all at once.
+        closed_ms: Median of the closed loop, one worker alone, before the test.
+        span_ms: From the first arrival to the end of the last query.
+        last_arrival_ms: From the first moment of the test.
+    """
+
+    planned: int
+    unserved: int = 0
+    failed: int = 0
+    error: str | None = None
+    rate_per_s: float | None = None
+    closed_ms: float | None = None
+    span_ms: float = 0.0
+    last_arrival_ms: float = 0.0
