@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         doctor,
         explain,
         import_artifacts,
+        load,
         noise_floor,
         open_run,
         validate,
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from enginescope.records.run.sample_set import Preprocessing
     from enginescope.records.verdict.gate import GateReport
     from enginescope.records.verdict.history import JobHistory
+    from enginescope.records.verdict.load import LoadReport
     from enginescope.records.verdict.noise_floor import NoiseFloor
     from enginescope.records.verdict.upgrade import UpgradeReport
     from enginescope.render.page.report import WrittenReport
@@ -134,6 +136,7 @@ _HOMES = {
     "KubernetesJobs": "services.suites.request",
     "Limits": "records.run.job",
     "LintReport": "rules.engine",
+    "LoadReport": "records.verdict.load",
     "MeasuredComparison": "analysis.verdicts.measured_sides",
     "MissingDependencyError": "core.errors",
     "Mode": "records.run.job",
@@ -176,6 +179,7 @@ _HOMES = {
     "history": "notebook.verdicts",
     "import_artifacts": "notebook.measure",
     "lint": "notebook.verdicts",
+    "load": "notebook.measure",
     "noise_floor": "notebook.measure",
     "open_plan": "notebook.plan",
     "open_run": "notebook.measure",
@@ -222,6 +226,7 @@ __all__ = [
     "KubernetesJobs",
     "Limits",
     "LintReport",
+    "LoadReport",
     "MeasuredComparison",
     "MissingDependencyError",
     "Mode",
@@ -265,6 +270,7 @@ __all__ = [
     "history",
     "import_artifacts",
     "lint",
+    "load",
     "noise_floor",
     "open_plan",
     "open_run",

@@ -30,6 +30,7 @@ GROUPS = {
     "Measure": {
         "bench": ("measure.bench", "Measure models, each in a fresh process."),
         "suite": ("suites.suite", "Measure many models on many backends; resumes."),
+        "load": ("measure.load", "Measure latency under load, and the highest rate of a goal."),
         "build": ("measure.build", "Build a TensorRT engine from an ONNX model."),
         "noise": ("measure.noise", "Measure the smallest difference this machine can detect."),
         "doctor": ("measure.doctor", "Report what this machine can measure."),

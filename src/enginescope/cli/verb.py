@@ -25,6 +25,10 @@ HEADINGS = {
         *("build-log", "config", "layers", "trtexec-args", "rebuild", "without", "only", "check"),
         *("outputs", "environment", "mode", "profile-mode", "old", "new", "repeats"),
     ),
+    "Load": (
+        *("rate", "arrivals", "trace", "queries", "concurrency", "slo", "find-max", "resolution"),
+        *("scenario", "samples-per-query"),
+    ),
     "Build": (
         *("min-shape", "opt-shape", "max-shape", "option", "plugin", "memory-pool"),
         *("version-compatible", "exclude-lean-runtime", "refit", "strip-plan", "weight-streaming"),

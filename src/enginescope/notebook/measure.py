@@ -10,10 +10,12 @@ from enginescope.analysis.validation.validation import Validation
 from enginescope.notebook.display import displayed, shown_as
 from enginescope.notebook.verdicts import ShownVerdicts
 from enginescope.records.plan.build import BuildReport
+from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.services import explain as explain_service
 from enginescope.services import store_access
 from enginescope.services.accuracy import depth as depth_service
+from enginescope.services.load import load as load_service
 from enginescope.services.measurement import bench as bench_service
 from enginescope.services.measurement import build as build_service
 from enginescope.services.measurement import doctor as doctor_service
@@ -49,6 +51,28 @@ class ShownNoise(NoiseFloor, frozen=True, kw_only=True):
         return noise_html(self)
 
 
+class ShownLoad(LoadReport, frozen=True, kw_only=True):
+    """A load test; in notebooks the answer and its figures, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.load.load_phrases import answer_text
+
+        return answer_text(self)
+
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The picture of the page: ``"load"``."""
+        from enginescope.notebook.chart import displays
+        from enginescope.render.load.load_chart import load_chart
+
+        return displays((load_chart(self),))
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.measure import load_html
+
+        return load_html(self)
+
+
 class ShownDiagnosis(doctor_service.Diagnosis, frozen=True, kw_only=True):
     """The state of the machine; in notebooks its backends and extras, plain HTML."""
 
@@ -74,6 +98,7 @@ class ShownExplanation(explain_service.Explanation, frozen=True, kw_only=True):
 build = displayed(build_service.build, shown_as(ShownBuild))
 doctor = displayed(doctor_service.doctor, shown_as(ShownDiagnosis))
 explain = displayed(explain_service.explain, shown_as(ShownExplanation))
+load = displayed(load_service.load, shown_as(ShownLoad))
 noise_floor = displayed(noise_service.noise_floor, shown_as(ShownNoise))
 
 

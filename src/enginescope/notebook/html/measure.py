@@ -17,6 +17,7 @@ from enginescope.notebook.html.fragment import (
 )
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import OutcomeKind
+from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.render.accuracy.validate_phrases import (
     OUTPUT_HEADERS,
@@ -25,13 +26,20 @@ from enginescope.render.accuracy.validate_phrases import (
     reason_texts,
 )
 from enginescope.render.base.data_table import UNKNOWN, number_column
-from enginescope.render.base.phrases import Figure, headline, layer_sum_sentence, outcome_text
+from enginescope.render.base.phrases import (
+    Figure,
+    headline,
+    layer_sum_sentence,
+    outcome_text,
+    percentile_name,
+)
 from enginescope.render.depth.depth_writers import (
     SPEED_HEADERS,
     benchmark_notices,
     benchmark_title,
     speed_cells,
 )
+from enginescope.render.load import load_phrases
 from enginescope.render.plans.build_text import build_facts
 from enginescope.render.verdicts.noise_text import (
     NOISE_HEADERS,
@@ -47,6 +55,22 @@ def build_html(report: BuildReport) -> str:
     """Return the size of an engine, and what its build took."""
     return fragment(
         Path(report.engine).name, fact_list(build_facts(report)), notice_list(report.notices)
+    )
+
+
+def load_html(report: LoadReport) -> str:
+    """Return the answer, its scope, and every run."""
+    name = percentile_name(load_phrases.percentile_of(report))
+    return fragment(
+        load_phrases.answer_text(report),
+        fact_list(load_phrases.scope_facts(report)),
+        notice_list(report.notices),
+        data_table(
+            f"Runs; times are {name}",
+            load_phrases.STEP_HEADERS,
+            load_phrases.step_rows(report),
+            numbers=(load_phrases.STEP_HEADERS[0], *load_phrases.STEP_HEADERS[3:]),
+        ),
     )
 
 

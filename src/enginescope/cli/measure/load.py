@@ -1,0 +1,242 @@
+"""``enginescope load``: exit code 1 where an objective is missed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from enginescope.cli.completion import complete_backends
+from enginescope.cli.machine_options import conditions_of, machine_options
+from enginescope.cli.measure.bench import command_line, warm_up_of
+from enginescope.cli.messages import next_steps, words
+from enginescope.cli.options import (
+    COUNT,
+    COUNT_OR_DURATION,
+    DURATION_MS,
+    EXISTING,
+    FILE,
+    FROM_0,
+    INPUT,
+    MOST_ITEMS,
+    RANGE,
+    SHAPE,
+    Finite,
+    check_outputs,
+    dims_option,
+    json_option,
+    option,
+    store_option,
+    tags_option,
+    write_output,
+)
+from enginescope.cli.progress import JobProgress
+from enginescope.cli.termination import ending_in_order, saying_what_stands
+from enginescope.cli.verb import Verb, naming_flags
+from enginescope.records.run.job import Workload
+from enginescope.records.run.load import SCENARIOS, LoadRule
+from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep
+from enginescope.services.load.load import run_load
+from enginescope.services.load.request import (
+    MOST_PER_S,
+    MOST_WORKERS,
+    REPEATS,
+    RESOLUTION_PCT,
+    SAMPLES_PER_QUERY,
+    LoadObserver,
+    LoadRequest,
+    parse_slo,
+    rule_of_scenario,
+)
+
+if TYPE_CHECKING:
+    from enginescope.store.location import StorePlace
+
+
+@click.command(
+    "load",
+    cls=Verb,
+    examples=(
+        (
+            "Measure the latency of queries that arrive at random, 100 a second",
+            "enginescope load model.onnx --rate 100",
+        ),
+        (
+            "Find the highest rate at which 99 % of the queries take less than 50 ms",
+            "enginescope load model.onnx --find-max --slo 'p99<50ms' --duration 5s",
+        ),
+    ),
+)
+@click.argument("target", metavar="MODEL|URL")
+@option(
+    "--on",
+    "backend",
+    shell_complete=complete_backends,
+    help="Backend to measure on.  [default: ort-cpu; trt for an engine; oip for a URL]",
+)
+@option("--shape", "shapes", multiple=True, type=SHAPE, help="Set the shape of an input.")
+@dims_option
+@option(
+    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
+)
+@option(
+    "--input", "files", multiple=True, type=INPUT, help="Read the values of an input from a file."
+)
+@option(
+    "--range", "ranges", multiple=True, type=RANGE, help="Bounds of random integers for an input."
+)
+@option("--data", default="auto", help="Data set folder, auto or none, as for bench.")
+@option("--seed", type=FROM_0, default=0, help="Seed for random inputs and arrivals.")
+@option(
+    "--rate",
+    type=Finite(0, MOST_PER_S, min_open=True),
+    help="Queries per second.  [default: half the rate of the closed loop]",
+)
+@option(
+    "--arrivals",
+    type=click.Choice(("poisson", "constant")),
+    default="poisson",
+    help="Draw random gaps between queries, or use equal ones.",
+)
+@option("--trace", type=EXISTING, help="Read arrival times from a file, one in seconds a line.")
+@option(
+    "--concurrency",
+    type=click.IntRange(1, MOST_WORKERS),
+    default=1,
+    help="Number of workers, each with a session or a connection of its own.",
+)
+@option("--slo", metavar="pN<TIME", help="Objective of the latency, as p99<10ms.")
+@option("--find-max", is_flag=True, help="Search the highest rate that meets --slo.")
+@option(
+    "--resolution",
+    type=Finite(0.1, 100),
+    default=RESOLUTION_PCT,
+    help="End the search when the next rate is within this percentage.",
+)
+@option(
+    "--repeats", type=COUNT, help=f"Processes at each rate.  [default: 1; {REPEATS} in a search]"
+)
+@option("--scenario", type=click.Choice(SCENARIOS), help="Issue queries as in MLPerf Inference.")
+@option(
+    "--samples-per-query",
+    type=COUNT,
+    default=SAMPLES_PER_QUERY,
+    help="Requests of a query in the scenario multi-stream.",
+)
+@option("--duration", type=DURATION_MS, help="Let queries arrive for this long.  [default: 10s]")
+@option("--queries", type=COUNT, help="Issue exactly this many queries.")
+@option(
+    "--warmup",
+    multiple=True,
+    type=COUNT_OR_DURATION,
+    help="Warm up for at least this time or count, until steady.  [default: 200ms]",
+)
+@option("--timeout", type=DURATION_MS, help="Time limit per process.")
+@machine_options
+@option("--html", type=FILE, help="Write one HTML page to FILE.")
+@tags_option
+@store_option
+@json_option
+def command(target: str, **options: Any) -> int:
+    """Measure how long queries take that arrive at a rate, whether or not earlier ones have ended.
+
+    MODEL is a model or an engine. URL is a model of a server that speaks the Open Inference
+    Protocol over HTTP, as http://localhost:8000/v2/models/NAME. Latency counts from the intended
+    arrival, so a stall shows in every query that waits for it.
+    """
+    check_outputs([options["html"]], [target])
+    with naming_flags(), ending_in_order():
+        request = request_of(target, options)
+        progress = LoadProgress(quiet=options["as_json"])
+        with progress, saying_what_stands(progress.standing):
+            report = run_load(request, progress)
+    if options["html"] is not None:
+        from enginescope.render.load.load_page import load_page
+
+        write_output(options["html"], load_page(report))
+    _print(report, as_json=options["as_json"])
+    if not options["as_json"]:
+        _next(report, options["html"], options["store_folder"])
+    return int(not report.is_passed)
+
+
+def request_of(target: str, options: dict[str, Any]) -> LoadRequest:
+    """Return the request that the options describe."""
+    trace, scenario = options["trace"], options["scenario"]
+    times: tuple[float, ...] = ()
+    if trace is not None:
+        from enginescope.formats.arrival_trace import read_arrival_trace
+
+        times = read_arrival_trace(trace)
+    rule = LoadRule(
+        arrivals="trace" if trace is not None else options["arrivals"],
+        rate_per_s=options["rate"],
+        duration_ms=options["duration"] or LoadRule().duration_ms,
+        queries=options["queries"],
+        seed=options["seed"],
+        times_ms=times,
+        workers=options["concurrency"],
+        samples_per_query=options["samples_per_query"] if scenario == "multi-stream" else 1,
+    )
+    return LoadRequest(
+        target=target,
+        backends=(options["backend"],) if options["backend"] else (),
+        rule=rule if scenario is None else rule_of_scenario(scenario, rule),
+        slo=parse_slo(options["slo"]) if options["slo"] else None,
+        is_search=options["find_max"],
+        repeats=options["repeats"],
+        resolution_pct=options["resolution"],
+        workload=Workload(
+            batch=options["batch"],
+            seed=options["seed"],
+            shapes=options["shapes"],
+            files=options["files"],
+            ranges=options["ranges"],
+            dims=options["dims"],
+            warmup=warm_up_of(options["warmup"]),
+        ),
+        data=options["data"],
+        timeout_s=options["timeout"] and options["timeout"] / 1e3,
+        conditions=conditions_of(options),
+        clock=options["lock_clocks"],
+        tags=options["tags"],
+        store=options["store_folder"],
+        command=command_line(),
+    )
+
+
+class LoadProgress(JobProgress, LoadObserver):
+    """Shows the process that runs, and the verdict at each rate."""
+
+    def standing(self) -> str:
+        """Return what an interrupt leaves in the store."""
+        return "1 run is stored" if self._stored == 1 else f"{self._stored} runs are stored"
+
+    def step_ended(self, step: LoadStep) -> None:
+        """Print a rate with its verdict."""
+        from enginescope.render.load.load_phrases import rate_of, rate_text
+
+        if not self._quiet and step.kind is not LoadKind.MEASURED:
+            self._line(f"{rate_text(rate_of(step))}: {step.kind.value}")
+
+
+def _print(report: LoadReport, *, as_json: bool) -> None:
+    from enginescope.render.load.load_writers import load_json, load_tables
+
+    if as_json:
+        sys.stdout.buffer.write(load_json(report))
+        sys.stdout.flush()
+        return
+    from enginescope.render.base.text import show_answer
+    from enginescope.render.load.load_phrases import answer_text, scope_facts
+
+    show_answer(answer_text(report), scope_facts(report), load_tables(report), report.notices)
+
+
+def _next(report: LoadReport, page: Path | None, store: StorePlace | None) -> None:
+    at = ("--store", store) if store else ()
+    run = report.trials[-1].run[:8]
+    steps = [("open", str(page))] if page is not None else []
+    next_steps(*steps, ("report", words("enginescope", "report", *at, run)))

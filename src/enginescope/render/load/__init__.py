@@ -1,0 +1,1 @@
+"""Load tests on terminal, in Markdown and on a page."""

@@ -1,0 +1,217 @@
+"""Load tests in processes of their own: of a backend with known times, and of an endpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import enginescope as es
+from enginescope.core.errors import BackendError, UsageError
+from enginescope.records.verdict.load import LoadKind
+from enginescope.store.archive import Store
+from tests.fakes.oip_server import oip_server
+
+#: Of the fake backend: far more than a query takes beside it.
+ON = "fake?latency_us=2000&jitter_pct=0"
+QUICK = es.Workload(warmup=es.WarmUp(time_ms=20, iterations=5, limit_ms=100))
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "net.onnx"
+    path.write_bytes(b"\x08\x07")
+    return path
+
+
+def test_a_run_has_latency_and_its_parts(model: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    report = es.load(model, on=ON, rate=100, queries=30, workload=QUICK, store=store, tags=["load"])
+    (trial,) = report.trials
+    run = Store(store).load(trial.run)
+    assert [one.metric for one in run.samples] == ["latency", "service", "queueing", "lateness"]
+    assert {len(one) for one in run.samples} == {30}
+    assert run.load.planned == trial.served == 30
+    assert report.kind is LoadKind.MEASURED
+    assert trial.service.min_ms >= 2.0
+    assert run.job.workload.load.rate_per_s == 100
+    view = es.RunView(run)
+    # not batch ÷ latency, which holds for one request in flight
+    assert view.throughput.definition == "queries ÷ time from the first start to the last end"
+    assert [row.id for row in Store(store).rows(tag="load")] == [trial.run]
+
+
+def test_the_usual_rate_is_half_of_the_closed_loop_s(model: Path) -> None:
+    report = es.load(model, on=ON, queries=20, arrivals="constant", workload=QUICK)
+    assert 0 < report.trials[0].rate_per_s <= 250  # 2 ms a query, or more on a busy machine
+
+
+def test_an_objective_that_no_query_can_meet_is_missed(model: Path) -> None:
+    report = es.load(model, on=ON, rate=100, queries=60, slo="p50<1ms", workload=QUICK)
+    (trial,) = report.trials
+    assert trial.slow == 60
+    assert report.kind is (LoadKind.UNDECIDED if trial.is_late else LoadKind.MISSED)
+
+
+def test_an_objective_that_all_queries_meet_is_met(model: Path) -> None:
+    report = es.load(model, on=ON, rate=100, queries=60, slo="p50<600ms", workload=QUICK)
+    assert report.kind is LoadKind.MET
+    assert report.is_passed
+
+
+def test_few_queries_leave_a_tail_undecided(model: Path) -> None:
+    report = es.load(model, on=ON, rate=100, queries=20, slo="p99<600ms", workload=QUICK)
+    assert report.kind is LoadKind.UNDECIDED
+
+
+def test_a_trace_is_replayed(model: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.txt"
+    trace.write_text("# seconds\n1000.5\n1000.0\n\n1000.02  # late\n")
+    store = tmp_path / "store"
+    report = es.load(model, on=ON, trace=trace, workload=QUICK, store=store)
+    run = Store(store).load(report.trials[0].run)
+    assert run.series("latency").start_ms == pytest.approx([0.0, 20.0, 500.0], abs=1e-6)
+
+
+def test_an_endpoint_is_measured_over_sockets(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with oip_server() as server:
+        report = es.load(
+            server.model, rate=200, queries=40, concurrency=3, workload=QUICK, store=store
+        )
+        # one session for each worker, the metadata's connection is the session's own
+        assert len(server.connections) == 3
+    run = Store(store).load(report.trials[0].run)
+    assert run.job.subject.kind == "endpoint"
+    assert run.load.failed == 0
+    assert len(run.series("latency")) == 40
+    assert "I-ENDPOINT" in {notice.code for notice in report.notices}
+
+
+def test_a_stall_of_a_server_shows_as_queueing_in_every_later_query(tmp_path: Path) -> None:
+    stalled, stall_s, gap_ms = 12, 0.5, 20.0
+    store = tmp_path / "store"
+    warm = es.Workload(warmup=es.WarmUp(time_ms=0, iterations=0))
+    # the first inference is not a query of the test
+    with oip_server(stall=(1 + stalled + 1, stall_s)) as server:
+        report = es.load(
+            server.model,
+            rate=1e3 / gap_ms,
+            arrivals="constant",
+            queries=40,
+            workload=warm,
+            store=store,
+        )
+    run = Store(store).load(report.trials[0].run)
+    queueing = run.series("queueing").values_ms
+    service = run.series("service").values_ms
+    assert int(np.argmax(service)) == stalled
+    for later in range(stalled + 1, stalled + int(1e3 * stall_s / gap_ms)):
+        assert queueing[later] >= 1e3 * stall_s - gap_ms * (later - stalled)
+
+
+def test_failed_queries_are_counted_and_miss_the_objective() -> None:
+    warm = es.Workload(warmup=es.WarmUp(time_ms=0, iterations=0))
+    with oip_server(failing=range(12, 40)) as server:
+        report = es.load(server.model, rate=100, queries=40, slo="p90<1s", workload=warm)
+    (trial,) = report.trials
+    assert trial.failed == 28
+    assert trial.slow >= 28
+    assert report.kind is LoadKind.MISSED
+    assert "W-QUERIES-FAILED" in {notice.code for notice in report.notices}
+
+
+def test_a_server_that_is_not_there_fails_the_run() -> None:
+    with oip_server() as server:
+        address = server.model
+    with pytest.raises(BackendError, match="endpoint"):
+        es.load(address, rate=10, queries=2)
+
+
+def test_a_search_ends_between_a_rate_that_meets_and_one_that_does_not(model: Path) -> None:
+    report = es.load(
+        model,
+        on="fake?latency_us=4000&jitter_pct=0",
+        arrivals="constant",
+        queries=60,
+        slo="p50<40ms",
+        find_max=True,
+        repeats=1,
+        resolution_pct=60,
+        workload=QUICK,
+    )
+    assert report.is_search
+    assert report.kind is LoadKind.MET
+    kinds = {step.rate_per_s: step.kind for step in report.steps}
+    assert kinds[report.highest_met] is LoadKind.MET
+    above = [rate for rate in kinds if rate > report.highest_met]
+    assert above
+    assert all(kinds[rate] is not LoadKind.MET for rate in above)
+
+
+@pytest.mark.parametrize("scenario", ["single-stream", "multi-stream", "server", "offline"])
+def test_a_scenario_has_loadgen_s_figures(model: Path, scenario: str) -> None:
+    report = es.load(
+        model, on=ON, scenario=scenario, queries=20, samples_per_query=3, workload=QUICK
+    )
+    figures = report.loadgen
+    assert (figures.scenario, figures.queries) == (scenario, 20)
+    if scenario == "multi-stream":
+        assert figures.min_ms >= 6.0  # three requests of 2 ms
+    assert (figures.per_s is not None) == (scenario in ("server", "offline"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rate": 0}, "rate"),
+        ({"rate": 1e9}, "rate"),
+        ({"concurrency": 0}, "concurrency"),
+        ({"find_max": True}, "find_max"),
+        ({"slo": "p99>10ms"}, "not an objective"),
+        ({"slo": "p100<10ms"}, "objective"),
+        ({"slo": "p99<1min"}, "slo"),
+        ({"repeats": 0}, "repeats"),
+        ({"scenario": "offline", "rate": 5}, "rate"),
+        ({"scenario": "single-stream", "concurrency": 2}, "concurrency"),
+        ({"scenario": "sever"}, "scenario"),
+        ({"arrivals": "uniform"}, "arrivals"),
+        ({"find_max": True, "slo": "p99<1s", "resolution_pct": 0}, "resolution"),
+        ({"find_max": True, "slo": "p99<1s", "scenario": "offline"}, "find_max"),
+        ({"workload": es.Workload(warmup=es.WarmUp(time_ms=0, iterations=0))}, "warm-up"),
+        ({"workload": es.Workload(mode=es.Mode(kind="throughput"))}, "workload"),
+    ],
+)
+def test_a_request_that_contradicts_itself_is_refused(
+    model: Path, options: dict, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        es.load(model, on=ON, **options)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://localhost:8000",
+        "http:///v2/models/a",
+        "http://u:p@h/v2/models/a",
+        "http://h:x/v2/models/a",
+    ],
+)
+def test_an_address_that_is_not_a_model_s_is_refused(address: str) -> None:
+    with pytest.raises(UsageError):
+        es.load(address, rate=1)
+
+
+def test_an_address_is_not_for_other_backends() -> None:
+    with pytest.raises(UsageError, match="an address is an endpoint"):
+        es.load("http://localhost:1/v2/models/a", on="ort-cpu", rate=1)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "1.0\nsoon\n", "nan\n"])
+def test_a_trace_without_times_is_refused(model: Path, tmp_path: Path, text: str) -> None:
+    trace = tmp_path / "trace.txt"
+    trace.write_text(text)
+    with pytest.raises(es.EnginescopeError, match="trace"):
+        es.load(model, on=ON, trace=trace)
