@@ -101,8 +101,9 @@ def _server(
     *,
     slo: Slo | None,
 ) -> LoadGenFigures:
-    n, last_ms = figures.queries, float(arrivals_ms[-1])
-    end_ms = float((arrivals_ms + latencies_ms).max())
+    # the first query is scheduled when the test starts
+    n, times_ms = figures.queries, arrivals_ms - arrivals_ms[0]
+    last_ms, end_ms = float(times_ms[-1]), float((times_ms + latencies_ms).max())
     figures = replace(
         figures,
         per_s=1e3 * (n - 1) / last_ms if last_ms else None,
