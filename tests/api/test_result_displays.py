@@ -11,7 +11,13 @@ import pytest
 import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.notebook.display import shown_as
-from enginescope.notebook.measure import ShownBuild, ShownDepth, ShownNoise, ShownValidation
+from enginescope.notebook.measure import (
+    ShownBuild,
+    ShownDepth,
+    ShownLoad,
+    ShownNoise,
+    ShownValidation,
+)
 from enginescope.notebook.plan import ShownProcess
 from enginescope.notebook.verdicts import ShownUpgrade
 from enginescope.records.plan.build import BuildReport
@@ -23,6 +29,7 @@ from tests.analysis.verdicts.test_measured_sides import FLOOR
 from tests.api.public_functions import public_functions, result_classes
 from tests.depth_benchmarks import depth_benchmark
 from tests.notebook.html.pages import checked
+from tests.render.load import load_reports as loads
 from tests.render.validation import test_validate_page as validations
 from tests.render.verdicts import test_upgrade_files as upgrades
 from tests.suites.made import cell, result, timed
@@ -116,6 +123,7 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
         lambda _: shown_as(ShownUpgrade)(upgrades.report(upgrades.measured("net.onnx", 1.05))),
         "net.onnx",
     ),
+    es.LoadReport: (lambda _: shown_as(ShownLoad)(loads.searched()), "highest rate"),
     es.NoiseFloor: (lambda _: shown_as(ShownNoise)(FLOOR), "smallest difference"),
     es.BuildReport: (build, "net.plan"),
     es.DepthBenchmark: (

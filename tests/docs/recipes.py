@@ -60,6 +60,7 @@ _SHORT = {
     "bench": {"--max-time": "20ms", "--warmup": "0"},
     "suite": {"--max-time": "20ms", "--warmup": "0"},
     "upgrade": {"--rounds": "8", "--iterations": "20", "--samples": "2"},
+    "load": {"--duration": "300ms", "--repeats": "1", "--resolution": "60"},
     "noise": {"--rounds": "8", "--duration": "20ms", "--on": _ONE_THREAD},
     "depth": {"--warmup": "2", "--iterations": "10", "--telemetry-time": "200ms"},
     "trtexec": {"--duration": "=0", "--iterations": "=20", "--warmUp": "=0"},
@@ -74,7 +75,7 @@ _SHORT_IN_FILES = {
 
 #: Exit codes that disturbed measurements may have beside the page's: too few calm rounds, and a
 #: regression or an unstable side.
-_DISTURBED = {"noise": 2, "gate": 1, "upgrade": 1}
+_DISTURBED = {"noise": 2, "gate": 1, "upgrade": 1, "load": 1}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from enginescope.core.jsonio import encode
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.render.compare.compare_writers import compare_json
+from enginescope.render.load.load_writers import load_json
 from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from tests.fakes import loading, models
@@ -177,7 +178,50 @@ def build_json(report: BuildReport) -> bytes:
     return encode({"files": [], "outcome": {}, "build": report, "notices": report.notices})
 
 
+LOADED = MEASURED | frozenset(
+    {
+        *("answer", "verdict", "kind", "passed", "command", "steps", "loadgen"),
+        *("highest_met", "lowest_missed", "undecided"),
+    }
+)
+
+
+def _load(name: str, flags: tuple[str, ...], **options) -> Case:
+    options = {"on": "fake", "workload": Workload(), **options}
+    return Case(
+        name=f"load: {name}",
+        prepare=model,
+        arguments=lambda folder: [
+            *("load", str(folder / "m.onnx"), "--store", str(folder / "store")),
+            *("--on", "fake", *flags),
+        ],
+        call=lambda folder: es.load(folder / "m.onnx", store=folder / "store", **options),
+        data=load_json,
+        volatile=LOADED,
+        status=lambda report: int(not report.is_passed),
+    )
+
+
 CASES: tuple[Case, ...] = (
+    _load("a rate", ("--rate", "500", "--queries", "30"), rate=500, queries=30),
+    _load(
+        "constant arrivals for a time, with tags",
+        ("--arrivals", "constant", "--duration", "100ms", "--tag", "t"),
+        arrivals="constant",
+        duration_ms=100,
+        tags=["t"],
+    ),
+    _load(
+        "an objective that is met",
+        ("--queries", "30", "--slo", "p50<1s", "--duration", "2s", "--seed", "3"),
+        queries=30,
+        slo="p50<1s",
+        duration_ms=2_000,
+        workload=Workload(seed=3),
+    ),
+    _load("a scenario", ("--scenario", "offline", "--queries", "9"), scenario="offline", queries=9),
+    _load("a search without an objective", ("--find-max",), find_max=True),
+    _load("not an objective", ("--slo", "p99=1ms"), slo="p99=1ms"),
     _bench("a run", ()),
     _bench("without layers", ("--no-layers",), layer_profile=False),
     _bench("tags and a commit", ("--tag", "t", "--commit", "v1"), tags=["t"], commit="v1"),

@@ -75,6 +75,7 @@ class JobIdentity(Record, frozen=True, kw_only=True):
     rotate: int | None = None
     idle_ms: float | None = None
     decode: int | None = None
+    load: str | None = None
 
     def differing(self, other: JobIdentity, across: Collection[str] = ()) -> tuple[str, ...]:
         """Return the fields that both know and do not share, but for those of `across`."""
@@ -110,8 +111,8 @@ class JobIdentity(Record, frozen=True, kw_only=True):
 def _is_open(field: str, a: object, b: object) -> bool:
     # a precision that was not asked for is the backend's default, not one that is not known; a run
     # without an environment is of the Python that the suite itself ran in; without tokens to
-    # generate, it generates none
-    return field not in ("precision", "environment", "decode") and (a is None or b is None)
+    # generate, it generates none; a run without a load test is a closed loop
+    return field not in ("precision", "environment", "decode", "load") and (a is None or b is None)
 
 
 class JobRuns(Record, frozen=True, kw_only=True, eq=False):
@@ -152,6 +153,7 @@ def identity_of(run: Run) -> JobIdentity:
         options="&".join(f"{key}={value}" for key, value in sorted(job.backend.options.items())),
         inputs=_inputs(run),
         batch=job.workload.batch,
+        load=job.workload.load.text if job.workload.load else None,
         **_mode(mode, is_done=run.outcome.kind is OutcomeKind.OK),
     )
 

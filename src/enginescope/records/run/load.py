@@ -44,6 +44,19 @@ class LoadRule(Record, frozen=True, kw_only=True):
         """Whether queries arrive whether or not earlier ones have ended."""
         return self.arrivals != "closed"
 
+    @property
+    def text(self) -> str:
+        """What makes two load tests comparable: arrivals, rate and workers."""
+        name = self.scenario or self.arrivals
+        share = f"{100 * self.share:g} % of the closed loop"
+        rate = f"{self.rate_per_s:g}/s" if self.rate_per_s is not None else share
+        parts = (
+            name if self.samples_per_query == 1 else f"{name} × {self.samples_per_query}",
+            rate if self.arrivals in ("poisson", "constant") else None,
+            f"{self.workers} workers" if self.workers > 1 else None,
+        )
+        return ", ".join(part for part in parts if part)
+
 
 class LoadOutcome(Record, frozen=True, kw_only=True):
     """What became of the queries.

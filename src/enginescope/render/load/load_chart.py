@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enginescope.core.units import format_significant
-from enginescope.records.verdict.load import LoadKind, LoadReport
+from enginescope.records.verdict.load import LoadKind, LoadReport, LoadTrial
 from enginescope.render.base.palette import BLUE, ORANGE, SKY, VERMILLION
 from enginescope.render.base.phrases import metric_title, percentile_name
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
@@ -28,7 +28,7 @@ _SHAPES = {
 
 def load_chart(report: LoadReport) -> Chart | None:
     """Return the picture; ``None`` where there is nothing to compare."""
-    return _by_rate(report) if report.is_search else _by_percentile(report)
+    return _by_rate(report) if report.is_search else parts_chart(report.trials[0])
 
 
 def _by_rate(report: LoadReport) -> Chart:
@@ -79,8 +79,8 @@ def _by_rate(report: LoadReport) -> Chart:
     )
 
 
-def _by_percentile(report: LoadReport) -> Chart | None:
-    trial = report.trials[0]
+def parts_chart(trial: LoadTrial) -> Chart | None:
+    """Return latency and its parts by percentile; ``None`` of a closed loop."""
     times = [
         (percentile_name(p), metric_title(metric), value)
         for metric in _PARTS

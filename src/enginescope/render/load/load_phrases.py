@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from enginescope.core.units import counted, format_ms, format_significant
 from enginescope.records.run.load import LoadRule
 from enginescope.records.samples import Summary
@@ -30,7 +32,7 @@ def answer_text(report: LoadReport) -> str:
         return _scenario_answer(report.loadgen)
     (step,) = report.steps
     at = f" at {rate_text(rate_of(step))}"
-    value = _value_text(step, percentile_of(report))
+    value = _value_text(step.trials, percentile_of(report))
     if report.slo is None:
         return f"{value}{at}{_parts(step.trials[0])}"
     goal = slo_text(report.slo)
@@ -67,11 +69,16 @@ def _scenario_answer(figures: LoadGenFigures) -> str:
     return f"{value}, early-stopping estimate {format_ms(figures.estimate_ms)}"
 
 
-def _value_text(step: LoadStep, p: float) -> str:
+def trial_text(trial: LoadTrial) -> str:
+    """Return ``p99 latency 8.1 ms at 100 queries/s (queueing 5.1 ms, service 4.2 ms)``."""
+    return f"{_value_text((trial,), 99.0)} at {rate_text(trial.rate_per_s)}{_parts(trial)}"
+
+
+def _value_text(trials: Sequence[LoadTrial], p: float) -> str:
     """Return ``p99 8.1 ms``; the range of several trials."""
     values = [
         found.value_ms
-        for trial in step.trials
+        for trial in trials
         if trial.latency is not None and (found := trial.latency.percentile(p)) is not None
     ]
     if not values:

@@ -10,6 +10,7 @@ from enginescope.render.sections.card.report_card import report_card
 from enginescope.render.sections.findings import findings
 from enginescope.render.sections.graph import graph
 from enginescope.render.sections.layers import layers, reformat_layers, tactics
+from enginescope.render.sections.load import load
 from enginescope.render.sections.measurement import (
     distribution,
     gpu,
@@ -25,7 +26,7 @@ from enginescope.render.sections.section import Section
 from enginescope.render.sections.timeline import timeline
 
 #: What stands open; the heading of every other section has its answer, and opens it.
-_OPEN = ("findings", "graph", "distribution")
+_OPEN = ("findings", "graph", "load", "distribution")
 
 
 def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
@@ -34,6 +35,7 @@ def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
     every = (
         findings(subject),
         graph(subject),
+        load(view),
         distribution(view) if subject.is_measured else None,
         percentiles(view) if subject.is_measured else None,
         where_the_time_goes(view, topk),

@@ -12,7 +12,7 @@ from enginescope.records.verdict.load import LoadKind, LoadStep
 MOST_RATES = 16
 #: Below this share of the first rate no further rate is tried.
 _LEAST_SHARE = 1 / 64
-_UP = 1.5
+_UP = 2.0
 
 
 class Found(Record, frozen=True, kw_only=True):

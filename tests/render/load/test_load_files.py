@@ -1,0 +1,130 @@
+"""A load test on the terminal, in JSON and on its page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.verdict.load import LoadReport, Slo
+from enginescope.render.base.text_table import as_text
+from enginescope.render.load.load_chart import load_chart
+from enginescope.render.load.load_page import load_page
+from enginescope.render.load.load_phrases import answer_text, scope_facts
+from enginescope.render.load.load_writers import load_json, load_tables
+from enginescope.render.page.page import report_page
+from tests.render.load.load_reports import GOAL, loaded_run, scenario, searched, single
+
+SCENARIOS = ("single-stream", "multi-stream", "server", "offline")
+
+
+@pytest.mark.parametrize(
+    ("report", "answer"),
+    [
+        (single(50.0), "p99 latency 9"),
+        (single(20.0, GOAL, queries=9_000), "p99 < 10.0 ms is met at 20.0 queries/s: p99"),
+        (single(200.0, GOAL), "p99 < 10.0 ms is missed at 200 queries/s: p99"),
+        (single(50.0, GOAL, queries=100), "undecided whether p99 < 10.0 ms is met at 50.0"),
+        (searched(), "highest rate that meets p99 < 10.0 ms: 20.0 queries/s; 200 queries/s misses"),
+        (scenario("single-stream"), "single-stream: p90 latency"),
+        (scenario("server"), "server: p99 latency"),
+        (scenario("offline"), "offline: "),
+    ],
+)
+def test_the_first_line_is_the_answer(report: LoadReport, answer: str) -> None:
+    assert answer_text(report).startswith(answer)
+    assert len(answer_text(report)) <= 140
+
+
+@pytest.mark.parametrize(
+    "report", [single(), single(slo=GOAL), searched(), *map(scenario, SCENARIOS)]
+)
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_screen_fits(report: LoadReport, width: int) -> None:
+    lines = as_text(load_tables(report), width=width).splitlines()
+    assert all(len(line) <= width for line in lines)
+    assert any("ms" in line or "Latency" in line for line in lines)
+
+
+def test_a_search_names_each_rate_and_what_is_undecided() -> None:
+    text = as_text(load_tables(searched()), width=100)
+    rows = [line.split() for line in text.splitlines()[2:5]]
+    assert [row[:2] for row in rows] == [["20.0", "met"], ["110", "undecided"], ["200", "missed"]]
+    assert "110 queries/s undecided" in answer_text(searched())
+
+
+def test_a_late_run_is_marked() -> None:
+    report = single(200.0, GOAL, late=True)
+    both = LoadReport(
+        target="a",
+        backend="b",
+        rule=report.rule,
+        kind=report.kind,
+        steps=2 * report.steps,
+        slo=GOAL,
+    )
+    assert "undecided *" in as_text(load_tables(both), width=100)
+    assert "(W-LATE)" in as_text(load_tables(both), width=100)
+
+
+def test_json_has_answer_and_report() -> None:
+    document = json.loads(load_json(searched()))
+    assert document["verdict"] == "met"
+    assert document["passed"] is True
+    assert document["report"]["undecided"] == [110.0]
+    assert document["report"]["steps"][0]["trials"][0]["latency"]["metric"] == "latency"
+
+
+def test_figures_of_a_scenario_are_to_the_nanosecond() -> None:
+    report = scenario("single-stream")
+    text = as_text(load_tables(report), width=80)
+    assert report.loadgen is not None
+    assert f"{report.loadgen.percentile_ms:.6f} ms" in text
+
+
+def test_a_target_cannot_steer_the_terminal() -> None:
+    report = LoadReport(
+        target="a\x1b[2Jb", backend="oip", rule=single().rule, kind=single().kind, steps=()
+    )
+    assert "\x1b" not in dict(scope_facts(report))["target"]
+
+
+@pytest.mark.parametrize("report", [single(), searched(), scenario("offline")])
+def test_the_page_leads_with_the_answer(report: LoadReport) -> None:
+    page = load_page(report).decode()
+    answer = answer_text(report)
+    heading = page[page.index("<h1>") + 4 : page.index("</h1>")]
+    assert heading.replace("&lt;", "<").lower() == answer.lower()
+    assert page.index("<h1>") < page.index('id="figures"')
+
+
+def test_a_closed_loop_has_no_picture_of_parts() -> None:
+    report = scenario("single-stream")
+    trial = report.trials[0]
+    assert load_chart(report) is not None
+    closed = LoadReport(
+        target="a",
+        backend="b",
+        rule=report.rule,
+        kind=report.kind,
+        steps=(type(report.steps[0])(kind=trial.kind, trials=(without_parts(trial),)),),
+    )
+    assert load_chart(closed) is None
+
+
+def without_parts(trial):
+    from msgspec.structs import replace
+
+    return replace(trial, service=None, queueing=None, lateness=None)
+
+
+def test_the_report_of_a_run_has_a_section() -> None:
+    page = report_page([RunView(loaded_run(100.0))]).decode()
+    assert 'id="load"' in page
+    assert "Queueing time" in page
+
+
+def test_other_limits_are_stated() -> None:
+    report = single(20.0, Slo(p=99.9, limit_ms=1_500.0), queries=9_000)
+    assert answer_text(report).startswith("p99.9 < 1,500 ms is met")
