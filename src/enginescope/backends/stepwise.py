@@ -111,8 +111,9 @@ def measure(
         measured, fed = _over_session(job, watched, feeds, progress, complete)
         measured = _with_gpu(measured, watched, progress)
     finally:
-        for opened in (session, *watched.further):
-            opened.close()
+        session.close()
+        while watched.further:
+            watched.further.pop().close()
     loaded = Phase(name="load", duration_ms=load_ms)
     measured = msgspec.structs.replace(measured, phases=(loaded, *measured.phases))
     if profile_pass is None or not job.layer_profile:

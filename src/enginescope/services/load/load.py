@@ -278,7 +278,7 @@ def load(
     rule = LoadRule(
         arrivals="trace" if trace is not None else arrivals,
         rate_per_s=rate,
-        duration_ms=duration_ms,
+        duration_ms=float(duration_ms),
         queries=queries,
         seed=inputs.seed,
         times_ms=read_arrival_trace(Path(trace)) if trace is not None else (),
