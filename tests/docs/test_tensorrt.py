@@ -98,7 +98,8 @@ def test_every_way_to_issue_requests_is_explained(text) -> None:
 
 
 def test_every_metric_of_a_run_is_explained(text) -> None:
-    elsewhere = {"end_to_end", "device_latency"}  # imported; of ONNX Runtime's providers
+    # imported; of ONNX Runtime's providers; of load tests
+    elsewhere = {"end_to_end", "device_latency", "queueing", "service", "lateness"}
     assert set(METRICS) - elsewhere <= set(MARKED.findall(section(text, "Modes")))
 
 

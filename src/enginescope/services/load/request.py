@@ -6,6 +6,7 @@ import re
 from typing import get_args
 from urllib.parse import urlsplit
 
+from enginescope.backends.open_loop import GRACE_MS
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
 from enginescope.records.run.job import Workload
@@ -104,7 +105,8 @@ def check_load_request(request: LoadRequest) -> None:
         _check_search(request)
     if request.repeats is not None and request.repeats < 1:
         raise UsageError(f"`repeats` {request.repeats}", why="it is at least 1")
-    if request.slo and request.rule.is_open and request.slo.limit_ms > request.rule.duration_ms:
+    longest_ms = request.rule.duration_ms + GRACE_MS
+    if request.slo and request.rule.is_open and request.slo.limit_ms > longest_ms:
         why = "its limit is longer than the test"
         raise UsageError("`slo`", why=why, hint="a longer `duration`")
     if is_address(request.target):
