@@ -1,10 +1,10 @@
 """Service times of ``enginescope load`` at half the closed loop's rate, with the closed loop's.
 
-Each pair runs the verb ``bench`` and then ``load`` without a rate on the same model, in an order that
-alternates, so that a noisy machine disturbs both alike. It prints the median service time of both,
-their ratio with a 95 % interval of its median over the pairs, and the generator's lateness.
+A pair is one process: the warm-up is a closed loop, and the load test follows it at once, so that
+a noisy machine disturbs both alike. It prints the median times of both, the median of the ratios of
+all pairs with a 95 % interval, and the lateness of the generator.
 
-python benchmarks/load.py [MODEL…] [--on ort-cpu?intra_op_num_threads=1] [--pairs 10] [--seconds 5]
+python benchmarks/load.py [MODEL…] [--on ort-cpu?intra_op_num_threads=1] [--pairs 30] [--seconds 2]
 
 Without models, the two samples are used.
 """
@@ -20,6 +20,7 @@ import numpy as np
 
 import enginescope as es
 from enginescope.runner.inputs.sample_models import sample_models
+from enginescope.store.archive import Store
 
 
 def bootstrap_interval(ratios: list[float]) -> tuple[float, float]:
@@ -30,23 +31,14 @@ def bootstrap_interval(ratios: list[float]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def pair(model: Path, on: str, seconds: float, *, load_first: bool) -> tuple[float, float, float]:
+def pair(model: Path, on: str, seconds: float, store: Path) -> tuple[float, float, float]:
     """Return the medians of closed loop and service time, and p99 of the lateness; all in ms."""
-    stop = es.StopRule(duration_ms=1e3 * seconds, precision_pct=None)
-
-    def closed() -> float:
-        run = es.bench(model, on=on, workload=es.Workload(stop=stop), layer_profile=False)
-        return run.latency.median_ms
-
-    def loaded() -> tuple[float, float]:
-        (trial,) = es.load(model, on=on, duration_ms=1e3 * seconds).trials
-        return trial.service.median_ms, trial.lateness.p99_ms
-
-    if load_first:
-        service, late = loaded()
-        return closed(), service, late
-    alone = closed()
-    return alone, *loaded()
+    time_ms = 1e3 * seconds  # of the closed loop, the second half counts
+    warm = es.WarmUp(time_ms=2 * time_ms, iterations=0, limit_ms=2 * time_ms)
+    workload = es.Workload(warmup=warm)
+    (trial,) = es.load(model, on=on, duration_ms=time_ms, workload=workload, store=store).trials
+    closed_ms = Store(store).load(trial.run).load.closed_ms
+    return closed_ms, trial.service.median_ms, trial.lateness.p99_ms
 
 
 def main() -> int:
@@ -54,17 +46,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", type=Path)
     parser.add_argument("--on", default="ort-cpu?intra_op_num_threads=1")
-    parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--pairs", type=int, default=30)
+    parser.add_argument("--seconds", type=float, default=2.0)
     options = parser.parse_args()
     is_within = True
-    with tempfile.TemporaryDirectory() as folder:
-        for model in options.models or sample_models(Path(folder)):
-            found = [
-                pair(model, options.on, options.seconds, load_first=bool(number % 2))
-                for number in range(options.pairs)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for model in options.models or sample_models(folder):
+            pairs = [
+                pair(model, options.on, options.seconds, folder / "store")
+                for _ in range(options.pairs)
             ]
-            closed, service, late = (list(column) for column in zip(*found, strict=True))
+            closed, service, late = (list(column) for column in zip(*pairs, strict=True))
             ratios = [under / alone for alone, under in zip(closed, service, strict=True)]
             low, high = bootstrap_interval(ratios)
             ratio = float(np.median(ratios))

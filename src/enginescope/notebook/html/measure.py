@@ -66,7 +66,7 @@ def load_html(report: LoadReport) -> str:
         fact_list(load_phrases.scope_facts(report)),
         notice_list(report.notices),
         data_table(
-            f"Runs; times are {name}",
+            f"Runs; times are {name}, in ms",
             load_phrases.STEP_HEADERS,
             load_phrases.step_rows(report),
             numbers=(load_phrases.STEP_HEADERS[0], *load_phrases.STEP_HEADERS[3:]),

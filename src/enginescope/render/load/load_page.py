@@ -49,7 +49,7 @@ def load_page(report: LoadReport, *, script_address: str | None = None) -> bytes
 def _tables(report: LoadReport) -> list[Figures]:
     name = percentile_name(percentile_of(report))
     steps = Figures(
-        caption=f"Each run: times are its {name}",
+        caption=f"Each run: times are its {name}, in ms",
         headers=STEP_HEADERS,
         rows=step_rows(report),
         numbers=(0, 3, 4, 5, 6),

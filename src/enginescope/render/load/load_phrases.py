@@ -18,7 +18,7 @@ from enginescope.records.verdict.load import (
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.phrases import metric_title, percentile_name
 
-STEP_HEADERS = ("Queries/s", "Verdict", "Run", "Latency ms", "Queueing ms", "Service ms", "Slow")
+STEP_HEADERS = ("Queries/s", "Verdict", "Run", "Latency", "Queueing", "Service", "Slow %")
 PART_HEADERS = ("Time", "Median", "p90", "p99", "Largest")
 PARTS = ("latency", "queueing", "service", "lateness")
 FIGURE_HEADERS = ("MLPerf figure", "Value")
@@ -180,7 +180,7 @@ def percentile_of(report: LoadReport) -> float:
 
 def _trial_row(step: LoadStep, trial: LoadTrial, p: float) -> tuple[str, ...]:
     late = " *" if trial.is_late else ""
-    slow = UNKNOWN if trial.slow is None else f"{trial.slow:,} of {trial.planned:,}"
+    slow = UNKNOWN if trial.slow is None else f"{100 * trial.slow / trial.planned:.2f}"
     return (
         format_significant(rate) if (rate := rate_of(step)) is not None else UNKNOWN,
         f"{trial.kind.value}{late}",

@@ -38,8 +38,10 @@ def _tables(report: LoadReport) -> Iterator[RenderableType]:
     elif len(report.trials) == 1:
         yield table(PART_HEADERS, part_rows(report.trials[0]), right=PART_HEADERS[1:])
     else:
-        yield table(STEP_HEADERS, step_rows(report), right=(*STEP_HEADERS[:1], *STEP_HEADERS[3:]))
-        yield Text(f"times: {percentile_name(percentile_of(report))} of each run", style="dim")
+        numbers = (*STEP_HEADERS[:1], *STEP_HEADERS[3:])
+        yield table(STEP_HEADERS, step_rows(report), right=numbers, whole=STEP_HEADERS[1:2])
+        name = percentile_name(percentile_of(report))
+        yield Text(f"times: {name} of each run, in ms", style="dim")
         if any(trial.is_late for trial in report.trials):
             yield Text("* the load generator was late (W-LATE)", style="yellow")
 

@@ -20,11 +20,12 @@ def _late(run: Run) -> Notice | None:
     share = p99_ms / float(np.median(service.values_ms))
     if share <= LATE_SHARE:
         return None
+    part = f"{format_significant(share, 2)} ×" if share >= 1 else f"{100 * share:.0f} % of"
     return Notice(
         code="W-LATE",
         message=f"the load generator was late: 1 % of the queries started {format_ms(p99_ms, 2)} "
-        f"or more after they could ({format_significant(100 * share, 2)} % of the median service "
-        "time); measure again on an idle machine, or with fewer workers",
+        f"or more after they could ({part} the median service time); measure again on an idle "
+        "machine, or with fewer workers",
         evidence={"p99_ms": p99_ms, "share_pct": 100 * share},
     )
 
