@@ -42,6 +42,12 @@ def test_constant_arrivals_have_equal_gaps() -> None:
     assert drawn(arrivals="constant", queries=2).tolist() == [0.0, 5.0]
 
 
+def test_a_low_rate_has_the_least_number_of_queries() -> None:
+    assert drawn(duration_ms=20.0, least_queries=30).size == 30
+    assert drawn(arrivals="constant", duration_ms=20.0, least_queries=30).size == 30
+    assert drawn(arrivals="constant", duration_ms=500.0, least_queries=30).size == 100
+
+
 def test_a_burst_has_what_would_arrive_in_the_duration() -> None:
     assert drawn(arrivals="burst", duration_ms=20.0).tolist() == 4 * [0.0]
 

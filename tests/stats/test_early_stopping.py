@@ -7,6 +7,7 @@ import pytest
 
 from enginescope.stats.early_stopping import (
     binomial_cumulative,
+    decisive_queries,
     discarded_queries,
     needed_queries,
     share_is_below,
@@ -47,6 +48,13 @@ def test_a_share_is_judged_with_its_error() -> None:
     assert share_is_below(10, 1_000, 0.01, 0.025) is None
     assert share_is_below(0, 20, 0.01, 0.025) is None  # too few to say
     assert share_is_below(0, 0.4, 0.01, 0.025) is None
+
+
+@pytest.mark.parametrize("p", [50.0, 90.0, 99.0, 99.9])
+def test_the_least_number_that_decides_is_exact(p: float) -> None:
+    n = decisive_queries(p, 0.025)
+    assert share_is_below(0, n, 1 - p / 100, 0.025) is True
+    assert share_is_below(0, n - 1, 1 - p / 100, 0.025) is None
 
 
 def test_wrong_verdicts_are_as_rare_as_stated() -> None:

@@ -22,12 +22,14 @@ def arrival_times_ms(rule: LoadRule, rate_per_s: float | None) -> Array:
         times = np.asarray(rule.times_ms, dtype=np.float64)
         return times if rule.queries is None else times[: rule.queries]
     gap_ms = 1e3 / (rate_per_s or 1.0)
+    expected = int(np.ceil(rule.duration_ms / gap_ms))
+    queries = rule.queries or (rule.least_queries if expected < rule.least_queries else None)
     if rule.arrivals in ("constant", "burst"):
-        numbers = np.arange(rule.queries or max(1, int(np.ceil(rule.duration_ms / gap_ms))))
+        numbers = np.arange(queries or expected)
         return 0.0 * numbers if rule.arrivals == "burst" else gap_ms * numbers
     generator = np.random.default_rng(rule.seed)
-    if rule.queries is not None:
-        return np.cumsum(generator.exponential(gap_ms, rule.queries))
+    if queries is not None:
+        return np.cumsum(generator.exponential(gap_ms, queries))
     times = np.zeros(0)
     while not times.size or times[-1] <= rule.duration_ms:
         block = generator.exponential(gap_ms, max(16, int(1.1 * rule.duration_ms / gap_ms)))

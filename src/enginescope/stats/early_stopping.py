@@ -65,6 +65,16 @@ def needed_queries(slow: int, percentile: float) -> int:
     return high
 
 
+def decisive_queries(percentile: float, error: float) -> int:
+    """Return how many queries, none of them slow, show that a percentile holds.
+
+    Args:
+        percentile: 0…100, both excluded.
+        error: Probability of the wrong answer.
+    """
+    return math.ceil(math.log(error) / math.log(percentile / 100))
+
+
 def share_is_below(slow: float, n: float, allowed: float, error: float) -> bool | None:
     """Return whether the true share of slow queries is below `allowed`; ``None``: undecided.
 

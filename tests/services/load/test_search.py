@@ -39,5 +39,5 @@ def test_what_is_undecided_is_named() -> None:
 def test_where_no_rate_meets_the_search_ends() -> None:
     found = search(64.0, 0.0, 0.0)
     assert found.highest_met is None
-    assert found.lowest_missed == 1.0
-    assert len(found.steps) == 7
+    assert found.lowest_missed == 4.0
+    assert len(found.steps) == 5

@@ -22,6 +22,7 @@ class LoadRule(Record, frozen=True, kw_only=True):
         share: Of the rate of the closed loop, which the warm-up measures, 1 for all of it.
         duration_ms: Queries arrive for so long, unless `queries` are counted.
         queries: Exactly so many.
+        least_queries: Without `queries`: the duration is extended until there are so many.
         seed: Of the gaps between arrivals.
         times_ms: Of a trace, rising.
         workers: Sessions that serve queries at the same time.
@@ -33,6 +34,7 @@ class LoadRule(Record, frozen=True, kw_only=True):
     share: float = 0.5
     duration_ms: float = 10_000.0
     queries: int | None = None
+    least_queries: int = 1
     seed: int = 0
     times_ms: tuple[float, ...] = ()
     workers: int = 1

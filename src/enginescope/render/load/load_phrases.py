@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from enginescope.analysis.load.trials import ERROR
 from enginescope.core.units import counted, format_ms, format_significant
 from enginescope.records.run.load import LoadRule
 from enginescope.records.samples import Summary
@@ -17,6 +18,7 @@ from enginescope.records.verdict.load import (
 )
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.phrases import metric_title, percentile_name
+from enginescope.stats.early_stopping import decisive_queries
 
 STEP_HEADERS = ("Queries/s", "Verdict", "Run", "Latency", "Queueing", "Service", "Slow %")
 PART_HEADERS = ("Time", "Median", "p90", "p99", "Largest")
@@ -40,7 +42,17 @@ def answer_text(report: LoadReport) -> str:
         LoadKind.MET: f"{goal} is met{at}: {value}",
         LoadKind.MISSED: f"{goal} is missed{at}: {value}",
     }
-    return verdicts.get(report.kind, f"undecided whether {goal} is met{at}: {value}")
+    why = _why_undecided(step, report.slo)
+    return verdicts.get(report.kind, f"undecided whether {goal} is met{at}: {value}; {why}")
+
+
+def _why_undecided(step: LoadStep, slo: Slo) -> str:
+    needed = decisive_queries(slo.p, ERROR)
+    if any(trial.is_late for trial in step.trials):
+        return "the load generator was late"
+    if any(trial.planned < needed for trial in step.trials):
+        return f"at least {needed:,} queries are needed"
+    return "too close to the limit for this number of queries"
 
 
 def _search_answer(report: LoadReport, goal: str) -> str:

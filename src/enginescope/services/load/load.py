@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from enginescope.analysis.load.loadgen import loadgen_figures
-from enginescope.analysis.load.trials import step_of, trial_of
+from enginescope.analysis.load.trials import ERROR, step_of, trial_of
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UsageError
@@ -35,6 +35,7 @@ from enginescope.services.load.search import search_highest
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
+from enginescope.stats.early_stopping import decisive_queries
 
 if TYPE_CHECKING:
     from enginescope.records.notice import Notice
@@ -45,6 +46,11 @@ if TYPE_CHECKING:
 _ENDPOINT = "oip"
 #: A worker's time beside the test itself: start, warm-up, the grace after the last arrival.
 _BESIDE_S = 300.0
+#: The same of a search, whose rates are not known before.
+_SEARCH_S = 7_200.0
+#: A search issues so many times the queries that show that an objective holds: some may be slow,
+#: and they depend on each other.
+_MARGIN = 2
 
 
 def run_load(request: LoadRequest, observer: LoadObserver) -> LoadReport:
@@ -59,6 +65,9 @@ def run_load(request: LoadRequest, observer: LoadObserver) -> LoadReport:
     from enginescope.store.run_keeper import RunKeeper
 
     check_load_request(request)
+    if request.is_search and request.slo is not None:
+        least = _MARGIN * decisive_queries(request.slo.p, ERROR)
+        request = replace(request, rule=replace(request.rule, least_queries=least))
     store = Store(request.store)
     if request.is_stored:
         store.check_writable()
@@ -103,6 +112,8 @@ def _job_of(request: LoadRequest, store: Store) -> Job:
 
 
 def _timeout_s(rule: LoadRule) -> float:
+    if rule.least_queries > 1:  # a low rate takes long to give them
+        return _SEARCH_S
     planned_ms = rule.times_ms[-1] if rule.times_ms else rule.duration_ms
     if rule.queries is not None and rule.rate_per_s is not None:
         planned_ms = 1e3 * rule.queries / rule.rate_per_s

@@ -11,7 +11,7 @@ from enginescope.records.verdict.load import LoadKind, LoadStep
 #: Rates that a search tries at most.
 MOST_RATES = 16
 #: Below this share of the first rate no further rate is tried.
-_LEAST_SHARE = 1 / 64
+_LEAST_SHARE = 1 / 16
 _UP = 2.0
 
 
