@@ -27,7 +27,7 @@ def test_the_answer_comes_first(verb, model, tmp_path) -> None:
     assert "Queueing time" in out
     assert "poisson" in out.lower()
     assert f"written: {page}" in err
-    assert "<h1>P99 latency" in page.read_text()
+    assert "<h1>p99 latency" in page.read_text()
 
 
 def test_a_missed_objective_ends_with_1(verb, model) -> None:

@@ -41,8 +41,9 @@ def _by_rate(report: LoadReport) -> Chart:
     ]
     kinds = [kind for kind in _KINDS if any(row["verdict"] == kind.value for row in rows)]
     domain = [kind.value for kind in kinds]
-    rate = quantity("x", "queries per second", scale={"zero": False})
-    latency = quantity("y", f"{name} latency, ms (log)", scale={"type": "log"})
+    rate = quantity("x", "queries per second", axis={"grid": False})
+    ticks = {"tickCount": 6, "format": ",~g"}
+    latency = quantity("y", f"{name} latency, ms (log)", scale={"type": "log"}, axis=ticks)
     points: Spec = {
         "data": {"values": rows},
         "mark": {"type": "point", "size": 60, "filled": True},

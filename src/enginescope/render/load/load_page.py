@@ -37,7 +37,7 @@ def load_page(report: LoadReport, *, script_address: str | None = None) -> bytes
         ),
         script_address=script_address,
         title="Load test",
-        answer=f"{answer[:1].upper()}{answer[1:]}",
+        answer=answer if answer[1:2].isdigit() else f"{answer[:1].upper()}{answer[1:]}",
         facts=scope_facts(report),
         notices=report.notices,
         chart=chart,

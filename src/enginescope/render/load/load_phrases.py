@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from enginescope.analysis.load.trials import ERROR
-from enginescope.core.units import counted, format_ms, format_significant
+from enginescope.core.units import format_ms, format_significant
 from enginescope.records.run.load import LoadRule
 from enginescope.records.samples import Summary
 from enginescope.records.verdict.load import (
@@ -135,8 +135,7 @@ def rate_text(rate_per_s: float | None) -> str:
 
 def arrivals_text(rule: LoadRule) -> str:
     """Return how queries arrive."""
-    stop = counted(rule.queries, "query") if rule.queries else f"{rule.duration_ms / 1e3:g} s"
-    stop = stop.replace("querys", "queries")
+    stop = f"{rule.queries:,} queries" if rule.queries else f"{rule.duration_ms / 1e3:g} s"
     texts = {
         "poisson": f"Poisson, seed {rule.seed}, {stop}",
         "constant": f"at a constant rate, {stop}",
@@ -151,14 +150,15 @@ def scope_facts(report: LoadReport) -> tuple[tuple[str, str], ...]:
     """Return target, arrivals, workers and evidence, as names and texts."""
     rule = report.rule
     requests = f", {rule.samples_per_query} requests a query" if rule.samples_per_query > 1 else ""
-    processes = counted(len(report.trials), "process").replace("processs", "processes")
+    count = len(report.trials)
+    processes = f", {count:,} processes" if count > 1 else ""
     facts = (
         ("target", f"{printable(report.target)} · {report.backend}"),
         ("scenario", rule.scenario or ""),
         ("arrivals", f"{arrivals_text(rule)}{requests}"),
         ("workers", f"{rule.workers}"),
         ("objective", slo_text(report.slo) if report.slo else ""),
-        ("evidence", f"{report.evidence.value}, {processes}" if report.evidence else ""),
+        ("evidence", f"{report.evidence.value}{processes}" if report.evidence else ""),
     )
     return tuple((name, text) for name, text in facts if text)
 
@@ -215,7 +215,11 @@ def loadgen_rows(figures: LoadGenFigures) -> tuple[tuple[str, str], ...]:
     rows = [
         ("queries", f"{figures.queries:,}"),
         (f"{name} latency", _ns(figures.percentile_ms)),
-        *((f"{percentile_name(p)} percentile", _ns(value)) for p, value in figures.percentiles),
+        *(
+            (f"{percentile_name(p)} latency", _ns(value))
+            for p, value in figures.percentiles
+            if p != figures.p
+        ),
         ("mean latency", _ns(figures.mean_ms)),
     ]
     if figures.scenario in ("single-stream", "multi-stream"):

@@ -51,6 +51,8 @@ _SEARCH_S = 7_200.0
 #: A search issues so many times the queries that show that an objective holds: some may be slow,
 #: and they depend on each other.
 _MARGIN = 2
+#: Notices that rates above the highest one bring with them.
+_OF_HIGH_RATES = frozenset({"W-OVERLOAD", "W-UNSERVED"})
 
 
 def run_load(request: LoadRequest, observer: LoadObserver) -> LoadReport:
@@ -224,6 +226,7 @@ def _searched(trials: _Trials) -> LoadReport:
     return replace(
         report,
         is_search=True,
+        notices=tuple(notice for notice in report.notices if notice.code not in _OF_HIGH_RATES),
         highest_met=found.highest_met,
         lowest_missed=found.lowest_missed,
         undecided=found.undecided,
