@@ -57,11 +57,11 @@ def test_an_endpoint_that_is_not_there_ends_with_3(verb) -> None:
 
 def test_a_search_shows_each_rate(verb, model) -> None:
     code, out, err = verb(
-        *("load", model, *ON, "--find-max", "--slo", "p50<60ms", "--repeats", 1),
-        *("--queries", 40, "--arrivals", "constant", "--resolution", 90),
+        *("load", model, "--on", "fake?latency_us=4000", "--find-max", "--slo", "p50<40ms"),
+        *("--repeats", 1, "--queries", 60, "--arrivals", "constant", "--resolution", 90),
     )
     assert code == 0
-    assert out.startswith("highest rate that meets p50 < 60.0 ms: ")
+    assert out.startswith("highest rate that meets p50 < 40.0 ms: ")
     assert "queries/s: met" in err
     assert "Slow" in out
 

@@ -36,6 +36,12 @@ def test_what_is_undecided_is_named() -> None:
     assert found.lowest_missed is None or found.lowest_missed >= 150.0
 
 
+def test_where_every_rate_meets_the_search_ends() -> None:
+    found = search(1e5, 1e9, 2e9)
+    assert found.highest_met == 8e5
+    assert found.lowest_missed is None
+
+
 def test_where_no_rate_meets_the_search_ends() -> None:
     found = search(64.0, 0.0, 0.0)
     assert found.highest_met is None

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from enginescope.core.record import Record
 from enginescope.records.verdict.load import LoadKind, LoadStep
+from enginescope.services.load.request import MOST_PER_S
 
 #: Rates that a search tries at most.
 MOST_RATES = 16
@@ -49,6 +50,8 @@ def search_highest(
             not_met = rate
         if not_met is None:
             rate *= _UP
+            if rate > MOST_PER_S:
+                break
         elif met is None:
             rate /= 2
             if rate < first * _LEAST_SHARE:
