@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from enginescope.analysis.load.trials import ERROR, step_of, trial_of
+from enginescope.analysis.verdicts.comparability import differences
 from enginescope.analysis.verdicts.job_identity import identity_of
 from enginescope.records.verdict.load import LoadKind, Slo
 from enginescope.stats.early_stopping import share_is_below
+from tests.analysis.in_turn import process
 from tests.render.load.load_reports import GOAL, loaded_run
 
 
@@ -66,3 +68,11 @@ def test_without_a_goal_there_is_no_verdict() -> None:
 )
 def test_a_load_test_is_another_job_than_a_closed_loop(rule: dict, text: str) -> None:
     assert identity_of(loaded_run(50.0, **rule)).load == text
+
+
+def test_load_tests_compare_at_one_rate_only() -> None:
+    slow, fast, closed = loaded_run(50.0), loaded_run(100.0), process(4.0)
+    assert [one.key for one in differences([slow], [fast])] == ["load"]
+    assert differences([slow], [fast], across=("load",)) == ()
+    assert differences([slow], [slow]) == ()
+    assert "load" in {one.key for one in differences([slow], [closed])}

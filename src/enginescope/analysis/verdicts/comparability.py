@@ -145,6 +145,12 @@ def _counted(name: str) -> Callable[[Run], str | None]:
     return of
 
 
+def _load(run: Run) -> str | None:
+    rule = run.job.workload.load
+    usual = "closed loop" if run.origin == "measured" else None
+    return rule.text if rule else usual
+
+
 CONDITIONS: dict[str, Condition] = {
     one.key: one
     for one in (
@@ -164,6 +170,7 @@ CONDITIONS: dict[str, Condition] = {
         Condition("graph", "CUDA graph", _switch("cuda_graph", "on", "off")),
         Condition("spin", "waiting", _switch("spin_wait", "spinning", "blocking")),
         Condition("cache", "L2 cache", _switch("cold", "flushed", "warm")),
+        Condition("load", "load", _load),
     )
 }
 

@@ -32,6 +32,7 @@ _ACROSS = {
     "graph": ("cuda_graph",),
     "spin": ("spin_wait",),
     "cache": ("cold",),
+    "load": ("load",),
 }
 _MODE_FIELDS = (
     "streams",
