@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import enginescope as es
-from enginescope.core.errors import BackendError, UsageError
+from enginescope.backends.base import Measured
+from enginescope.backends.fake import FakeBackend
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.records.verdict.load import LoadKind
 from enginescope.store.archive import Store
+from tests.fakes import models
+from tests.fakes.loading import environment
 from tests.fakes.oip_server import oip_server
+from tests.plants.in_process import workers_in_process
 
 #: Of the fake backend: far more than a query takes beside it.
 ON = "fake?latency_us=2000&jitter_pct=0"
@@ -215,3 +224,31 @@ def test_a_trace_without_times_is_refused(model: Path, tmp_path: Path, text: str
     trace.write_text(text)
     with pytest.raises(es.EnginescopeError, match="trace"):
         es.load(model, on=ON, trace=trace)
+
+
+def test_an_engine_is_served_by_several_workers(tmp_path: Path) -> None:
+    model = models.perceptron(tmp_path / "m.onnx")
+    ended = subprocess.run(
+        [
+            *(sys.executable, "-m", "enginescope", "load", str(model), "--on", "trt", "--json"),
+            *("--concurrency", "2", "--rate", "100", "--queries", "20", "--batch", "2"),
+            *("--store", str(tmp_path / "store")),
+        ],
+        env={**os.environ, **environment("10.16.1")},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    (step,) = json.loads(ended.stdout)["report"]["steps"]
+    assert step["trials"][0]["served"] == 20
+    run = Store(tmp_path / "store").load(step["trials"][0]["run"])
+    assert run.job.workload.mode.transfers is True
+    assert run.job.workload.mode.in_flight is None
+
+
+def test_a_backend_that_issues_requests_by_itself_is_refused(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeBackend, "execute", lambda *_arguments: Measured())
+    with workers_in_process(), pytest.raises(UnsupportedError, match="a load test on fake"):
+        es.load(model, on="fake", rate=100, queries=3)

@@ -14,7 +14,7 @@ from enginescope.analysis.load.loadgen import loadgen_figures
 from enginescope.analysis.load.trials import ERROR, step_of, trial_of
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import parse_backend
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.signals import deferred_signals
 from enginescope.formats.arrival_trace import read_arrival_trace
 from enginescope.records.run.job import Conditions, Job, Limits, Subject, Workload
@@ -157,8 +157,13 @@ class _Trials:
         job = replace(self.job, workload=replace(self.job.workload, load=rule))
         self.observer.jobs_started((job,))
         run_jobs((job,), self._keep, command=self.request.command, watcher=self.observer.watcher)
-        raise_unless_ok(self.runs[-1])
-        return self.runs[-1]
+        run = self.runs[-1]
+        raise_unless_ok(run)
+        if run.load is None:
+            raise UnsupportedError(
+                f"a load test on {job.backend.name}", why="it issues requests by itself"
+            )
+        return run
 
     @deferred_signals()
     def _keep(self, run: Run) -> None:
