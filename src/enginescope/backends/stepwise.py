@@ -105,7 +105,7 @@ def measure(
     session, load_ms = _timed(lambda: open_session(job))
     watched = _Watched(session, watch, [])
     try:
-        rule = job.workload.load
+        rule = job.load
         for _ in range(rule.workers - 1 if rule else 0):
             watched.further.append(open_session(job))
         measured, fed = _over_session(job, watched, feeds, progress, complete)
@@ -187,7 +187,7 @@ def _over_session(
 
 def _recorder(job: Job, watched: _Watched, warming: Recorder) -> Recorder:
     """Return what takes the samples: of the session, or of a load test on all sessions."""
-    rule = job.workload.load
+    rule = job.load
     recorder = watched.session.recorder()
     if rule is None:
         return recorder
@@ -203,7 +203,7 @@ def _under_load(job: Job) -> Job:
     A session then has one step, which is what a query does.
     """
     workload = job.workload
-    if workload.load is None or workload.mode.transfers is not None:
+    if job.load is None or workload.mode.transfers is not None:
         return job
     mode = msgspec.structs.replace(workload.mode, transfers=True)
     return msgspec.structs.replace(job, workload=msgspec.structs.replace(workload, mode=mode))

@@ -9,7 +9,7 @@ import numpy as np
 from enginescope.analysis.load.loadgen import loadgen_figures
 from enginescope.analysis.load.trials import step_of, trial_of
 from enginescope.records.notice import Notice
-from enginescope.records.run.job import BackendSpec, Job, Subject, Workload
+from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.load import LoadOutcome, LoadRule
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Samples, frozen
@@ -45,7 +45,7 @@ def loaded_run(
         job=Job(
             subject=Subject(name="net.onnx", kind="onnx"),
             backend=BackendSpec(name="ort-cpu"),
-            workload=Workload(load=load),
+            load=load,
         ),
         samples=tuple(
             Samples(metric=metric, values_ms=frozen(values), start_ms=frozen(arrivals))
@@ -65,7 +65,7 @@ def single(rate: float = 100.0, slo: Slo | None = None, **run: Any) -> LoadRepor
     return LoadReport(
         target="net.onnx",
         backend="ort-cpu",
-        rule=made.job.workload.load or LoadRule(),
+        rule=made.job.load or LoadRule(),
         kind=step.kind,
         steps=(step,),
         slo=slo,
@@ -81,7 +81,7 @@ def scenario(name: Any) -> LoadReport:
     return LoadReport(
         target="net.onnx",
         backend="ort-cpu",
-        rule=run.job.workload.load or LoadRule(),
+        rule=run.job.load or LoadRule(),
         kind=step.kind,
         steps=(step,),
         loadgen=loadgen_figures(run, name, GOAL if name == "server" else None),

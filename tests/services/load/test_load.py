@@ -44,7 +44,7 @@ def test_a_run_has_latency_and_its_parts(model: Path, tmp_path: Path) -> None:
     assert run.load.planned == trial.served == 30
     assert report.kind is LoadKind.MEASURED
     assert trial.service.min_ms >= 2.0
-    assert run.job.workload.load.rate_per_s == 100
+    assert run.job.load.rate_per_s == 100
     view = es.RunView(run)
     # not batch ÷ latency, which holds for one request in flight
     assert view.throughput.definition == "queries ÷ time from the first start to the last end"

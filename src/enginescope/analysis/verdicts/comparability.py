@@ -146,7 +146,7 @@ def _counted(name: str) -> Callable[[Run], str | None]:
 
 
 def _load(run: Run) -> str | None:
-    rule = run.job.workload.load
+    rule = run.job.load
     usual = "closed loop" if run.origin == "measured" else None
     return rule.text if rule else usual
 

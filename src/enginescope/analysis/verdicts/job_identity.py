@@ -154,7 +154,7 @@ def identity_of(run: Run) -> JobIdentity:
         options="&".join(f"{key}={value}" for key, value in sorted(job.backend.options.items())),
         inputs=_inputs(run),
         batch=job.workload.batch,
-        load=job.workload.load.text if job.workload.load else None,
+        load=job.load.text if job.load else None,
         **_mode(mode, is_done=run.outcome.kind is OutcomeKind.OK),
     )
 

@@ -252,7 +252,6 @@ class Workload(Record, frozen=True, kw_only=True):
         index_inputs: Inputs that index a table of the model: their ranges come from its size.
         filled: Inputs whose names decide their values.
         derived: Inputs of a model with a past, whose shapes follow from names of dimensions.
-        load: A load test in place of the timed loop.
     """
 
     batch: int | None = None
@@ -269,7 +268,6 @@ class Workload(Record, frozen=True, kw_only=True):
     index_inputs: tuple[str, ...] = ()
     filled: tuple[FilledInput, ...] = ()
     derived: tuple[str, ...] = ()
-    load: LoadRule | None = None
 
 
 class Limits(Record, frozen=True, kw_only=True):
@@ -298,6 +296,7 @@ class Job(Record, frozen=True, kw_only=True):
         answering: Samples to be answered, where nothing is to be timed.
         telemetry: What is asked of the GPU meanwhile.
         conditions: What is asked of the machine meanwhile.
+        load: A load test in place of the timed loop.
     """
 
     subject: Subject
@@ -313,6 +312,7 @@ class Job(Record, frozen=True, kw_only=True):
     answering: AnswerRequest | None = None
     telemetry: TelemetryRule = TelemetryRule()
     conditions: Conditions = Conditions()
+    load: LoadRule | None = None
 
 
 class Watcher(Record, frozen=True, kw_only=True):

@@ -161,7 +161,7 @@ def method_facts(run: Run) -> Facts:
         ("Inputs", ", ".join(tensor_text(one) for one in run.inputs) or None),
         ("Outputs", ", ".join(tensor_text(output) for output in run.outputs) or None),
         ("Requests", mode_text(workload.mode)),
-        ("Load", workload.load.text if workload.load else None),
+        ("Load", run.job.load.text if run.job.load else None),
         ("Warm-up", warm_up_sentence(run.warmup) if run.warmup else None),
         ("Stopped because", stop_sentence(run.stop) if run.stop else None),
         ("Seed of the feeds", str(workload.seed) if run.origin == "measured" else None),

@@ -31,7 +31,7 @@ def _late(run: Run) -> Notice | None:
 
 
 def _overload(run: Run) -> Notice | None:
-    service, rule, outcome = run.series("service"), run.job.workload.load, run.load
+    service, rule, outcome = run.series("service"), run.job.load, run.load
     if service is None or rule is None or outcome is None or outcome.rate_per_s is None:
         return None
     served_per_s = rule.workers * 1e3 / float(service.values_ms.mean())

@@ -19,7 +19,7 @@ from enginescope.core.signals import deferred_signals
 from enginescope.formats.arrival_trace import read_arrival_trace
 from enginescope.records.run.job import Conditions, Job, Limits, Subject, Workload
 from enginescope.records.run.load import Arrivals, LoadRule, Scenario
-from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial, Slo
+from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial
 from enginescope.services.load.request import (
     REPEATS,
     RESOLUTION_PCT,
@@ -84,11 +84,8 @@ def run_load(request: LoadRequest, observer: LoadObserver) -> LoadReport:
 
 
 def _job_of(request: LoadRequest, store: Store) -> Job:
-    workload = replace(
-        request.workload,
-        load=request.rule,
-        mode=replace(request.workload.mode, in_flight=None),
-    )
+    mode = replace(request.workload.mode, in_flight=None)
+    workload = replace(request.workload, mode=mode)
     prepared = replace(request, workload=workload, layer_profile=False)
     limits = request.limits or Limits(
         timeout_s=request.timeout_s or _timeout_s(request.rule), memory_bytes=request.memory_bytes
@@ -154,7 +151,7 @@ class _Trials:
         self.observer.check_cancelled()
         rule = self.request.rule
         rule = replace(rule, seed=rule.seed + repeat, rate_per_s=rate_per_s or rule.rate_per_s)
-        job = replace(self.job, workload=replace(self.job.workload, load=rule))
+        job = replace(self.job, load=rule)
         self.observer.jobs_started((job,))
         run_jobs((job,), self._keep, command=self.request.command, watcher=self.observer.watcher)
         run = self.runs[-1]
@@ -198,7 +195,7 @@ class _Trials:
 
 def _first_rate(run: Run) -> float:
     """Return the rate that the share of the closed loop came to."""
-    rule, outcome = run.job.workload.load, run.load
+    rule, outcome = run.job.load, run.load
     if rule is None or outcome is None or not outcome.closed_ms:
         raise UsageError("`find_max`", why="the closed loop was not measured", hint="`rate`")
     return rule.share * rule.workers * 1e3 / outcome.closed_ms
@@ -248,7 +245,7 @@ def load(
     duration_ms: float = LoadRule().duration_ms,
     queries: int | None = None,
     concurrency: int = 1,
-    slo: str | Slo | None = None,
+    slo: str | None = None,
     find_max: bool = False,
     repeats: int | None = None,
     resolution_pct: float = RESOLUTION_PCT,
@@ -308,7 +305,7 @@ def load(
         target=fspath(target),
         backends=(on,) if on else (),
         rule=rule if scenario is None else rule_of_scenario(scenario, rule),
-        slo=parse_slo(slo) if isinstance(slo, str) else slo,
+        slo=parse_slo(slo) if slo is not None else None,
         is_search=find_max,
         repeats=repeats,
         resolution_pct=resolution_pct,
