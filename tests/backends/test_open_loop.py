@@ -21,8 +21,8 @@ def ignore(_progress: Progress) -> None:
     """Take progress and do nothing."""
 
 
-def served(rule: LoadRule, *steps, closed_ms: float | None = 1.0) -> LoadRecorder:
-    load = LoadRecorder([StepRecorder(step) for step in steps], rule, closed_ms)
+def served(rule: LoadRule, *steps, closed_ms: tuple[float, ...] = (1.0,)) -> LoadRecorder:
+    load = LoadRecorder([StepRecorder(step) for step in steps], rule, np.array(closed_ms))
     load.serve(ignore)
     return load
 
@@ -86,8 +86,10 @@ def test_several_workers_serve_at_the_same_time() -> None:
 
 def test_the_rate_is_a_share_of_the_closed_loop() -> None:
     rule = LoadRule(arrivals="constant", share=0.5, queries=11, workers=2)
-    load = served(rule, lambda: None, lambda: None, closed_ms=4.0)
-    assert load.outcome().rate_per_s == pytest.approx(250.0)
+    load = served(rule, lambda: None, lambda: None, closed_ms=(2.0, 2.0, 8.0))
+    outcome = load.outcome()
+    assert outcome.rate_per_s == pytest.approx(250.0)  # of the mean: what one worker gets done
+    assert (outcome.closed_ms, outcome.closed_per_s) == (2.0, 250.0)
 
 
 def test_what_is_not_served_in_time_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +138,7 @@ def test_a_bug_in_one_of_several_workers_ends_the_test(arrivals: str) -> None:
 def test_a_closed_query_ends_with_the_last_of_its_requests(workers: int) -> None:
     steps = [StepRecorder(lambda: time.sleep(1e-3)) for _ in range(workers)]
     rule = LoadRule(arrivals="closed", queries=5, samples_per_query=8, workers=workers)
-    load = LoadRecorder(steps, rule, 1.0)
+    load = LoadRecorder(steps, rule, np.array([1.0]))
     load.serve(ignore)
     assert [len(step) for step in steps] == [
         5 * len(range(at, 8, workers)) for at in range(workers)

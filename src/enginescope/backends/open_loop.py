@@ -42,15 +42,14 @@ class LoadRecorder:
         recorders: Of each worker's session: they issue the requests, and time them as the closed
             loop does.
         rule: Its `workers` is the number of recorders.
-        closed_ms: Median time of a request in the closed loop.
+        closed_ms: Times of requests in the closed loop of one worker; may be empty.
     """
 
-    def __init__(
-        self, recorders: Sequence[Recorder], rule: LoadRule, closed_ms: float | None
-    ) -> None:
+    def __init__(self, recorders: Sequence[Recorder], rule: LoadRule, closed_ms: Array) -> None:
         self._recorders = recorders
         self._rule = rule
-        self._closed_ms = closed_ms
+        self._closed_ms = float(np.median(closed_ms)) if closed_ms.size else None
+        self._closed_per_s = 1e3 / float(closed_ms.mean()) if closed_ms.size else None
         self._arrivals_ms: Array = np.zeros(0)
         self._starts = self._ends = self._ready = self._service_ms = np.zeros(0)
         self._is_served: Array = np.zeros(0, dtype=bool)
@@ -113,10 +112,10 @@ class LoadRecorder:
     def _rate_per_s(self) -> float | None:
         """Return the rate at which queries arrive; of a burst, that of the closed loop."""
         rule = self._rule
-        if rule.rate_per_s is not None or not self._closed_ms:
+        if rule.rate_per_s is not None or self._closed_per_s is None:
             return rule.rate_per_s
         share = 1.0 if rule.arrivals == "burst" else rule.share
-        return share * rule.workers * 1e3 / self._closed_ms
+        return share * rule.workers * self._closed_per_s
 
     def _serve_open(self) -> None:
         size = self._arrivals_ms.size
@@ -263,6 +262,7 @@ class LoadRecorder:
             error=self._error,
             rate_per_s=None if rate is None else float(rate),
             closed_ms=self._closed_ms,
+            closed_per_s=self._closed_per_s,
             span_ms=self._span_ms(),
             last_arrival_ms=last_ms,
         )

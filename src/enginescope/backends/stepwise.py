@@ -12,7 +12,6 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
-import numpy as np
 
 from enginescope.backends.base import Feeds, FeedSource, InputSpec, Measured, ProgressSink
 from enginescope.backends.gpu_watch import GpuWatch
@@ -194,7 +193,8 @@ def _recorder(job: Job, watched: _Watched, warming: Recorder) -> Recorder:
     for other in watched.further:
         other.recorder().run(min(len(warming), FURTHER_WARM_UP))
     recorders = (recorder, *(other.recorder() for other in watched.further))
-    return LoadRecorder(recorders, rule, closed_loop_ms(warming))
+    steady = warming.times_ms(-(-len(warming) // 2)) if len(warming) else warming.times_ms()
+    return LoadRecorder(recorders, rule, steady)
 
 
 def _under_load(job: Job) -> Job:
@@ -207,11 +207,6 @@ def _under_load(job: Job) -> Job:
         return job
     mode = msgspec.structs.replace(workload.mode, transfers=True)
     return msgspec.structs.replace(job, workload=msgspec.structs.replace(workload, mode=mode))
-
-
-def closed_loop_ms(warming: Recorder) -> float | None:
-    """Return the median time of a request in the second half of the warm-up."""
-    return float(np.median(warming.times_ms(-(-len(warming) // 2)))) if len(warming) else None
 
 
 def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> Measured:

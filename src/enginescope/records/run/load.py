@@ -68,7 +68,8 @@ class LoadOutcome(Record, frozen=True, kw_only=True):
         unserved: Still waiting when the time limit ended the test.
         failed: Answered with an error, which says `error`.
         rate_per_s: At which queries arrived on average; ``None``: closed loop, or all at once.
-        closed_ms: Median of the closed loop, one worker alone, before the test.
+        closed_ms: Median time of a request in the closed loop, one worker alone, before the test.
+        closed_per_s: Requests per second of that loop.
         span_ms: From the first arrival to the end of the last query.
         last_arrival_ms: From the first moment of the test.
     """
@@ -79,5 +80,6 @@ class LoadOutcome(Record, frozen=True, kw_only=True):
     error: str | None = None
     rate_per_s: float | None = None
     closed_ms: float | None = None
+    closed_per_s: float | None = None
     span_ms: float = 0.0
     last_arrival_ms: float = 0.0

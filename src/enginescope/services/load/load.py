@@ -196,9 +196,9 @@ class _Trials:
 def _first_rate(run: Run) -> float:
     """Return the rate that the share of the closed loop came to."""
     rule, outcome = run.job.load, run.load
-    if rule is None or outcome is None or not outcome.closed_ms:
+    if rule is None or outcome is None or not outcome.closed_per_s:
         raise UsageError("`find_max`", why="the closed loop was not measured", hint="`rate`")
-    return rule.share * rule.workers * 1e3 / outcome.closed_ms
+    return rule.share * rule.workers * outcome.closed_per_s
 
 
 def _notices(runs: Sequence[Run]) -> tuple[Notice, ...]:
