@@ -82,6 +82,7 @@ ORDER = (
         "analysis/bisection",
         "analysis/validation",
         "analysis/upgrade",
+        "analysis/lottery",
         "analysis/suites",
     ),
     (
@@ -139,6 +140,7 @@ ORDER = (
         "services/bisection",
         "services/validation",
         "services/upgrade",
+        "services/lottery",
         "services/suites",
     ),
     ("cli", "cli/measure", "cli/plans", "cli/verdicts", "cli/accuracy", "cli/suites", "cli/store"),

@@ -239,6 +239,8 @@ def why_text(verdict: Verdict) -> str | None:
         return f"{verdict.detail}, more than the difference; shorter runs have finer steps"
     if verdict.reason is Reason.FEW_SAMPLES:
         return verdict.detail
+    if verdict.reason is Reason.BUILD_SPREAD:
+        return f"{verdict.detail}; compare several builds of each side"
     if verdict.reason is Reason.PRINTED_ONLY:
         return "printed figures have no interval; export times with --exportTimes, or bench both"
     if verdict.reason is Reason.ONE_VALUE:
