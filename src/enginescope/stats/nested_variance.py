@@ -103,14 +103,16 @@ def variance_components(
     processes = len(builds[0]) if builds else 0
     if len(builds) < 2 or processes < 2 or any(len(build) != processes for build in builds):
         raise UsageError(
-            f"{len(builds)} builds of {', '.join(sorted({str(len(one)) for one in builds}))} "
+            f"{len(builds)} builds of {', '.join(sorted({str(len(build)) for build in builds}))} "
             "processes",
             why="components need two or more builds, each in the same number of processes, 2 or "
             "more",
         )
-    levels = np.array([[one.level for one in build] for build in builds])
-    flat = [one for build in builds for one in build]
-    within = _Squares(float(np.mean([one.error for one in flat])), (BATCHES - 1) * len(flat))
+    levels = np.array([[process.level for process in build] for build in builds])
+    flat = [process for build in builds for process in build]
+    within = _Squares(
+        float(np.mean([process.error for process in flat])), (BATCHES - 1) * len(flat)
+    )
     between_processes = _Squares(
         float(np.mean(np.var(levels, axis=1, ddof=1))), len(builds) * (processes - 1)
     )
@@ -118,17 +120,19 @@ def variance_components(
         processes * float(np.var(levels.mean(axis=1), ddof=1)), len(builds) - 1
     )
     draw = np.random.default_rng(0)
-    top, middle, low = (one.draws(draw) for one in (between_builds, between_processes, within))
-    found = (
+    top, middle, low = (
+        squares.draws(draw) for squares in (between_builds, between_processes, within)
+    )
+    estimates = (
         ("build", (between_builds.mean - between_processes.mean) / processes),
         ("process", between_processes.mean - within.mean),
         ("iteration", within.mean),
     )
     drawn = ((top - middle) / processes, middle - low, low)
-    shares = _shares([max(variance, 0.0) for _, variance in found])
+    shares = _shares([max(variance, 0.0) for _, variance in estimates])
     build, process, iteration = (
         _component(level, variance, draws, share)  # type: ignore[arg-type]
-        for (level, variance), draws, share in zip(found, drawn, shares, strict=True)
+        for (level, variance), draws, share in zip(estimates, drawn, shares, strict=True)
     )
     return build, process, iteration
 

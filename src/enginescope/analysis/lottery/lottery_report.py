@@ -73,9 +73,11 @@ def lottery_report(
     Raises:
         UsageError: Too few builds, processes or iterations.
     """
-    figures = [[process_figure(_times_ms(one.run)) for one in draw.processes] for draw in draws]
+    figures = [
+        [process_figure(_times_ms(process.run)) for process in draw.processes] for draw in draws
+    ]
     components = variance_components(figures)
-    iterations = int(np.median([one.iterations for row in figures for one in row]))
+    iterations = int(np.median([figure.iterations for row in figures for figure in row]))
     costs = _costs(draws)
     first = draws[0].processes[0].run
     assert first.turn is not None
@@ -95,7 +97,7 @@ def lottery_report(
         comparison=first.turn.comparison,
         processes=len(draws[0].processes),
         iterations=iterations,
-        median_ms=middle_of([one.median_ms for one in builds]),
+        median_ms=middle_of([build.median_ms for build in builds]),
         builds=builds,
         components=components,
         costs=costs,
@@ -116,12 +118,12 @@ def _times_ms(run: Run) -> Array:
 
 
 def _costs(draws: Sequence[Draw]) -> LevelCosts:
-    processes = [one for draw in draws for one in draw.processes]
-    plain = [one for one in processes if not one.run.job.layer_profile] or processes
-    loops = [(one, one.run.stop) for one in plain if one.run.stop is not None]
+    processes = [process for draw in draws for process in draw.processes]
+    plain = [process for process in processes if not process.run.job.layer_profile] or processes
+    loops = [(process, process.run.stop) for process in plain if process.run.stop is not None]
     return LevelCosts(
         build_s=_middle([draw.build.seconds for draw in draws]),
-        process_s=_middle([one.seconds - stop.duration_ms / 1e3 for one, stop in loops]),
+        process_s=_middle([process.seconds - stop.duration_ms / 1e3 for process, stop in loops]),
         iteration_s=_middle([stop.duration_ms / 1e3 / stop.iterations for _, stop in loops]),
     )
 
@@ -147,7 +149,7 @@ def _profiled(draw: Draw) -> Run:
 def _drawn_build(draw: Draw, changed: int | None) -> DrawnBuild:
     runs = [one.run for one in draw.processes]
     medians = tuple(float(np.median(_times_ms(run))) for run in runs)
-    built, made = runs[0].build, draw.build.run
+    built, building = runs[0].build, draw.build.run
     outputs = draw.outputs
     memory = [run.device_memory.process_bytes for run in runs if run.device_memory]
     return DrawnBuild(
@@ -156,7 +158,7 @@ def _drawn_build(draw: Draw, changed: int | None) -> DrawnBuild:
         medians_ms=medians,
         median_ms=middle_of(medians),
         build_s=draw.build.seconds,
-        build_peak_bytes=made.peak_memory_bytes,
+        build_peak_bytes=building.peak_memory_bytes,
         engine_bytes=built.engine_bytes if built is not None else None,
         engine_sha256=built.engine_sha256 if built is not None else None,
         device_bytes=_most(memory),
@@ -197,17 +199,17 @@ def _notices(draws: Sequence[Draw], builds: Sequence[DrawnBuild]) -> Iterator[No
             evidence={"builds": len(builds)},
             level="info",
         )
-    other = [one for one in builds if one.output_gap]
+    other = [build for build in builds if build.output_gap]
     if other:
-        numbers = ", ".join(str(one.number) for one in other)
-        most = max(one.output_gap or 0.0 for one in other)
+        numbers = ", ".join(str(build.number) for build in other)
+        most = max(build.output_gap or 0.0 for build in other)
         by = f"up to {most:.2g}" if math.isfinite(most) else "names, shapes or NaNs"
         yield Notice(
             code="W-BUILD-OUTPUTS",
             message=f"{len(other)} of {len(builds)} builds give other outputs than the first "
             f"({numbers}), by {by}; validate each build that you ship",
-            evidence={"builds": [one.number for one in other]},
+            evidence={"builds": [build.number for build in other]},
         )
-    runs = tuple(one.run for draw in draws for one in draw.processes)
+    runs = tuple(process.run for draw in draws for process in draw.processes)
     side = MeasuredSide(label=runs[0].job.subject.name, name="", runs=runs)
     yield from carried_notices(MeasuredComparison(sides=(side,), pairs=(), threshold_pct=0.0))

@@ -58,11 +58,11 @@ def tactic_draws(plans: Sequence[tuple[int, Plan, Profile | None]]) -> TacticDra
             assert row.b is not None
             known = choices.setdefault(row.name, [_choice(first, row.a, row.a)])
             known.append(_choice(number, row.b, row.b if _is_other(row) else row.a))
-    draws = (_draw(name, types[name], made) for name, made in choices.items())
-    several = [one for one in draws if len(one.tactics) > 1]
+    draws = (_draw(name, types[name], layer) for name, layer in choices.items())
+    several = [draw for draw in draws if len(draw.tactics) > 1]
     return TacticDraws(
         changed=tuple(changed),
-        layers=tuple(sorted(several, key=lambda one: -(one.cost_ms or 0.0))),
+        layers=tuple(sorted(several, key=lambda draw: -(draw.cost_ms or 0.0))),
         regrouped=len(regrouped),
     )
 
@@ -75,24 +75,24 @@ def _choice(build: int, timed: LayersSide, named: LayersSide) -> _Choice:
     return _Choice(build=build, tactic=named.tactic or _UNNAMED, mean_ms=timed.mean_ms)
 
 
-def _draw(layer: str, kind: str, made: Sequence[_Choice]) -> LayerDraw:
+def _draw(layer: str, kind: str, choices: Sequence[_Choice]) -> LayerDraw:
     tactics = [
-        _drawn(tactic, [one for one in made if one.tactic == tactic])
-        for tactic in dict.fromkeys(one.tactic for one in made)
+        _drawn(tactic, [choice for choice in choices if choice.tactic == tactic])
+        for tactic in dict.fromkeys(choice.tactic for choice in choices)
     ]
-    times = [one.mean_ms for one in tactics if one.mean_ms is not None]
+    times = [tactic.mean_ms for tactic in tactics if tactic.mean_ms is not None]
     return LayerDraw(
         layer=layer,
         type=kind,
-        tactics=tuple(sorted(tactics, key=lambda one: (one.mean_ms is None, one.mean_ms))),
+        tactics=tuple(sorted(tactics, key=lambda tactic: (tactic.mean_ms is None, tactic.mean_ms))),
         cost_ms=max(times) - min(times) if len(times) == len(tactics) else None,
     )
 
 
-def _drawn(tactic: str, made: Sequence[_Choice]) -> DrawnTactic:
-    times = [one.mean_ms for one in made if one.mean_ms is not None]
+def _drawn(tactic: str, choices: Sequence[_Choice]) -> DrawnTactic:
+    times = [choice.mean_ms for choice in choices if choice.mean_ms is not None]
     return DrawnTactic(
         tactic=tactic,
-        builds=tuple(one.build for one in made),
+        builds=tuple(choice.build for choice in choices),
         mean_ms=float(np.mean(times)) if times else None,
     )

@@ -101,20 +101,20 @@ def fitting_spread(
 
 
 def _of_side(run: Run, spreads: Sequence[BuildSpread]) -> BuildSpread | None:
-    """Return the spread of a run's job: with the same options if there is one."""
+    """Return the spread of a run's job: with the same options if there is spread."""
     machine = run.environment.comparable_key()
     fitting = [
-        one
-        for one in spreads
-        if one.environment == machine
-        and one.backend == run.job.backend.name
-        and one.precision == precision_of(run)
-        and _is_model(one, run)
-        and one.timing_cache_sha256 in (None, _timing_cache(run))
+        spread
+        for spread in spreads
+        if spread.environment == machine
+        and spread.backend == run.job.backend.name
+        and spread.precision == precision_of(run)
+        and _is_model(spread, run)
+        and spread.timing_cache_sha256 in (None, _timing_cache(run))
     ]
-    pinned = [one for one in fitting if one.timing_cache_sha256 is not None]
-    same = [one for one in pinned or fitting if one.options == build_options_of(run)]
-    return max(same or pinned or fitting, key=lambda one: one.sd, default=None)
+    pinned = [spread for spread in fitting if spread.timing_cache_sha256 is not None]
+    same = [spread for spread in pinned or fitting if spread.options == build_options_of(run)]
+    return max(same or pinned or fitting, key=lambda spread: spread.sd, default=None)
 
 
 def precision_of(run: Run) -> str | None:

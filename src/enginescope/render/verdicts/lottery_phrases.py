@@ -80,26 +80,26 @@ def _made(report: LotteryReport) -> str:
 
 
 def _outputs(report: LotteryReport) -> str:
-    letters = {one.outputs for one in report.builds if one.outputs is not None}
+    letters = {build.outputs for build in report.builds if build.outputs is not None}
     if not letters:
         return ""
-    drifting = sum(one.is_repeatable is False for one in report.builds)
+    drifting = sum(build.is_repeatable is False for build in report.builds)
     own = f"; processes of {counted(drifting, 'build')} differ too" if drifting else ""
     if len(letters) == 1:
         return f"identical bits in all builds{own}"
-    gaps = [one.output_gap for one in report.builds if one.output_gap is not None]
+    gaps = [build.output_gap for build in report.builds if build.output_gap is not None]
     most = f"{max(gaps):.2g}" if all(map(math.isfinite, gaps)) else "names, shapes or NaNs"
     return f"{len(letters)} kinds in {len(report.builds)} builds, up to {most} from build 1{own}"
 
 
 def _tactics(report: LotteryReport) -> str:
-    if all(one.changed_layers is None for one in report.builds):
+    if all(build.changed_layers is None for build in report.builds):
         return ""
     fused = report.regrouped_layers
     other = f"; {counted(fused, 'layer')} of build 1 fused otherwise" if fused else ""
     if not report.layers:
         return f"no layer changes its tactic{other}"
-    costs = [one.cost_ms for one in report.layers if one.cost_ms is not None]
+    costs = [layer.cost_ms for layer in report.layers if layer.cost_ms is not None]
     cost = f"; slowest less fastest {format_ms(sum(costs), 3)} in all" if costs else ""
     return f"{counted(len(report.layers), 'layer')} with several tactics{cost}{other}"
 
@@ -166,14 +166,14 @@ _BUILD_HEADERS = (
 
 def build_table(report: LotteryReport) -> TextTable:
     """Return a row for each build; columns without any figure are left out."""
-    rows = [_build_cells(one, report) for one in report.builds]
+    rows = [_build_cells(build, report) for build in report.builds]
     kept = [at for at in range(len(_BUILD_HEADERS)) if any(row[at] != UNKNOWN for row in rows)]
     headers = tuple(_BUILD_HEADERS[at] for at in kept)
     return TextTable(
         title="Builds",
         headers=headers,
         rows=tuple(tuple(row[at] for at in kept) for row in rows),
-        numbers=tuple(one for one in headers if one not in ("build", "outputs")),
+        numbers=tuple(header for header in headers if header not in ("build", "outputs")),
         note="outputs of one letter are the same bits; layers: those that build 1 does not have",
     )
 
@@ -221,8 +221,8 @@ def _layer_cells(layer: LayerDraw) -> tuple[str, str, str]:
 
 
 def _tactic_lines(layer: LayerDraw) -> Iterator[str]:
-    for one in layer.tactics:
-        time = "" if one.mean_ms is None else f"{format_ms(one.mean_ms, 3)}, "
-        builds = ", ".join(map(str, one.builds))
-        word = "build" if len(one.builds) == 1 else "builds"
-        yield f"{printable(one.tactic)} ({time}{word} {builds})"
+    for choice in layer.tactics:
+        time = "" if choice.mean_ms is None else f"{format_ms(choice.mean_ms, 3)}, "
+        builds = ", ".join(map(str, choice.builds))
+        word = "build" if len(choice.builds) == 1 else "builds"
+        yield f"{printable(choice.tactic)} ({time}{word} {builds})"

@@ -46,11 +46,11 @@ def lottery_markdown(report: LotteryReport) -> bytes:
     """Return the answer, what it is about, and the tables."""
     lines = [f"### enginescope: {escaped(answer_text(report))}", ""]
     lines += [f"- {name}: {escaped(text)}" for name, text in scope_facts(report)]
-    for one in lottery_tables(report):
-        marks = ["---:" if name in one.numbers else "---" for name in one.headers]
-        lines += ["", markdown_row(one.headers), markdown_row(marks)]
+    for part in lottery_tables(report):
+        marks = ["---:" if name in part.numbers else "---" for name in part.headers]
+        lines += ["", markdown_row(part.headers), markdown_row(marks)]
         lines += [
-            markdown_row([escaped(cell.replace("\n", "; ")) for cell in row]) for row in one.rows
+            markdown_row([escaped(cell.replace("\n", "; ")) for cell in row]) for row in part.rows
         ]
     if report.notices:
         lines += ["", *(f"- {escaped(one.message)} ({one.code})" for one in report.notices)]

@@ -138,13 +138,13 @@ class _Lottery:
         measured = self._measured(built)
         draws = [
             Draw(
-                number=one.number,
-                build=one.build,
-                processes=tuple(measured[one.number]),
-                outputs=self._outputs.of(one.number),
+                number=build.number,
+                build=build.build,
+                processes=tuple(measured[build.number]),
+                outputs=self._outputs.of(build.number),
             )
-            for one in built
-            if one.number not in self._lost
+            for build in built
+            if build.number not in self._lost
         ]
         self._check(len(draws))
         report = lottery_report(
@@ -208,23 +208,23 @@ class _Lottery:
                 return
 
     def _measured(self, built: list[_Built]) -> dict[int, list[TimedRun]]:
-        measured: dict[int, list[TimedRun]] = {one.number: [] for one in built}
+        measured: dict[int, list[TimedRun]] = {build.number: [] for build in built}
         draw = random.Random(self._job.workload.seed)  # noqa: S311 - an order to be repeated
         for number in range(self._request.processes):
             begin = perf_counter()
-            for place, one in enumerate(draw.sample(built, len(built))):
-                if one.number in self._lost:
+            for place, build in enumerate(draw.sample(built, len(built))):
+                if build.number in self._lost:
                     continue
                 turn = RoundPosition(
                     comparison=self._comparison,
-                    side=chr(ord("A") + one.number - 1),
+                    side=chr(ord("A") + build.number - 1),
                     round=number,
                     place=place,
                 )
-                timed = self._process(one, turn)
+                timed = self._process(build, turn)
                 if timed.run.outcome.kind is not OutcomeKind.OK:
-                    self._lost[one.number] = f"a process failed: {timed.run.outcome.message}"
-                measured[one.number].append(timed)
+                    self._lost[build.number] = f"a process failed: {timed.run.outcome.message}"
+                measured[build.number].append(timed)
             if number + 1 >= FEWEST_PROCESSES and self._is_over(1.0, perf_counter() - begin):
                 break
         return measured

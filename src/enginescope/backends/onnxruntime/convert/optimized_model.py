@@ -34,7 +34,7 @@ def optimized_model(ort: Any, job: Job, setup: Setup) -> MadeModel:
     model = Path(setup.model)
     options = {key: value for key, value in job.backend.options.items() if key != STORED_GRAPH}
     versions = versions_of("onnxruntime", "onnxruntime-gpu")
-    made = MadeModel(
+    optimized = MadeModel(
         path="",
         kind="optimized",
         tool=TOOL,
@@ -44,7 +44,7 @@ def optimized_model(ort: Any, job: Job, setup: Setup) -> MadeModel:
     )
     return kept(
         Path(job.engine_cache or "."),
-        made,
+        optimized,
         f"{model.stem}.optimized.onnx",
         lambda target: _write(ort, session_options(ort, options), setup, target),
     )
