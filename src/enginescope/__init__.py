@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         gate,
         history,
         lint,
+        lottery,
         open_suite,
         run_suite,
         upgrade,
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from enginescope.records.run.sample_set import Preprocessing
     from enginescope.records.verdict.gate import GateReport
     from enginescope.records.verdict.history import JobHistory
+    from enginescope.records.verdict.lottery import LotteryReport
     from enginescope.records.verdict.noise_floor import NoiseFloor
     from enginescope.records.verdict.upgrade import UpgradeReport
     from enginescope.render.page.report import WrittenReport
@@ -134,6 +136,7 @@ _HOMES = {
     "KubernetesJobs": "services.suites.request",
     "Limits": "records.run.job",
     "LintReport": "rules.engine",
+    "LotteryReport": "records.verdict.lottery",
     "MeasuredComparison": "analysis.verdicts.measured_sides",
     "MissingDependencyError": "core.errors",
     "Mode": "records.run.job",
@@ -176,6 +179,7 @@ _HOMES = {
     "history": "notebook.verdicts",
     "import_artifacts": "notebook.measure",
     "lint": "notebook.verdicts",
+    "lottery": "notebook.verdicts",
     "noise_floor": "notebook.measure",
     "open_plan": "notebook.plan",
     "open_run": "notebook.measure",
@@ -222,6 +226,7 @@ __all__ = [
     "KubernetesJobs",
     "Limits",
     "LintReport",
+    "LotteryReport",
     "MeasuredComparison",
     "MissingDependencyError",
     "Mode",
@@ -265,6 +270,7 @@ __all__ = [
     "history",
     "import_artifacts",
     "lint",
+    "lottery",
     "noise_floor",
     "open_plan",
     "open_run",

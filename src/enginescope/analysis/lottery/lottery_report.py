@@ -21,6 +21,7 @@ from enginescope.records.verdict.lottery import (
     DrawnBuild,
     LevelCosts,
     LotteryReport,
+    VarianceComponent,
 )
 from enginescope.stats.comparison.ratio import middle_of
 from enginescope.stats.nested_variance import (
@@ -106,7 +107,7 @@ def lottery_report(
         spread=_spread(first, len(draws), max(components[0].variance, 0.0)),
         layers=plans.layers if plans else (),
         regrouped_layers=plans.regrouped if plans else 0,
-        notices=(*notices, *_notices(draws, builds)),
+        notices=(*notices, *_notices(draws, builds), *_shared_drift(components)),
         created=first.created,
         command=first.command,
     )
@@ -189,6 +190,18 @@ def _spread(run: Run, builds: int, variance: float) -> BuildSpread:
         sd=math.sqrt(variance),
         timing_cache_sha256=built.timing_cache_sha256 if built is not None else None,
     )
+
+
+def _shared_drift(components: Sequence[VarianceComponent]) -> Iterator[Notice]:
+    """Yield that processes agree better than their iterations let expect."""
+    process = components[1]
+    if process.high_pct == 0 and process.variance < 0:
+        yield Notice(
+            code="W-SHARED-DRIFT",
+            message="processes differ less than their iterations let expect: latency changes in "
+            "the same way within every process; measure longer, so that the warm-up has ended",
+            evidence={"variance": process.variance},
+        )
 
 
 def _notices(draws: Sequence[Draw], builds: Sequence[DrawnBuild]) -> Iterator[Notice]:

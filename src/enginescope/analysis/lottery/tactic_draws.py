@@ -42,23 +42,23 @@ def tactic_draws(plans: Sequence[tuple[int, Plan, Profile | None]]) -> TacticDra
         plans: Number of the build, its plan and the times of its layers; two or more.
     """
     (first, plan, profile), *others = plans
-    choices: dict[str, list[_Choice]] = {}
-    types: dict[str, str] = {}
+    choices: dict[tuple[int, ...], list[_Choice]] = {}
+    sides: dict[tuple[int, ...], LayersSide] = {}  # names may repeat, places do not
     regrouped: set[str] = set()
     changed = [0]
     for number, other, times in others:
         rows = compare_layers((plan, profile), (other, times)).layers
         changed.append(sum(row.is_changed for row in rows))
         for row in rows:
-            types[row.name] = row.type
             if row.relation is not Relation.PAIR:
                 regrouped.update(row.a.names if row.a else ())
                 continue
             assert row.a is not None
             assert row.b is not None
-            known = choices.setdefault(row.name, [_choice(first, row.a, row.a)])
+            sides[row.a.layers] = row.a
+            known = choices.setdefault(row.a.layers, [_choice(first, row.a, row.a)])
             known.append(_choice(number, row.b, row.b if _is_other(row) else row.a))
-    draws = (_draw(name, types[name], layer) for name, layer in choices.items())
+    draws = (_draw(sides[place], layer) for place, layer in choices.items())
     several = [draw for draw in draws if len(draw.tactics) > 1]
     return TacticDraws(
         changed=tuple(changed),
@@ -75,15 +75,15 @@ def _choice(build: int, timed: LayersSide, named: LayersSide) -> _Choice:
     return _Choice(build=build, tactic=named.tactic or _UNNAMED, mean_ms=timed.mean_ms)
 
 
-def _draw(layer: str, kind: str, choices: Sequence[_Choice]) -> LayerDraw:
+def _draw(side: LayersSide, choices: Sequence[_Choice]) -> LayerDraw:
     tactics = [
         _drawn(tactic, [choice for choice in choices if choice.tactic == tactic])
         for tactic in dict.fromkeys(choice.tactic for choice in choices)
     ]
     times = [tactic.mean_ms for tactic in tactics if tactic.mean_ms is not None]
     return LayerDraw(
-        layer=layer,
-        type=kind,
+        layer=side.name,
+        type=side.type,
         tactics=tuple(sorted(tactics, key=lambda tactic: (tactic.mean_ms is None, tactic.mean_ms))),
         cost_ms=max(times) - min(times) if len(times) == len(tactics) else None,
     )
