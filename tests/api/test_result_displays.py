@@ -13,7 +13,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.notebook.display import shown_as
 from enginescope.notebook.measure import ShownBuild, ShownDepth, ShownNoise, ShownValidation
 from enginescope.notebook.plan import ShownProcess
-from enginescope.notebook.verdicts import ShownUpgrade
+from enginescope.notebook.verdicts import ShownLottery, ShownUpgrade
 from enginescope.records.plan.build import BuildReport
 from enginescope.services.plans.process import ProcessResult
 from enginescope.store.suite_folder import SuiteFolder
@@ -21,6 +21,7 @@ from tests.analysis.historic_runs import over_days
 from tests.analysis.in_turn import in_turn
 from tests.analysis.verdicts.test_measured_sides import FLOOR
 from tests.api.public_functions import public_functions, result_classes
+from tests.analysis.lottery import drawn as lotteries
 from tests.depth_benchmarks import depth_benchmark
 from tests.notebook.html.pages import checked
 from tests.render.validation import test_validate_page as validations
@@ -115,6 +116,10 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
     es.UpgradeReport: (
         lambda _: shown_as(ShownUpgrade)(upgrades.report(upgrades.measured("net.onnx", 1.05))),
         "net.onnx",
+    ),
+    es.LotteryReport: (
+        lambda _: shown_as(ShownLottery)(lotteries.report(build_sd=0.02)),
+        "builds of net.onnx differ by",
     ),
     es.NoiseFloor: (lambda _: shown_as(ShownNoise)(FLOOR), "smallest difference"),
     es.BuildReport: (build, "net.plan"),

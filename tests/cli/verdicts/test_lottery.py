@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from contextlib import ExitStack
 
@@ -50,3 +51,41 @@ def test_tensorrt_builds_each_engine_anew(use, verb, tmp_path) -> None:
     assert not list((tmp_path / "store").glob("engines/*"))
     assert "| build |" in table.read_text(encoding="utf-8")
     assert "Builds of net.onnx" in page.read_text(encoding="utf-8")
+
+
+def test_a_pinned_timing_cache_is_read_by_every_build_and_left_as_it_is(
+    use, verb, tmp_path
+) -> None:
+    use()
+    model = models.perceptron(tmp_path / "net.onnx")
+    cache = tmp_path / "net.cache"
+    on = ("--on", f"trt:fp16?timing_cache={cache}", "--shape", "x:3x4")
+    assert verb("build", model, *on, "-o", tmp_path / "net.engine")[0] == 0
+    before = cache.read_bytes()
+    on = ("--on", "trt:fp16", "--shape", "x:3x4", "--timing-cache", cache)
+    code, out, err = verb("lottery", model, *on, *QUICK)
+    assert code == 0, err
+    digest = hashlib.sha256(before).hexdigest()
+    assert f"built anew with the timing cache {digest[:12]}" in " ".join(out.split())
+    assert cache.read_bytes() == before
+
+
+def test_a_timing_cache_in_the_backend_is_refused(use, verb, tmp_path) -> None:
+    use()
+    model = models.perceptron(tmp_path / "net.onnx")
+    on = ("--on", "trt:fp16?timing_cache=net.cache", "--shape", "x:3x4")
+    code, _, err = verb("lottery", model, *on, *QUICK)
+    assert code == 2
+    assert "--timing-cache" in err
+
+
+def test_onnx_runtime_answers_on_one_screen(verb, convnet, tmp_path) -> None:
+    code, out, err = verb("lottery", convnet, *QUICK)
+    assert code == 0, err
+    lines = out.splitlines()
+    assert lines[0].startswith(f"builds of {convnet.name} ")
+    assert "95 % CI" in lines[0]
+    assert "the graph that ONNX Runtime optimizes" in " ".join(out.split())
+    assert "identical bits in all builds" in out
+    assert "cmp-" in err
+    assert (tmp_path / "store" / "build-spreads.json").is_file()
