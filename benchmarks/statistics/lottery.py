@@ -53,7 +53,9 @@ def iterations(row: Row, rng: np.random.Generator) -> np.ndarray:
 
 def row_of(row: Row) -> str:
     """Return a row of the table, in Markdown."""
-    rng = np.random.default_rng([67, int(1e5 * row.build_sd), int(1e5 * row.process_sd), row.builds])
+    rng = np.random.default_rng(
+        [67, int(1e5 * row.build_sd), int(1e5 * row.process_sd), row.builds]
+    )
     truth = (row.build_sd, row.process_sd, row.median_sd)
     covered, means, none = np.zeros(3), np.zeros(3), 0
     for _ in range(row.sets):

@@ -19,9 +19,9 @@ from enginescope.services.plans.process import ProcessResult
 from enginescope.store.suite_folder import SuiteFolder
 from tests.analysis.historic_runs import over_days
 from tests.analysis.in_turn import in_turn
+from tests.analysis.lottery import drawn as lotteries
 from tests.analysis.verdicts.test_measured_sides import FLOOR
 from tests.api.public_functions import public_functions, result_classes
-from tests.analysis.lottery import drawn as lotteries
 from tests.depth_benchmarks import depth_benchmark
 from tests.notebook.html.pages import checked
 from tests.render.validation import test_validate_page as validations

@@ -65,8 +65,9 @@ def test_the_next_step_depends_on_what_was_built() -> None:
 
 def test_layers_with_several_tactics_are_listed_with_their_cost() -> None:
     found = with_tactics()
-    assert "7 layers with several tactics; slowest less fastest 3.50 ms in all" in (
-        dict(scope_facts(found))["tactics"]
+    assert (
+        "7 layers with several tactics; slowest less fastest 3.50 ms in all"
+        in (dict(scope_facts(found))["tactics"])
     )
     short, whole = layer_table(found, 5), layer_table(found)
     assert (len(short.rows), short.left_out) == (5, 2)
@@ -121,6 +122,7 @@ def test_the_page_leads_with_the_answer_and_lists_every_layer() -> None:
     assert page.index("Builds of net.onnx differ") < page.index("standard deviation")
     assert page.index("standard deviation") < page.index("build time")
     assert "conv5" in page
+    assert "h884 (1.00 ms, builds 1, 3); i1688 (1.50 ms, build 2)" in page
 
 
 @pytest.mark.parametrize("write", [lottery_markdown, lottery_page])

@@ -104,7 +104,7 @@ def lottery_report(
         costs=costs,
         duration_s=duration_s,
         best=best_allocation(components, iterations, costs, budget_s or duration_s),
-        spread=_spread(first, len(draws), max(components[0].variance, 0.0)),
+        spread=_spread(first, len(draws), components[0]),
         layers=plans.layers if plans else (),
         regrouped_layers=plans.regrouped if plans else 0,
         notices=(*notices, *_notices(draws, builds), *_shared_drift(components)),
@@ -175,7 +175,7 @@ def _most(values: Sequence[int | None]) -> int | None:
     return max((one for one in values if one is not None), default=None)
 
 
-def _spread(run: Run, builds: int, variance: float) -> BuildSpread:
+def _spread(run: Run, builds: int, component: VarianceComponent) -> BuildSpread:
     built, headline = run.build, run.headline
     return BuildSpread(
         environment=run.environment.comparable_key(),
@@ -187,7 +187,7 @@ def _spread(run: Run, builds: int, variance: float) -> BuildSpread:
         metric=headline.metric if headline is not None else "latency",
         created=run.created,
         builds=builds,
-        sd=math.sqrt(variance),
+        sd=math.sqrt(component.variance) if component.low_pct > 0 else 0.0,
         timing_cache_sha256=built.timing_cache_sha256 if built is not None else None,
     )
 

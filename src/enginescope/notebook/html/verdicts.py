@@ -117,7 +117,13 @@ def lottery_html(report: LotteryReport) -> str:
         fact_list(lottery_phrases.scope_facts(report)),
         notice_list(report.notices),
         *(
-            data_table(part.title, part.headers, part.rows, numbers=part.numbers, note=part.note)
+            data_table(
+                part.title,
+                part.headers,
+                (tuple(cell.replace("\n", "; ") for cell in row) for row in part.rows),
+                numbers=part.numbers,
+                note=part.note,
+            )
             for part in lottery_tables(report, top=None)
         ),
     )

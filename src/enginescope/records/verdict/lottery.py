@@ -128,7 +128,8 @@ class BuildSpread(Record, frozen=True, kw_only=True):
         backend: Name of the backend.
         options: Those that decide what is built.
         metric: The latency that was measured.
-        sd: Standard deviation between builds, in logarithms.
+        sd: Standard deviation between builds, in logarithms; 0 where its interval holds 0, so that
+            no comparison rests on a variation that was not seen.
         timing_cache_sha256: Of the timing cache that every build read; ``None``: none was pinned.
     """
 

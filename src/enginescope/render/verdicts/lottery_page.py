@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from enginescope.records.verdict.lottery import LotteryReport
+from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.html.page_frame import PageData, page_bytes
-from enginescope.render.verdicts.lottery_phrases import answer_text, scope_facts
+from enginescope.render.verdicts.lottery_phrases import TACTICS, answer_text, scope_facts
 from enginescope.render.verdicts.lottery_writers import lottery_json, lottery_tables
 
 
@@ -25,6 +28,14 @@ def lottery_page(report: LotteryReport, *, script_address: str | None = None) ->
         facts=scope_facts(report),
         notices=report.notices,
         overview=components.figures(),
-        sections=[(one.title, one.title.split()[0].lower(), one.figures()) for one in others],
+        sections=[(one.title, one.title.split()[0].lower(), _figures(one)) for one in others],
         left_out=[],
     )
+
+
+def _figures(one: TextTable) -> Figures:
+    """Return a table whose cells have no line breaks; lists of tactics are broken as sentences."""
+    figures = one.figures()
+    rows = tuple(tuple(cell.replace("\n", "; ") for cell in row) for row in figures.rows)
+    lists = (one.headers.index(TACTICS),) if TACTICS in one.headers else ()
+    return replace(figures, rows=rows, sentences=lists)

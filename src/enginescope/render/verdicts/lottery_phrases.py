@@ -18,6 +18,8 @@ from enginescope.render.base.figures import TextTable
 _PLURAL = {"build": "builds", "process": "processes", "iteration": "iterations"}
 #: Layers that the terminal lists.
 TOP_LAYERS = 5
+#: Heading of the column of tactics, one a line.
+TACTICS = "tactics"
 _LEAST_SHOWN_PCT = 0.005
 
 
@@ -208,7 +210,7 @@ def layer_table(report: LotteryReport, top: int | None = None) -> TextTable | No
     shown = report.layers[:top]
     return TextTable(
         title="Layers with several tactics",
-        headers=("cost", "layer", "tactics"),
+        headers=("cost", "layer", TACTICS),
         rows=tuple(map(_layer_cells, shown)),
         numbers=("cost",),
         left_out=len(report.layers) - len(shown),
