@@ -8,6 +8,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from enginescope.store.archive import Store
+from enginescope.store.build_spreads import FILE, record_spread
+from tests.analysis.verdicts.test_build_spread import SPREAD, sides
 from tests.fakes import loading, models
 
 QUICK = ("--builds", "3", "--processes", "2", "--iterations", "24")
@@ -89,3 +92,32 @@ def test_onnx_runtime_answers_on_one_screen(verb, convnet, tmp_path) -> None:
     assert "identical bits in all builds" in out
     assert "cmp-" in err
     assert (tmp_path / "store" / "build-spreads.json").is_file()
+
+
+@pytest.fixture
+def recorded(tmp_path) -> Store:
+    """A store of one build tagged ``a``, another, 2 % faster, tagged ``b``; and their spread."""
+    store = Store(tmp_path / "store")
+    for tag, runs in zip("ab", sides(), strict=True):
+        for run in runs:
+            store.save(run, tags=[tag])
+    record_spread(store.path, SPREAD)
+    return store
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compare", "a", "b"),
+        ("gate", "b", "--baseline", "a", "--max-regression", "1%"),
+        ("upgrade", "--old", "a", "--new", "b", "--max-regression", "1%"),
+    ],
+)
+def test_verdicts_on_single_builds_are_withheld(recorded, verb, arguments) -> None:
+    _, out, _ = verb(*arguments, "--json")
+    assert '"build-spread"' in out
+    assert "builds of net.onnx differ by 2 %" in out
+    assert "W-BUILD-SPREAD" in out
+    (recorded.path / FILE).unlink()
+    _, out, _ = verb(*arguments, "--json")
+    assert "build-spread" not in out
