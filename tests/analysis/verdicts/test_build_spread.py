@@ -92,6 +92,17 @@ def test_a_spread_that_does_not_cover_or_does_not_fit_changes_nothing(ratio, spr
     assert headline(runs, spread) == headline(runs)
 
 
+def test_an_open_verdict_names_no_direction_that_builds_may_turn() -> None:
+    wide = CompareConfig(threshold_pct=2.0)
+    (pair,) = compare_sides(named(*sides(0.981)), wide).pairs
+    assert pair.headline.reason is Reason.INTERVAL_TOO_WIDE
+    assert headline_sentence(pair).startswith("B is faster; inconclusive whether by more")
+    (pair,) = compare_sides(named(*sides(0.981)), replace(wide, spreads=(SPREAD,))).pairs
+    assert pair.headline.reason is Reason.INTERVAL_TOO_WIDE
+    assert headline_sentence(pair).startswith("Inconclusive whether B is faster")
+    assert "builds of net.onnx differ" in pair.headline.detail
+
+
 def test_few_builds_know_their_variation_less() -> None:
     runs = sides(0.88)
     assert headline(runs, SPREAD).is_decided

@@ -17,8 +17,7 @@ from enginescope.analysis.verdicts.evidence import is_own_build
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import BuildSpread
 from enginescope.records.verdict.noise_floor import SessionShift
-from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
-from enginescope.stats.comparison.ratio import decide
+from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.stats.comparison.sessions import allow_for_sessions
 
 #: Option of ONNX Runtime's backends that stores the graph of a build; it computes the same.
@@ -31,18 +30,18 @@ def withheld(
     """Return the verdict; inconclusive where the variation between builds covers the difference.
 
     It does so if a side is of a single build, and the interval, widened by the variation between
-    builds, reaches 1. Sides that share their build are compared as they are.
+    builds, reaches 1. Sides that share their build are compared as they are. A verdict that is
+    inconclusive already keeps its reason; its detail says that not even the direction is known.
 
     Args:
         a, b: The runs of either side that succeeded.
         spreads: Recorded ones of any machine and model.
     """
-    if verdict.kind not in (VerdictKind.FASTER, VerdictKind.SLOWER) or verdict.estimate is None:
+    estimate = verdict.estimate
+    if estimate is None or _holds_1(estimate) or not _is_time(verdict.metric):
         return verdict
     counts = builds_of(a), builds_of(b)
-    if not _is_time(verdict.metric) or min(map(len, counts)) > 1:
-        return verdict
-    spread = fitting_spread(a, b, spreads)
+    spread = fitting_spread(a, b, spreads) if min(map(len, counts)) == 1 else None
     if spread is None:
         return verdict
     shift = SessionShift(
@@ -51,20 +50,30 @@ def withheld(
         weight=_distance(*counts),
         freedom=spread.builds - 1,
     )
-    widened = allow_for_sessions(verdict.estimate, shift)
-    kind, _ = decide(widened, verdict.threshold_pct, higher_is_better=verdict.higher_is_better)
-    if kind is not VerdictKind.UNDECIDED:
+    if not _holds_1(allow_for_sessions(estimate, shift)):
         return verdict
     pct = 100 * math.expm1(spread.sd)
+    detail = (
+        f"one build does not speak for others: builds of {spread.model} differ by {pct:.2g} % "
+        f"({spread.builds} builds, enginescope lottery, {spread.created[:10]})"
+    )
+    if verdict.reason is Reason.INTERVAL_TOO_WIDE:
+        return replace(verdict, detail=detail)
+    if verdict.kind not in (VerdictKind.FASTER, VerdictKind.SLOWER):
+        return verdict
     return replace(
         verdict,
-        kind=kind,
+        kind=VerdictKind.UNDECIDED,
         reason=Reason.BUILD_SPREAD,
         corrected_ratio=None,
         more=None,
-        detail=f"one build does not speak for others: builds of {spread.model} differ by "
-        f"{pct:.2g} % ({spread.builds} builds, enginescope lottery, {spread.created[:10]})",
+        detail=detail,
     )
+
+
+def _holds_1(estimate: RatioEstimate) -> bool:
+    interval = estimate.interval
+    return interval is None or interval.low <= 1 <= interval.high
 
 
 def _is_time(metric: str) -> bool:
