@@ -83,6 +83,7 @@ ORDER = (
         "analysis/validation",
         "analysis/upgrade",
         "analysis/load",
+        "analysis/lottery",
         "analysis/suites",
     ),
     (
@@ -143,6 +144,7 @@ ORDER = (
         "services/validation",
         "services/upgrade",
         "services/load",
+        "services/lottery",
         "services/suites",
     ),
     ("cli", "cli/measure", "cli/plans", "cli/verdicts", "cli/accuracy", "cli/suites", "cli/store"),

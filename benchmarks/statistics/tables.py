@@ -23,6 +23,7 @@ SCRIPTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("early_ends.py", ("--comparisons", "100"), ("--comparisons", "1000")),
     ("disturbed.py", ("--comparisons", "20"), ("--comparisons", "200")),
     ("recorded.py", ("--comparisons", "30"), ("--comparisons", "200")),
+    ("lottery.py", ("--sets", "100"), ("--sets", "1000")),
     ("live.py", ("--minutes", "2"), ("--minutes", "60")),
     ("loaded.py", (), ()),
 )

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         gate,
         history,
         lint,
+        lottery,
         open_suite,
         run_suite,
         upgrade,
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.gate import GateReport
     from enginescope.records.verdict.history import JobHistory
     from enginescope.records.verdict.load import LoadReport
+    from enginescope.records.verdict.lottery import LotteryReport
     from enginescope.records.verdict.noise_floor import NoiseFloor
     from enginescope.records.verdict.upgrade import UpgradeReport
     from enginescope.render.page.report import WrittenReport
@@ -137,6 +139,7 @@ _HOMES = {
     "Limits": "records.run.job",
     "LintReport": "rules.engine",
     "LoadReport": "records.verdict.load",
+    "LotteryReport": "records.verdict.lottery",
     "MeasuredComparison": "analysis.verdicts.measured_sides",
     "MissingDependencyError": "core.errors",
     "Mode": "records.run.job",
@@ -180,6 +183,7 @@ _HOMES = {
     "import_artifacts": "notebook.measure",
     "lint": "notebook.verdicts",
     "load": "notebook.measure",
+    "lottery": "notebook.verdicts",
     "noise_floor": "notebook.measure",
     "open_plan": "notebook.plan",
     "open_run": "notebook.measure",
@@ -227,6 +231,7 @@ __all__ = [
     "Limits",
     "LintReport",
     "LoadReport",
+    "LotteryReport",
     "MeasuredComparison",
     "MissingDependencyError",
     "Mode",
@@ -271,6 +276,7 @@ __all__ = [
     "import_artifacts",
     "lint",
     "load",
+    "lottery",
     "noise_floor",
     "open_plan",
     "open_run",

@@ -19,12 +19,13 @@ from enginescope.notebook.measure import (
     ShownValidation,
 )
 from enginescope.notebook.plan import ShownProcess
-from enginescope.notebook.verdicts import ShownUpgrade
+from enginescope.notebook.verdicts import ShownLottery, ShownUpgrade
 from enginescope.records.plan.build import BuildReport
 from enginescope.services.plans.process import ProcessResult
 from enginescope.store.suite_folder import SuiteFolder
 from tests.analysis.historic_runs import over_days
 from tests.analysis.in_turn import in_turn
+from tests.analysis.lottery import drawn as lotteries
 from tests.analysis.verdicts.test_measured_sides import FLOOR
 from tests.api.public_functions import public_functions, result_classes
 from tests.depth_benchmarks import depth_benchmark
@@ -124,6 +125,10 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
         "net.onnx",
     ),
     es.LoadReport: (lambda _: shown_as(ShownLoad)(loads.searched()), "highest rate"),
+    es.LotteryReport: (
+        lambda _: shown_as(ShownLottery)(lotteries.report(build_sd=0.02)),
+        "builds of net.onnx differ by",
+    ),
     es.NoiseFloor: (lambda _: shown_as(ShownNoise)(FLOOR), "smallest difference"),
     es.BuildReport: (build, "net.plan"),
     es.DepthBenchmark: (

@@ -13,9 +13,10 @@ from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.load.load_writers import load_json
 from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.render.verdicts.lottery_writers import lottery_json
 from tests.fakes import loading, models
 from tests.one_way.case import Case
-from tests.plants.in_process import without_warm_up
+from tests.plants.in_process import without_warm_up, workers_in_process
 
 FIVE = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
 FLAGS = ("--on", "fake", "--iterations", "5", "--warmup", "0")
@@ -147,6 +148,49 @@ def _noise(name: str, backend: str, file: str = "m.onnx") -> Case:
     )
 
 
+def _lottery(name: str, flags: tuple[str, ...] = (), file: str = "m.onnx", **options) -> Case:
+    counts = ("--builds", "3", "--processes", "2", "--iterations", "24")
+    return Case(
+        name=f"lottery: {name}",
+        prepare=lambda folder: models.perceptron(folder / "m.onnx"),
+        arguments=lambda folder: [
+            *("lottery", str(folder / file), *flags),
+            *(*counts, "--store", str(folder / "store")),
+        ],
+        call=lambda folder: es.lottery(
+            folder / file,
+            builds=3,
+            processes=2,
+            workload=Workload(stop=StopRule(iterations=24)),
+            store=folder / "store",
+            **options,
+        ),
+        data=lottery_json,
+        context=workers_in_process,
+        volatile=frozenset(
+            {
+                "answer",
+                "comparison",
+                "created",
+                "median_ms",
+                "medians_ms",
+                "runs",
+                "build_s",
+                "process_s",
+                "iteration_s",
+                "build_peak_bytes",
+                "host_bytes",
+                "duration_s",
+                "components",
+                "best",
+                "sd",
+                "command",
+                "notices",
+            }
+        ),
+    )
+
+
 def _build(name: str, output: str, file="m.onnx", on="trt", flags=(), **options) -> Case:
     return Case(
         name=f"build: {name}",
@@ -265,6 +309,10 @@ CASES: tuple[Case, ...] = (
     _build("a folder that does not exist", "absent/e.plan"),
     _noise("the fake backend", "fake"),
     _noise("no such model", "fake", file="n.onnx"),
+    _lottery("a model on ONNX Runtime"),
+    _lottery("no such model", file="n.onnx"),
+    _lottery("a backend without builds", ("--on", "fake"), on="fake"),
+    _lottery("no such timing cache", ("--timing-cache", "no.cache"), timing_cache="no.cache"),
     Case(
         name="doctor",
         prepare=lambda _folder: None,

@@ -278,6 +278,14 @@ class Builder(Protocol):
 
 
 @runtime_checkable
+class StoringBuilds(Protocol):
+    """A backend that makes its build in each process, unless it is told to store it."""
+
+    def with_stored_build(self, spec: BackendSpec) -> BackendSpec:
+        """Return the backend with options that store a build, so that several processes run it."""
+
+
+@runtime_checkable
 class Preparing(Protocol):
     """A backend that may have to make something of the model before it can measure: once.
 

@@ -38,6 +38,7 @@ HEADINGS = {
     "Stopping": (
         *("warmup", "iterations", "duration", "precision", "max-time", "min-samples"),
         *("timeout", "retries", "retry-failed", "fail-fast", "processes", "rounds", "builds"),
+        "budget",
     ),
     "GPU": (
         *(

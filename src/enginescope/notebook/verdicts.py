@@ -21,11 +21,13 @@ from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.history import JobHistory
+from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.suites.suite import suite_charts
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.rules.engine import LintReport
+from enginescope.services.lottery import lottery as lottery_service
 from enginescope.services.plans import lint as lint_service
 from enginescope.services.suites import opened
 from enginescope.services.suites import run as suite_service
@@ -118,6 +120,23 @@ class ShownUpgrade(UpgradeReport, frozen=True, kw_only=True):
 
 
 upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))
+
+
+class ShownLottery(LotteryReport, frozen=True, kw_only=True):
+    """A lottery of builds; in notebooks the answer and its tables, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.verdicts.lottery_phrases import answer_text
+
+        return answer_text(self)
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.verdicts import lottery_html
+
+        return lottery_html(self)
+
+
+lottery = displayed(lottery_service.lottery, shown_as(ShownLottery))
 
 
 class ShownHistory(JobHistory, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ from enginescope.serve.assets import script_address
 from enginescope.serve.kept_pages import KeptFigures, KeptPages, Page
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import framed, page
+from enginescope.store.build_spreads import usable_spreads
 from enginescope.store.noise_floors import read_floors
 from enginescope.store.row import Filter, RunRow
 
@@ -202,7 +203,7 @@ def comparison_of(
             MeasuredSide(label=label, name=name, runs=(one,))
             for label, name, one in zip("AB", names, runs, strict=True)
         ]
-        measured = compare_sides(sides, CompareConfig(), _floors(folder))
+        measured = compare_sides(sides, _terms(folder), _floors(folder))
     if all(run.plan is not None for run in runs):
         plans = compare_plans(list(runs), names=names, plan_profile=0)
     if measured is None and plans is None:
@@ -212,6 +213,10 @@ def comparison_of(
             hint="choose two that went well",
         )
     return measured, plans
+
+
+def _terms(folder: Path) -> CompareConfig:
+    return CompareConfig(spreads=usable_spreads(folder, lambda _why: None))
 
 
 def _floors(folder: Path) -> tuple[NoiseFloor, ...]:

@@ -13,6 +13,7 @@ from enginescope.store.location import StorePlace, parse_place
 
 if TYPE_CHECKING:
     from enginescope.analysis.runs.run_view import RunView
+    from enginescope.records.verdict.lottery import BuildSpread
     from enginescope.records.verdict.noise_floor import NoiseFloor
     from enginescope.store.archive import Store
     from enginescope.store.row import Filter, RunRow
@@ -35,6 +36,13 @@ def floors_at(store: Store, warn: Callable[[str], None]) -> tuple[NoiseFloor, ..
     from enginescope.store.noise_floors import usable_floors
 
     return usable_floors(store.path, warn)
+
+
+def spreads_at(store: Store, warn: Callable[[str], None]) -> tuple[BuildSpread, ...]:
+    """Read the variation between builds in a store; `warn` receives why a file cannot be read."""
+    from enginescope.store.build_spreads import usable_spreads
+
+    return usable_spreads(store.path, warn)
 
 
 def open_run(path: str | PathLike[str]) -> RunView:

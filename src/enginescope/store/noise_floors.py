@@ -1,19 +1,15 @@
-"""Noise floors beside the runs: one JSON file, one entry for each machine, backend and model."""
+"""Noise floors beside the runs: one entry for each machine, backend and model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from enginescope.core.errors import FormatError, StoreError
-from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.record import Record
 from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.store.run_names import locked
+from enginescope.store.machine_records import SCHEMA, MachineRecords
 
 FILE = "noise-floors.json"
-#: Version of the file's shape.
-SCHEMA = 1
 
 
 class _Document(Record, frozen=True, kw_only=True):
@@ -21,17 +17,18 @@ class _Document(Record, frozen=True, kw_only=True):
     floors: tuple[NoiseFloor, ...] = ()
 
 
+_RECORDS: MachineRecords[NoiseFloor] = MachineRecords(
+    FILE, _Document, "floors", lambda one: (one.environment, one.backend, one.model)
+)
+
+
 def usable_floors(folder: Path, say: Callable[[str], None]) -> tuple[NoiseFloor, ...]:
     """Return the floors recorded in a store's `folder`; none if the file cannot be read.
 
     Args:
-        say: Is told why the floors are left out.
+        say: Is told why the floors are skipped.
     """
-    try:
-        return read_floors(folder)
-    except (FormatError, StoreError) as error:
-        say(f"noise floors are skipped: {error}")
-        return ()
+    return _RECORDS.usable(folder, say)
 
 
 def read_floors(folder: Path) -> tuple[NoiseFloor, ...]:
@@ -41,17 +38,7 @@ def read_floors(folder: Path) -> tuple[NoiseFloor, ...]:
         FormatError: The file cannot be read.
         StoreError: A newer enginescope wrote it.
     """
-    path = folder / FILE
-    if not path.exists():
-        return ()
-    found = decode(read_bytes(path), _Document, source=str(path))
-    if found.schema_version > SCHEMA:
-        raise StoreError(
-            str(path),
-            why=f"it is of version {found.schema_version}, this enginescope knows up to {SCHEMA}",
-            hint="install a newer enginescope",
-        )
-    return found.floors
+    return _RECORDS.read(folder)
 
 
 def record_floor(folder: Path, floor: NoiseFloor) -> Path:
@@ -63,15 +50,4 @@ def record_floor(folder: Path, floor: NoiseFloor) -> Path:
     Raises:
         FormatError, StoreError: The file cannot be read or written.
     """
-    path = folder / FILE
-    with locked(folder, "noise"):
-        kept = [one for one in read_floors(folder) if _key(one) != _key(floor)]
-        try:
-            write_atomic(path, encode(_Document(floors=(*kept, floor))))
-        except OSError as error:
-            raise StoreError(f"cannot write {path}", why=error.strerror or str(error)) from error
-    return path
-
-
-def _key(floor: NoiseFloor) -> tuple[object, ...]:
-    return floor.environment, floor.backend, floor.model
+    return _RECORDS.record(folder, floor)

@@ -24,7 +24,7 @@ from tests.analysis.in_turn import in_turn, job, named, process
 def rows_of(ratio: float, **how):
     sides = named(*in_turn(ratio, **how))
     comparison = compare_sides(sides, CompareConfig(threshold_pct=2.0, confidence=0.99))
-    return metric_rows(comparison, UPGRADE_LIMITS, 0.99)
+    return metric_rows(comparison, UPGRADE_LIMITS, CompareConfig(confidence=0.99))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,10 @@ def test_memory_counts_and_the_load_does_not() -> None:
     old, new = in_turn(1.0)
     new = tuple(msgspec.structs.replace(run, peak_memory_bytes=120 << 20) for run in new)
     comparison = compare_sides(named(old, new), CompareConfig(threshold_pct=2.0))
-    rows = {row.metric: row for row in metric_rows(comparison, UPGRADE_LIMITS, 0.99)}
+    rows = {
+        row.metric: row
+        for row in metric_rows(comparison, UPGRADE_LIMITS, CompareConfig(confidence=0.99))
+    }
     assert (rows["peak_memory"].kind, rows["peak_memory"].decides) == (UpgradeKind.WORSE, True)
     assert not rows["load"].decides
 

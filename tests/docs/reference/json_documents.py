@@ -19,6 +19,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellRow, SuitePlan
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.load import LoadReport
+from enginescope.records.verdict.lottery import BuildSpread, LotteryReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.compare.compare_writers import compare_json
@@ -47,6 +48,8 @@ TYPED: dict[str, tuple[type[msgspec.Struct], str]] = {
     "noise-floor": (NoiseFloor, "an element of `floors` of `noise-floors.json`"),
     "passport": (Passport, "`passport --json`; `net.engine.passport.json`"),
     "load": (LoadReport, "`report` of `load --json`"),
+    "lottery": (LotteryReport, "`report` of `lottery --json`"),
+    "build-spread": (BuildSpread, "an element of `spreads` of `build-spreads.json`"),
     "upgrade": (UpgradeReport, "`report` of `upgrade --json`"),
     "archive": (Manifest, "`manifest.json` of an archive (`.tea`)"),
 }

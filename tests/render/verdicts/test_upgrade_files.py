@@ -42,7 +42,7 @@ def measured(name: str, ratio: float) -> UpgradedModel:
     comparison = compare_sides(
         named(*in_turn(ratio)), CompareConfig(threshold_pct=2.0, confidence=0.99)
     )
-    rows = metric_rows(comparison, UPGRADE_LIMITS, 0.99)
+    rows = metric_rows(comparison, UPGRADE_LIMITS, CompareConfig(confidence=0.99))
     return UpgradedModel(
         model=name,
         backend="ort-cpu",

@@ -34,6 +34,7 @@ from enginescope.core.errors import UsageError
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow, GateTerms, Limit
+from enginescope.records.verdict.lottery import BuildSpread
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
 from enginescope.stats.comparison.non_inferiority import NonInferiority, non_inferiority
@@ -55,6 +56,7 @@ def gate(
     name: str = "baseline",
     floors: Sequence[NoiseFloor] = (),
     history: Sequence[Run] = (),
+    spreads: Sequence[BuildSpread] = (),
 ) -> GateReport:
     """Compare the jobs of `current` with those of `baseline`.
 
@@ -64,6 +66,7 @@ def gate(
         floors: Recorded ones; the fitting one says how processes scatter where a side has one
             alone.
         history: Earlier runs of the same jobs, which show how much sessions differ.
+        spreads: Recorded variation between builds.
 
     Raises:
         UsageError: An unknown condition in ``terms.across``, or a limit or confidence out of range.
@@ -74,7 +77,7 @@ def gate(
     differences((), (), across=terms.across)
     pairs = pair_jobs(jobs_of(baseline), jobs_of(current), terms.across)
     labels = labels_of([one.identity for one in pairs])
-    known = _Known(floors=floors, history=history)
+    known = _Known(floors=floors, history=history, spreads=tuple(spreads))
     jobs = [_Job(pair, label) for pair, label in zip(pairs, labels, strict=True)]
     tests = [test for job in jobs for test in _tests(job, terms, known)]
     tested = rows_of_whole_gate(tests, terms.confidence)
@@ -153,6 +156,7 @@ class _Known(NamedTuple):
 
     floors: Sequence[NoiseFloor]
     history: Sequence[Run]
+    spreads: tuple[BuildSpread, ...]
 
 
 def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
@@ -185,6 +189,7 @@ def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
             across=across,
             scatter_pct=floor.scatter_pct if floor else None,
             sessions=shift_between(a.measured, b.measured, limit.metric, known.history),
+            spreads=known.spreads,
         )
         yield partial(_row, job, limit, measured, held)
 

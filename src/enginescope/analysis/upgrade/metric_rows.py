@@ -30,7 +30,7 @@ def look_confidence(models: int) -> float:
 def is_settled(comparison: MeasuredComparison) -> bool:
     """Whether more rounds are not needed: the new stack is worse, better, or not worse."""
     headline = comparison.pairs[0].headline
-    return headline.is_decided or _kind(headline)[0] is not UpgradeKind.INCONCLUSIVE
+    return comparison.is_final or _kind(headline)[0] is not UpgradeKind.INCONCLUSIVE
 
 
 def latency_limit_pct(limits: Sequence[Limit]) -> float:
@@ -40,23 +40,21 @@ def latency_limit_pct(limits: Sequence[Limit]) -> float:
 
 
 def metric_rows(
-    comparison: MeasuredComparison, limits: Sequence[Limit], confidence: float
+    comparison: MeasuredComparison, limits: Sequence[Limit], terms: CompareConfig
 ) -> tuple[UpgradeRow, ...]:
     """Return the headline's row, then the rows of all other figures.
 
     Args:
-        confidence: Of each interval.
+        terms: Of the comparison; each metric has its own limit.
     """
     named = {limit.metric: limit.regression_pct for limit in limits}
     pair = comparison.pairs[0]
     old, new = (side.measured for side in comparison.sides)
     rows = [_row(pair.headline, decides=True)]
     for verdict in pair.verdicts[1:]:
-        terms = CompareConfig(
-            threshold_pct=named.get(verdict.metric, _SHOWN_PCT), confidence=confidence
-        )
+        held = replace(terms, threshold_pct=named.get(verdict.metric, _SHOWN_PCT))
         is_printed = verdict.reason is Reason.PRINTED_ONLY
-        own = None if is_printed else verdict_on(old, new, verdict.metric, terms)
+        own = None if is_printed else verdict_on(old, new, verdict.metric, held)
         rows.append(_row(own or verdict, decides=verdict.metric in named))
     known = {row.metric for row in rows[1:]}
     asked = [one for one in named if one not in known and one != HEADLINE and one not in _OPTIONAL]

@@ -14,6 +14,7 @@ from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import Tensor
+from enginescope.records.verdict.lottery import BuildSpread
 from enginescope.records.verdict.noise_floor import SessionShift
 
 
@@ -204,6 +205,7 @@ class CompareConfig(Record, frozen=True, kw_only=True):
         confidence: Of each interval.
         sessions: Variation between the sessions of the two sides; ``None``: they share their
             sessions.
+        spreads: Recorded variation between builds, of any machine and model.
     """
 
     threshold_pct: float = THRESHOLD_PCT
@@ -211,6 +213,7 @@ class CompareConfig(Record, frozen=True, kw_only=True):
     scatter_pct: float | None = None
     confidence: float = 0.95
     sessions: SessionShift | None = None
+    spreads: tuple[BuildSpread, ...] = ()
 
     @property
     def scatter(self) -> float:

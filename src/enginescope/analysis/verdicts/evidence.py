@@ -25,11 +25,12 @@ def evidence_level(*sides: Sequence[Run]) -> EvidenceLevel | None:
     comparisons = {run.turn.comparison if run.turn else None for side in good for run in side}
     if len(comparisons) > 1 or None in comparisons:
         return EvidenceLevel.PROCESSES
-    is_built = all(_is_own_build(run) for side in good for run in side)
+    is_built = all(is_own_build(run) for side in good for run in side)
     return EvidenceLevel.BUILDS if is_built else EvidenceLevel.INTERLEAVED
 
 
-def _is_own_build(run: Run) -> bool:
+def is_own_build(run: Run) -> bool:
+    """Whether a process made the build that it ran."""
     if run.build is not None:
         return not run.build.from_cache
     is_session = run.job.backend.name.startswith("ort")

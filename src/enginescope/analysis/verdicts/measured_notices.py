@@ -36,7 +36,7 @@ def measured_notices(found: MeasuredComparison) -> tuple[Notice, ...]:
     return tuple(sorted(every, key=lambda one: one.level != "warning"))
 
 
-def _carried(found: MeasuredComparison) -> Found:
+def carried_notices(found: MeasuredComparison) -> Found:
     """Yield the warnings of the runs, each code once: the gravest, with the processes that have it.
 
     What is derived from samples is of one process, and weakens a side of a single one alone.
@@ -199,6 +199,19 @@ def _overstated(found: MeasuredComparison) -> Found:
             )
 
 
+def _build_spread(found: MeasuredComparison) -> Found:
+    """Yield which verdicts are withheld because a side is of a single build."""
+    for pair in found.pairs:
+        verdict = pair.headline
+        if verdict.reason is Reason.BUILD_SPREAD and verdict.estimate is not None:
+            yield Notice(
+                code="W-BUILD-SPREAD",
+                message=f"{pair.b} is {verdict.estimate.ratio:.3f} × {pair.a}, but {verdict.detail}"
+                "; enginescope upgrade --builds compares independent builds",
+                evidence={"b": pair.b, "ratio": verdict.estimate.ratio},
+            )
+
+
 def _below_floor(found: MeasuredComparison) -> Found:
     estimate = found.pairs[0].headline.estimate
     floor = found.floor
@@ -356,7 +369,8 @@ RULES: tuple[Callable[[MeasuredComparison], Found], ...] = (
     _lost,
     _disturbed,
     _overstated,
-    _carried,
+    carried_notices,
+    _build_spread,
     _below_floor,
     _disturbed_floor,
     _assumed_scatter,

@@ -133,6 +133,14 @@ class MeasuredComparison(Result, Record, frozen=True, kw_only=True, eq=False):
         return all(pair.headline.is_decided for pair in self.pairs)
 
     @property
+    def is_final(self) -> bool:
+        """Whether more processes of the same builds would not change what it says."""
+        return all(
+            pair.headline.is_decided or pair.headline.reason is Reason.BUILD_SPREAD
+            for pair in self.pairs
+        )
+
+    @property
     def is_vain(self) -> bool:
         """Whether no number of rounds would tell anything of some pair."""
         return any(pair.headline.kind is VerdictKind.INCOMPARABLE for pair in self.pairs)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.build_spread import withheld
 from enginescope.analysis.verdicts.comparability import CompareConfig, differences
 from enginescope.analysis.verdicts.compared_figures import (
     COMPARED_SERIES,
@@ -177,7 +178,12 @@ def _verdict(sides: Sides, metric: str, terms: CompareConfig, detail: str | None
         verdict = series_verdict(sides, metric, terms)
     else:
         verdict = figure_verdict(sides, figure, terms)
-    return _incomparable(verdict, detail) if verdict and detail else verdict
+    if verdict is None:
+        return None
+    if detail:
+        return _incomparable(verdict, detail)
+    a, b = ([view.run for view in side] for side in sides)
+    return withheld(verdict, a, b, terms.spreads)
 
 
 def _measured(runs: Sequence[Run], label: str) -> tuple[RunView, ...]:

@@ -16,7 +16,12 @@ from enginescope.backends.onnxruntime.answering import OrtAnswers
 from enginescope.backends.onnxruntime.compiled_model import compiled_start
 from enginescope.backends.onnxruntime.convert.precision_notices import precision_notices
 from enginescope.backends.onnxruntime.decoding import DecodeSession
-from enginescope.backends.onnxruntime.options import check_spec, fp16_way, session_options
+from enginescope.backends.onnxruntime.options import (
+    STORED_GRAPH,
+    check_spec,
+    fp16_way,
+    session_options,
+)
 from enginescope.backends.onnxruntime.providers import providers
 from enginescope.backends.onnxruntime.providers.missing import (
     library_hint_for,
@@ -197,6 +202,12 @@ class OrtBackend:
     def prepare(self) -> None:
         """Import ONNX Runtime."""
         self._runtime()
+
+    def with_stored_build(self, spec: BackendSpec) -> BackendSpec:
+        """Store the optimized graph, unless the provider builds engines that are kept."""
+        if self.provider.cache_options:
+            return spec
+        return msgspec.structs.replace(spec, options={**spec.options, STORED_GRAPH: "1"})
 
     def needs_preparation(self, job: Job) -> bool:
         """Whether the model is to be converted, or the provider builds engines that are kept."""

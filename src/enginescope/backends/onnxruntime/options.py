@@ -39,6 +39,8 @@ _CONFIG_KEY = re.compile(r"^[a-z]+\.[a-z0-9_.]+$")
 LEFTOVER = ("cuda", "cpu")
 #: How :fp16 is reached: a switch of the provider, ONNX Runtime's converter, ModelOpt's AutoCast.
 FP16_BY = ("switch", "converter", "autocast")
+#: Stores the optimized graph once; every process loads it as it is.
+STORED_GRAPH = "optimized_model"
 _OWN: dict[str, tuple[str, ...] | None] = {
     "leftover": LEFTOVER,
     "fp16_by": FP16_BY,
@@ -48,6 +50,7 @@ _OWN: dict[str, tuple[str, ...] | None] = {
     "autocast_python": None,
     "ep_context": ("0", "1"),
     "infer_shapes": ("auto", "always", "never"),
+    STORED_GRAPH: ("0", "1"),
     "plugin": None,
 }
 _OF_CONVERSION = frozenset({"keep_io_types", "op_block_list", "node_block_list"})
@@ -174,6 +177,8 @@ def session_options(
             made.execution_mode = _member(ort.ExecutionMode, key, value)
         elif is_session_option(key):
             made.add_session_config_entry(key, value)
+    if options.get(STORED_GRAPH) == "1":  # what is loaded is optimized already
+        made.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     if pinned_cores and made.intra_op_num_threads == 0:
         made.intra_op_num_threads = len(pinned_cores)
     return made

@@ -22,7 +22,7 @@ from enginescope.backends.onnxruntime.convert.model_cache import (
     lookup,
     versions_of,
 )
-from enginescope.backends.onnxruntime.options import fp16_way
+from enginescope.backends.onnxruntime.options import STORED_GRAPH, fp16_way
 from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
@@ -61,7 +61,8 @@ def builds_engines(job: Job, provider: Provider) -> bool:
 def needs_another_model(job: Job, provider: Provider) -> bool:
     """Whether what is measured is a model made from the user's."""
     converts = fp16_way(job.backend, provider) in ("converter", "autocast")
-    return converts or job.backend.options.get("infer_shapes") == "always"
+    options = job.backend.options
+    return converts or options.get("infer_shapes") == "always" or options.get(STORED_GRAPH) == "1"
 
 
 def needs_preparation(job: Job, provider: Provider) -> bool:

@@ -19,8 +19,9 @@ from enginescope.backends.onnxruntime.convert.autocast import autocast_model
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
 from enginescope.backends.onnxruntime.convert.model_cache import MadeModel
 from enginescope.backends.onnxruntime.convert.model_io import ASKED_FOR, inferred_model
+from enginescope.backends.onnxruntime.convert.optimized_model import optimized_model
 from enginescope.backends.onnxruntime.convert.removed_fp16 import fp16_notice
-from enginescope.backends.onnxruntime.options import fp16_way
+from enginescope.backends.onnxruntime.options import STORED_GRAPH, fp16_way
 from enginescope.backends.onnxruntime.providers.missing import not_built_in
 from enginescope.backends.onnxruntime.providers.opening import setup_of
 from enginescope.backends.onnxruntime.providers.providers import Provider, library_of
@@ -75,6 +76,10 @@ def make_ready(
     _require_built_in(ort, job, provider)
     key = prepared.preparation_key(job, provider)
     made = [*_conversions(job, provider, progress)]
+    if job.backend.options.get(STORED_GRAPH) == "1":
+        progress(Progress(phase="convert"))
+        setup = setup_of(ort, job, provider, _ready(job, key, made))
+        made.append(optimized_model(ort, job, setup))
     with prepared.being_made(job, key) as part:
         if prepared.builds_engines(job, provider):
             ready = _Building(ort, job, provider, feeds, progress).run(part, key, made)

@@ -23,6 +23,7 @@ from enginescope.notebook.html.fragment import (
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.gate import GateReport, GateRow
 from enginescope.records.verdict.history import JobHistory
+from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.base.figures import TextTable
 from enginescope.render.plan_comparison.compare_phrases import answer
@@ -35,7 +36,7 @@ from enginescope.render.plan_comparison.compare_tables import (
 from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
 from enginescope.render.suites.suite_text import suite_tables
-from enginescope.render.verdicts import upgrade_phrases
+from enginescope.render.verdicts import lottery_phrases, upgrade_phrases
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
     answer_text,
@@ -45,6 +46,7 @@ from enginescope.render.verdicts.gate_phrases import (
     shown_notices,
 )
 from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
+from enginescope.render.verdicts.lottery_writers import lottery_tables
 from enginescope.render.verdicts.measured_section import pair_table, verdict_table
 from enginescope.render.verdicts.upgrade_writers import notices_of
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, value_text
@@ -104,6 +106,25 @@ def upgrade_html(report: UpgradeReport) -> str:
                 for row in model.rows
             ),
             numbers=_NUMBERS,
+        ),
+    )
+
+
+def lottery_html(report: LotteryReport) -> str:
+    """Return the answer, what it is about, and every table."""
+    return fragment(
+        lottery_phrases.answer_text(report),
+        fact_list(lottery_phrases.scope_facts(report)),
+        notice_list(report.notices),
+        *(
+            data_table(
+                part.title,
+                part.headers,
+                (tuple(cell.replace("\n", "; ") for cell in row) for row in part.rows),
+                numbers=part.numbers,
+                note=part.note,
+            )
+            for part in lottery_tables(report, top=None)
         ),
     )
 

@@ -92,7 +92,7 @@ class MadeModel(Record, frozen=True, kw_only=True):
     """
 
     path: str
-    kind: Literal["fp16", "autocast", "shapes"]
+    kind: Literal["fp16", "autocast", "shapes", "optimized"]
     tool: str
     key: str
     versions: dict[str, str] = {}

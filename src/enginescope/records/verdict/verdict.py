@@ -29,6 +29,7 @@ class Reason(Enum):
     FEW_SAMPLES = "few-samples"
     ONE_VALUE = "one-value"
     CLOCK_STEP = "clock-step"
+    BUILD_SPREAD = "build-spread"
     EXACT = "exact"
     UNSTABLE = "unstable"
     PRINTED_ONLY = "printed-only"

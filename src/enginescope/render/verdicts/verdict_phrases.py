@@ -142,9 +142,12 @@ def headline_sentence(pair: MeasuredPair) -> str:
 
 
 def _direction(verdict: Verdict) -> str | None:
-    """Return ``slower`` where the interval excludes 1 and only the threshold leaves it open."""
+    """Return ``slower`` where the interval excludes 1 and only the threshold leaves it open.
+
+    Not where `Verdict.detail` says that builds of one side differ by as much.
+    """
     interval = verdict.estimate.interval if verdict.estimate else None
-    if verdict.reason is not Reason.INTERVAL_TOO_WIDE or interval is None:
+    if verdict.reason is not Reason.INTERVAL_TOO_WIDE or interval is None or verdict.detail:
         return None
     if interval.low <= 1 <= interval.high:
         return None
@@ -230,15 +233,21 @@ def _how(verdict: Verdict) -> str:
     return f"{counts[0]} and {counts[1]} processes"
 
 
+#: Reason -> what follows the detail of a verdict that is open for it.
+_BEHIND_DETAIL = {
+    Reason.CLOCK_STEP: ", more than the difference; shorter runs have finer steps",
+    Reason.FEW_SAMPLES: "",
+    Reason.BUILD_SPREAD: "; compare several builds of each side",
+}
+
+
 def why_text(verdict: Verdict) -> str | None:
     """Say why a verdict is open and what would decide it; ``None`` of others."""
     is_open = verdict.kind is VerdictKind.UNDECIDED
     if not is_open or not (verdict.is_tested or verdict.reason is Reason.FEW_SAMPLES):
         return None
-    if verdict.reason is Reason.CLOCK_STEP:
-        return f"{verdict.detail}, more than the difference; shorter runs have finer steps"
-    if verdict.reason is Reason.FEW_SAMPLES:
-        return verdict.detail
+    if verdict.reason in _BEHIND_DETAIL:
+        return f"{verdict.detail}{_BEHIND_DETAIL[verdict.reason]}"
     if verdict.reason is Reason.PRINTED_ONLY:
         return "printed figures have no interval; export times with --exportTimes, or bench both"
     if verdict.reason is Reason.ONE_VALUE:

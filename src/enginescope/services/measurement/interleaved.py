@@ -23,7 +23,7 @@ from enginescope.services.measurement.jobs import (
 )
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.store_access import place_of, spreads_at
 from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def run_rounds(
     observer: MeasurementObserver,
     *,
     pacing: Pacing | None = None,
-    is_decided: Callable[[MeasuredComparison], bool] = lambda interim: interim.is_decided,
+    is_decided: Callable[[MeasuredComparison], bool] = lambda interim: interim.is_final,
 ) -> InterleavedResult:
     """Measure until it is decided or until the last look; every run is stored as it ends.
 
@@ -136,6 +136,7 @@ def run_rounds(
     from enginescope.store.run_keeper import RunKeeper
 
     floors = usable_floors(store.path, observer.warn)
+    terms = replace(terms, spreads=spreads_at(store, observer.warn))
     keeper = RunKeeper(store)
 
     def compared(sides: Sides) -> MeasuredComparison:

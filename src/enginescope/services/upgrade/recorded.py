@@ -20,7 +20,7 @@ from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
 from enginescope.core.errors import UsageError
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeRow
-from enginescope.services.store_access import floors_at
+from enginescope.services.store_access import floors_at, spreads_at
 from enginescope.services.upgrade.outputs import recorded_outputs
 from enginescope.services.verdicts.run_selection import resolve_runs
 
@@ -57,11 +57,16 @@ def compare_recorded(
             hint="name models and two Pythons, to measure both",
         )
     floors = floors_at(store, observer.warn)
-    return tuple(_compared(pair, limits, floors, len(both)) for pair in both)
+    terms = CompareConfig(
+        threshold_pct=latency_limit_pct(limits),
+        confidence=look_confidence(len(both)),
+        spreads=spreads_at(store, observer.warn),
+    )
+    return tuple(_compared(pair, limits, floors, terms) for pair in both)
 
 
 def _compared(
-    pair: JobPair, limits: Sequence[Limit], floors: Sequence[NoiseFloor], models: int
+    pair: JobPair, limits: Sequence[Limit], floors: Sequence[NoiseFloor], terms: CompareConfig
 ) -> UpgradedModel:
     assert pair.a is not None
     assert pair.b is not None
@@ -69,16 +74,14 @@ def _compared(
         MeasuredSide(label=label, name=name, runs=job.runs)
         for label, name, job in (("old", "old", pair.a), ("new", "new", pair.b))
     )
-    limit_pct, confidence = latency_limit_pct(limits), look_confidence(models)
     job = pair.b.runs[0].job
     rows: tuple[UpgradeRow, ...] = (recorded_outputs(),)
     notices: tuple[Notice, ...] = ()
     if not all(side.measured for side in sides):
-        rows += (failed_row(sides, limit_pct),)
+        rows += (failed_row(sides, terms.threshold_pct),)
     else:
-        terms = CompareConfig(threshold_pct=limit_pct, confidence=confidence)
         comparison = compare_sides(sides, terms, floors)
-        rows += without_wins(metric_rows(comparison, limits, confidence))
+        rows += without_wins(metric_rows(comparison, limits, terms))
         notices = measured_notices(comparison)
     return UpgradedModel(
         model=job.subject.name,

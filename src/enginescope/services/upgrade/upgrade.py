@@ -43,7 +43,7 @@ from enginescope.services.measurement.interleaved import (
 )
 from enginescope.services.measurement.jobs import JobRequest, jobs_of
 from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.store_access import place_of, spreads_at
 from enginescope.services.upgrade.outputs import compare_outputs, no_outputs, on_stack
 from enginescope.services.upgrade.recorded import compare_recorded
 from enginescope.services.upgrade.request import (
@@ -195,26 +195,29 @@ class _Checks:
                 replace(job_request, backends=(spec,), is_elsewhere=not is_own(stack)), self._store
             )
         )
-        confidence = look_confidence(len(request.models))
-        limit_pct = latency_limit_pct(request.limits)
+        terms = CompareConfig(
+            threshold_pct=latency_limit_pct(request.limits),
+            confidence=look_confidence(len(request.models)),
+            spreads=spreads_at(self._store, self._observer.warn),
+        )
         result = run_rounds(
             jobs,
             looks_up_to(request.builds or request.rounds or LOOKS[-1]),
-            CompareConfig(threshold_pct=limit_pct, confidence=confidence),
+            terms,
             job_request,
             self._store,
             self._observer,
             pacing=Pacing(builds_each=request.builds is not None, run=self._runner.run_jobs),
             is_decided=is_settled,
         )
-        return _with_figures(untimed, result, request.limits, confidence)
+        return _with_figures(untimed, result, request.limits, terms)
 
 
 def _with_figures(
     model: UpgradedModel,
     result: InterleavedResult,
     limits: tuple[Limit, ...],
-    confidence: float,
+    terms: CompareConfig,
 ) -> UpgradedModel:
     from enginescope.analysis.verdicts.measured_notices import measured_notices
 
@@ -226,9 +229,9 @@ def _with_figures(
     if comparison is not None:
         notices = measured_notices(_labeled(comparison))
     if comparison is None or not result.is_complete:
-        rows += (failed_row(sides, latency_limit_pct(limits)),)
+        rows += (failed_row(sides, terms.threshold_pct),)
     else:
-        figures = metric_rows(comparison, limits, confidence)
+        figures = metric_rows(comparison, limits, terms)
         is_compared = rows[0].kind is UpgradeKind.SAFE
         rows += figures if is_compared else without_wins(figures)
     return replace(

@@ -7,12 +7,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.core.errors import UsageError
 from enginescope.core.plain_file import plain_bytes
 from enginescope.core.record import Record
 from enginescope.services.observer import PlanObserver
-from enginescope.services.store_access import floors_at, place_of
+from enginescope.services.store_access import floors_at, place_of, spreads_at
 from enginescope.services.verdicts.compare_inputs import (
     ComparedSide,
     check_names,
@@ -232,6 +234,7 @@ def _measured(
     from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
 
     floors = floors_at(store, observer.warn)
+    terms = replace(request.terms, spreads=spreads_at(store, observer.warn))
     places = {
         (run.environment.comparable_key(), tuple(sorted(run.environment.versions.items())))
         for side in sides
@@ -240,7 +243,7 @@ def _measured(
     same = same_work_text([side.runs[0].job for side in sides], side_labels(len(sides)))
     if same is not None and len(places) == 1:
         observer.progress(same)
-    return compare_sides(measured_sides(sides, request.names), request.terms, floors)
+    return compare_sides(measured_sides(sides, request.names), terms, floors)
 
 
 def _plans(sides: Sequence[ComparedSide], request: CompareRequest) -> Comparison:

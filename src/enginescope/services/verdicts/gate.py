@@ -15,7 +15,7 @@ from enginescope.records.verdict.gate import (
     UndecidedPolicy,
 )
 from enginescope.services.observer import PlanObserver
-from enginescope.services.store_access import floors_at, place_of
+from enginescope.services.store_access import floors_at, place_of, spreads_at
 from enginescope.services.verdicts.run_selection import (
     earlier_runs,
     input_of,
@@ -83,6 +83,7 @@ def gate_runs(request: GateRequest, observer: PlanObserver) -> GateReport:
         name=_names(request.baseline) or "baseline",
         floors=floors_at(store, observer.warn),
         history=earlier_runs(baseline, store, observer.warn),
+        spreads=spreads_at(store, observer.warn),
     )
     return check_compared(with_cells(report, *cells), baseline, current)
 

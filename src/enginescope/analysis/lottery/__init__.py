@@ -1,0 +1,1 @@
+"""What several builds of one model come to: components, outputs, tactics."""

@@ -1,0 +1,228 @@
+"""Builds and their processes into a report: components, costs, outputs, tactics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from enginescope.analysis.lottery.build_outputs import BuildOutputs
+from enginescope.analysis.lottery.tactic_draws import TacticDraws, tactic_draws
+from enginescope.analysis.verdicts.build_spread import build_options_of, precision_of
+from enginescope.analysis.verdicts.measured_notices import carried_notices
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
+from enginescope.core.record import Record
+from enginescope.records.notice import Notice
+from enginescope.records.run.run import Run
+from enginescope.records.samples import Array
+from enginescope.records.verdict.lottery import (
+    BuildSpread,
+    DrawnBuild,
+    LevelCosts,
+    LotteryReport,
+    VarianceComponent,
+)
+from enginescope.stats.comparison.ratio import middle_of
+from enginescope.stats.nested_variance import (
+    best_allocation,
+    process_figure,
+    variance_components,
+)
+
+#: With fewer builds, the interval of their variation spans more than a factor of four.
+FEW_BUILDS = 6
+
+
+class TimedRun(Record, frozen=True, kw_only=True, eq=False):
+    """A run and the wall time of its process, in seconds."""
+
+    run: Run
+    seconds: float
+
+
+class Draw(Record, frozen=True, kw_only=True, eq=False):
+    """One build and the processes that ran it.
+
+    Attributes:
+        number: From 1.
+    """
+
+    number: int
+    build: TimedRun
+    processes: tuple[TimedRun, ...]
+    outputs: BuildOutputs | None = None
+
+
+def lottery_report(
+    draws: Sequence[Draw],
+    *,
+    backend: str,
+    duration_s: float,
+    budget_s: float | None = None,
+    notices: Sequence[Notice] = (),
+) -> LotteryReport:
+    """Return what the builds come to.
+
+    Args:
+        draws: Two or more, each with the same number of processes, two or more.
+        backend: As it is typed.
+        duration_s: Of all builds and processes.
+        budget_s: Time for which the best numbers are given; by default `duration_s`.
+        notices: What became of other builds.
+
+    Raises:
+        UsageError: Too few builds, processes or iterations.
+    """
+    figures = [
+        [process_figure(_times_ms(process.run)) for process in draw.processes] for draw in draws
+    ]
+    components = variance_components(figures)
+    iterations = int(np.median([figure.iterations for row in figures for figure in row]))
+    costs = _costs(draws)
+    first = draws[0].processes[0].run
+    assert first.turn is not None
+    assert first.headline is not None
+    plans = _plans(draws)
+    builds = tuple(
+        _drawn_build(draw, changed)
+        for draw, changed in zip(
+            draws, plans.changed if plans else [None] * len(draws), strict=True
+        )
+    )
+    return LotteryReport(
+        model=first.job.subject.name,
+        backend=backend,
+        made="engine" if first.build is not None else "optimized graph",
+        metric=first.headline.metric,
+        comparison=first.turn.comparison,
+        processes=len(draws[0].processes),
+        iterations=iterations,
+        median_ms=middle_of([build.median_ms for build in builds]),
+        builds=builds,
+        components=components,
+        costs=costs,
+        duration_s=duration_s,
+        best=best_allocation(components, iterations, costs, budget_s or duration_s),
+        spread=_spread(first, len(draws), components[0]),
+        layers=plans.layers if plans else (),
+        regrouped_layers=plans.regrouped if plans else 0,
+        notices=(*notices, *_notices(draws, builds), *_shared_drift(components)),
+        created=first.created,
+        command=first.command,
+    )
+
+
+def _times_ms(run: Run) -> Array:
+    assert run.headline is not None
+    return run.headline.values_ms
+
+
+def _costs(draws: Sequence[Draw]) -> LevelCosts:
+    processes = [process for draw in draws for process in draw.processes]
+    plain = [process for process in processes if not process.run.job.layer_profile] or processes
+    loops = [(process, process.run.stop) for process in plain if process.run.stop is not None]
+    return LevelCosts(
+        build_s=_middle([draw.build.seconds for draw in draws]),
+        process_s=_middle([process.seconds - stop.duration_ms / 1e3 for process, stop in loops]),
+        iteration_s=_middle([stop.duration_ms / 1e3 / stop.iterations for _, stop in loops]),
+    )
+
+
+def _middle(values: Sequence[float]) -> float:
+    """Return the median; a clock's step at the least, for what costs nothing."""
+    return max(float(np.median(values)), 1e-9)
+
+
+def _plans(draws: Sequence[Draw]) -> TacticDraws | None:
+    """Compare the plans of all builds; ``None`` where one has none."""
+    known = [(draw.number, _profiled(draw)) for draw in draws]
+    plans = [(number, run.plan, run.profile) for number, run in known if run.plan is not None]
+    return tactic_draws(plans) if len(plans) == len(draws) else None
+
+
+def _profiled(draw: Draw) -> Run:
+    """Return the process whose layers were timed, else the first."""
+    runs = [one.run for one in draw.processes]
+    return next((run for run in runs if run.profile is not None), runs[0])
+
+
+def _drawn_build(draw: Draw, changed: int | None) -> DrawnBuild:
+    runs = [one.run for one in draw.processes]
+    medians = tuple(float(np.median(_times_ms(run))) for run in runs)
+    built, building = runs[0].build, draw.build.run
+    outputs = draw.outputs
+    memory = [run.device_memory.process_bytes for run in runs if run.device_memory]
+    return DrawnBuild(
+        number=draw.number,
+        runs=tuple(run.id for run in runs),
+        medians_ms=medians,
+        median_ms=middle_of(medians),
+        build_s=draw.build.seconds,
+        build_peak_bytes=building.peak_memory_bytes,
+        engine_bytes=built.engine_bytes if built is not None else None,
+        engine_sha256=built.engine_sha256 if built is not None else None,
+        device_bytes=_most(memory),
+        host_bytes=_most([run.peak_memory_bytes for run in runs]),
+        outputs=outputs.letter if outputs is not None else None,
+        output_gap=outputs.gap if outputs is not None else None,
+        is_repeatable=outputs.is_repeatable if outputs is not None else None,
+        changed_layers=changed,
+    )
+
+
+def _most(values: Sequence[int | None]) -> int | None:
+    return max((one for one in values if one is not None), default=None)
+
+
+def _spread(run: Run, builds: int, component: VarianceComponent) -> BuildSpread:
+    built, headline = run.build, run.headline
+    return BuildSpread(
+        environment=run.environment.comparable_key(),
+        backend=run.job.backend.name,
+        precision=precision_of(run),
+        options=build_options_of(run),
+        model=run.job.subject.name,
+        model_sha256=run.job.subject.sha256,
+        metric=headline.metric if headline is not None else "latency",
+        created=run.created,
+        builds=builds,
+        sd=math.sqrt(component.variance) if component.low_pct > 0 else 0.0,
+        timing_cache_sha256=built.timing_cache_sha256 if built is not None else None,
+    )
+
+
+def _shared_drift(components: Sequence[VarianceComponent]) -> Iterator[Notice]:
+    """Yield that processes agree better than their iterations let expect."""
+    process = components[1]
+    if process.high_pct == 0 and process.variance < 0:
+        yield Notice(
+            code="W-SHARED-DRIFT",
+            message="processes differ less than their iterations let expect: latency changes in "
+            "the same way within every process; measure longer, so that the warm-up has ended",
+            evidence={"variance": process.variance},
+        )
+
+
+def _notices(draws: Sequence[Draw], builds: Sequence[DrawnBuild]) -> Iterator[Notice]:
+    if len(builds) < FEW_BUILDS:
+        yield Notice(
+            code="I-FEW-BUILDS",
+            message=f"{len(builds)} builds: the interval between builds is wide; ten halve it",
+            evidence={"builds": len(builds)},
+            level="info",
+        )
+    other = [build for build in builds if build.output_gap]
+    if other:
+        numbers = ", ".join(str(build.number) for build in other)
+        most = max(build.output_gap or 0.0 for build in other)
+        by = f"up to {most:.2g}" if math.isfinite(most) else "names, shapes or NaNs"
+        yield Notice(
+            code="W-BUILD-OUTPUTS",
+            message=f"{len(other)} of {len(builds)} builds give other outputs than the first "
+            f"({numbers}), by {by}; validate each build that you ship",
+            evidence={"builds": [build.number for build in other]},
+        )
+    runs = tuple(process.run for draw in draws for process in draw.processes)
+    side = MeasuredSide(label=runs[0].job.subject.name, name="", runs=runs)
+    yield from carried_notices(MeasuredComparison(sides=(side,), pairs=(), threshold_pct=0.0))

@@ -1,0 +1,189 @@
+"""How much of a latency's variance is due to the build, the process and the iteration."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from enginescope.core.record import Record
+from enginescope.core.result import Result
+from enginescope.records.notice import Notice
+
+#: What repeats, the outermost first.
+Level = Literal["build", "process", "iteration"]
+
+
+class VarianceComponent(Record, frozen=True, kw_only=True):
+    """Variation of one level, in logarithms of the latency.
+
+    The variances of the three levels add up to that of one process's median. The iteration's is
+    what so many iterations leave uncertain of it.
+
+    Attributes:
+        variance: Unbiased; below 0 where the levels below explain more than all that is seen.
+        sd_pct: Standard deviation, in percent; 0 where `variance` is not above 0.
+        low_pct, high_pct: 95 % interval of the standard deviation; 0 where it reaches down to none.
+        share_pct: Of the variance of one process's median; ``None`` where nothing varies.
+    """
+
+    level: Level
+    variance: float
+    sd_pct: float
+    low_pct: float
+    high_pct: float
+    share_pct: float | None = None
+
+
+class LevelCosts(Record, frozen=True, kw_only=True):
+    """Time that each level costs by itself, in seconds.
+
+    Attributes:
+        process_s: Start, load and warm-up of a process, without the timed iterations.
+    """
+
+    build_s: float
+    process_s: float
+    iteration_s: float
+
+
+class Allocation(Record, frozen=True, kw_only=True):
+    """How often to repeat each level.
+
+    Attributes:
+        processes: Of each build.
+        iterations: Of each process.
+        half_width_pct: Half the width of the 95 % interval of the mean latency that this gives;
+            ``None``: of a single build, where builds differ.
+    """
+
+    builds: int
+    processes: int
+    iterations: int
+    duration_s: float
+    half_width_pct: float | None = None
+
+
+class DrawnBuild(Record, frozen=True, kw_only=True):
+    """One build and its processes.
+
+    Attributes:
+        number: From 1.
+        medians_ms: One for each process.
+        build_s: Wall time of the building process.
+        build_peak_bytes: Peak host memory of the building process.
+        device_bytes, host_bytes: Of a process that ran it: device memory, peak host memory.
+        outputs: Builds of one letter gave identical bits; ``None``: no outputs are known.
+        output_gap: Largest absolute difference from the outputs of the first build; infinite where
+            names, shapes or NaNs differ.
+        is_repeatable: Whether all its processes gave identical bits.
+        changed_layers: Layers that are not those of the first build; ``None``: no plan is known.
+    """
+
+    number: int
+    runs: tuple[str, ...]
+    medians_ms: tuple[float, ...]
+    median_ms: float
+    build_s: float
+    build_peak_bytes: int | None = None
+    engine_bytes: int | None = None
+    engine_sha256: str | None = None
+    device_bytes: int | None = None
+    host_bytes: int | None = None
+    outputs: str | None = None
+    output_gap: float | None = None
+    is_repeatable: bool | None = None
+    changed_layers: int | None = None
+
+
+class DrawnTactic(Record, frozen=True, kw_only=True):
+    """A tactic of a layer, and the builds that chose it.
+
+    Attributes:
+        mean_ms: Mean time of the layer over these builds.
+    """
+
+    tactic: str
+    builds: tuple[int, ...]
+    mean_ms: float | None = None
+
+
+class LayerDraw(Record, frozen=True, kw_only=True):
+    """A layer whose tactic differs between builds.
+
+    Attributes:
+        tactics: The fastest first.
+        cost_ms: The slowest tactic's time less the fastest's; ``None`` without layer times.
+    """
+
+    layer: str
+    type: str
+    tactics: tuple[DrawnTactic, ...]
+    cost_ms: float | None = None
+
+
+class BuildSpread(Record, frozen=True, kw_only=True):
+    """The variation between builds that comparisons allow for.
+
+    Attributes:
+        environment: `Environment.comparable_key` of its runs.
+        backend: Name of the backend.
+        options: Those that decide what is built.
+        metric: The latency that was measured.
+        sd: Standard deviation between builds, in logarithms; 0 where its interval holds 0, so that
+            no comparison rests on a variation that was not seen.
+        timing_cache_sha256: Of the timing cache that every build read; ``None``: none was pinned.
+    """
+
+    environment: tuple[str | None, ...]
+    backend: str
+    model: str
+    metric: str
+    created: str
+    builds: int
+    sd: float
+    precision: str | None = None
+    options: dict[str, str] = {}
+    model_sha256: str | None = None
+    timing_cache_sha256: str | None = None
+
+
+class LotteryReport(Result, Record, frozen=True, kw_only=True):
+    """Several builds of one model, each in several processes.
+
+    Attributes:
+        backend: As it is typed.
+        made: What a build is here: an engine, or a graph that ONNX Runtime has optimized.
+        comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
+        processes: Of each build.
+        iterations: Of the middle process.
+        components: Build, process, iteration.
+        duration_s: Of all builds and processes.
+        best: What the formula of Kalibera and Jones makes of the costs for `best.duration_s`.
+        layers: Those whose tactic differs between builds, the costliest first.
+        regrouped_layers: Layers that some build fuses otherwise than the first.
+        is_recorded: Whether `spread` is in the store, for later comparisons.
+    """
+
+    model: str
+    backend: str
+    made: Literal["engine", "optimized graph"]
+    metric: str
+    comparison: str
+    processes: int
+    iterations: int
+    median_ms: float
+    builds: tuple[DrawnBuild, ...]
+    components: tuple[VarianceComponent, ...]
+    costs: LevelCosts
+    duration_s: float
+    best: Allocation
+    spread: BuildSpread
+    layers: tuple[LayerDraw, ...] = ()
+    regrouped_layers: int = 0
+    is_recorded: bool = False
+    notices: tuple[Notice, ...] = ()
+    created: str | None = None
+    command: str | None = None
+
+    def component(self, level: Level) -> VarianceComponent:
+        """Return the component of a level."""
+        return next(one for one in self.components if one.level == level)

@@ -1,0 +1,230 @@
+"""Phrase a lottery of builds, for terminal, Markdown, page and JSON alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from enginescope.core.units import counted, format_bytes, format_ms, format_significant
+from enginescope.records.verdict.lottery import (
+    DrawnBuild,
+    LayerDraw,
+    LotteryReport,
+    VarianceComponent,
+)
+from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.base.figures import TextTable
+
+_PLURAL = {"build": "builds", "process": "processes", "iteration": "iterations"}
+#: Layers that the terminal lists.
+TOP_LAYERS = 5
+#: Heading of the column of tactics, one a line.
+TACTICS = "tactics"
+_LEAST_SHOWN_PCT = 0.005
+
+
+def answer_text(report: LotteryReport) -> str:
+    """Return by how much builds, processes and iterations differ, in one line."""
+    build, *others = report.components
+    name = printable(report.model)
+    rest = ", ".join(f"{_PLURAL[one.level]} by {sd_text(one)}" for one in others)
+    if build.low_pct == 0:
+        return f"builds of {name} are not seen to differ: {_sure(build)}; {rest}"
+    return f"builds of {name} differ by {_sure(build)}, {rest}"
+
+
+def _sure(component: VarianceComponent) -> str:
+    return f"{sd_text(component)} (95 % CI {interval_text(component)})"
+
+
+def sd_text(component: VarianceComponent) -> str:
+    """Return a standard deviation: ``1.8 %``."""
+    return f"{_pct(component.sd_pct)} %"
+
+
+def interval_text(component: VarianceComponent) -> str:
+    """Return ``1.2 … 3.3 %``."""
+    return f"{_pct(component.low_pct)} … {_pct(component.high_pct)} %"
+
+
+def _pct(value: float) -> str:
+    return "0" if value < _LEAST_SHOWN_PCT else format_significant(value, 2)
+
+
+def scope_facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
+    """Return what was built and measured, the best numbers, outputs, tactics, and what to do."""
+    facts = (
+        ("backend", f"{report.backend}; {_counts(report)}"),
+        ("a build", _made(report)),
+        ("outputs", _outputs(report)),
+        ("tactics", _tactics(report)),
+        ("costs", _costs(report)),
+        ("best", _best(report)),
+        ("next", _next(report)),
+    )
+    return tuple((name, text) for name, text in facts if text)
+
+
+def _counts(report: LotteryReport) -> str:
+    return (
+        f"{len(report.builds)} builds × {report.processes} processes × {report.iterations:,} "
+        f"iterations in {_duration(report.duration_s)}, interleaved"
+    )
+
+
+def _made(report: LotteryReport) -> str:
+    if report.made == "optimized graph":
+        return "the graph that ONNX Runtime optimizes, made anew in a process and stored"
+    digest = report.spread.timing_cache_sha256
+    if digest is None:
+        return "an engine, built anew without engine cache and without timing cache"
+    return f"an engine, built anew with the timing cache {digest[:12]}"
+
+
+def _outputs(report: LotteryReport) -> str:
+    letters = {build.outputs for build in report.builds if build.outputs is not None}
+    if not letters:
+        return ""
+    drifting = sum(build.is_repeatable is False for build in report.builds)
+    own = f"; processes of {counted(drifting, 'build')} differ too" if drifting else ""
+    if len(letters) == 1:
+        return f"identical bits in all builds{own}"
+    gaps = [build.output_gap for build in report.builds if build.output_gap is not None]
+    most = f"{max(gaps):.2g}" if all(map(math.isfinite, gaps)) else "names, shapes or NaNs"
+    return f"{len(letters)} kinds in {len(report.builds)} builds, up to {most} from build 1{own}"
+
+
+def _tactics(report: LotteryReport) -> str:
+    if all(build.changed_layers is None for build in report.builds):
+        return ""
+    fused = report.regrouped_layers
+    other = f"; {counted(fused, 'layer')} of build 1 fused otherwise" if fused else ""
+    if not report.layers:
+        return f"no layer changes its tactic{other}"
+    costs = [layer.cost_ms for layer in report.layers if layer.cost_ms is not None]
+    cost = f"; slowest less fastest {format_ms(sum(costs), 3)} in all" if costs else ""
+    return f"{counted(len(report.layers), 'layer')} with several tactics{cost}{other}"
+
+
+def _costs(report: LotteryReport) -> str:
+    costs = report.costs
+    return (
+        f"build {format_significant(costs.build_s, 3)} s, process "
+        f"{format_significant(costs.process_s, 3)} s, iteration "
+        f"{format_ms(1e3 * costs.iteration_s, 3)}"
+    )
+
+
+def _best(report: LotteryReport) -> str:
+    best = report.best
+    within = f", mean ± {_pct(best.half_width_pct)} %" if best.half_width_pct is not None else ""
+    return (
+        f"{counted(best.builds, 'build')} × {best.processes} "
+        f"{'process' if best.processes == 1 else 'processes'} × "
+        f"{counted(best.iterations, 'iteration')} in {_duration(best.duration_s)}{within}"
+    )
+
+
+def _next(report: LotteryReport) -> str:
+    build = report.component("build")
+    if build.low_pct == 0:
+        return "compare single builds; interleave processes (bench --compare)"
+    if report.made == "engine" and report.spread.timing_cache_sha256 is None:
+        return "compare several builds (upgrade --builds), or pin a timing cache (--timing-cache)"
+    return "compare several builds (upgrade --builds)"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{format_significant(seconds / 60, 2)} min"
+
+
+def component_table(report: LotteryReport) -> TextTable:
+    """Return the components of the variance."""
+    rows = tuple(
+        (one.level, sd_text(one), interval_text(one), _share(one)) for one in report.components
+    )
+    headers = ("level", "standard deviation", "95 % CI", "share of a median's variance")
+    return TextTable(title="Variation", headers=headers, rows=rows, numbers=headers[1:])
+
+
+def _share(component: VarianceComponent) -> str:
+    return UNKNOWN if component.share_pct is None else f"{component.share_pct:.0f} %"
+
+
+_BUILD_HEADERS = (
+    "build",
+    "median",
+    "to all",
+    "build time",
+    "engine",
+    "device",
+    "host",
+    "outputs",
+    "layers",
+)
+
+
+def build_table(report: LotteryReport) -> TextTable:
+    """Return a row for each build; columns without any figure are left out."""
+    rows = [_build_cells(build, report) for build in report.builds]
+    kept = [at for at in range(len(_BUILD_HEADERS)) if any(row[at] != UNKNOWN for row in rows)]
+    headers = tuple(_BUILD_HEADERS[at] for at in kept)
+    return TextTable(
+        title="Builds",
+        headers=headers,
+        rows=tuple(tuple(row[at] for at in kept) for row in rows),
+        numbers=tuple(header for header in headers if header not in ("build", "outputs")),
+        note="outputs of one letter are the same bits; layers: those that build 1 does not have",
+    )
+
+
+def _build_cells(build: DrawnBuild, report: LotteryReport) -> tuple[str, ...]:
+    change = 100 * (build.median_ms / report.median_ms - 1)
+    return (
+        str(build.number),
+        format_ms(build.median_ms),
+        f"{change:+.2f} %".replace("-", "−"),
+        f"{format_significant(build.build_s, 3)} s",
+        _bytes(build.engine_bytes),
+        _bytes(build.device_bytes),
+        _bytes(build.host_bytes),
+        build.outputs or UNKNOWN,
+        UNKNOWN if build.changed_layers is None else str(build.changed_layers),
+    )
+
+
+def _bytes(value: int | None) -> str:
+    return UNKNOWN if value is None else format_bytes(value)
+
+
+def layer_table(report: LotteryReport, top: int | None = None) -> TextTable | None:
+    """Return the layers whose tactic differs between builds; ``None`` without any.
+
+    Args:
+        top: So many at most.
+    """
+    if not report.layers:
+        return None
+    shown = report.layers[:top]
+    return TextTable(
+        title="Layers with several tactics",
+        headers=("cost", "layer", TACTICS),
+        rows=tuple(map(_layer_cells, shown)),
+        numbers=("cost",),
+        left_out=len(report.layers) - len(shown),
+    )
+
+
+def _layer_cells(layer: LayerDraw) -> tuple[str, str, str]:
+    cost = UNKNOWN if layer.cost_ms is None else format_ms(layer.cost_ms, 3)
+    return cost, printable(layer.layer), "\n".join(_tactic_lines(layer))
+
+
+def _tactic_lines(layer: LayerDraw) -> Iterator[str]:
+    for choice in layer.tactics:
+        time = "" if choice.mean_ms is None else f"{format_ms(choice.mean_ms, 3)}, "
+        builds = ", ".join(map(str, choice.builds))
+        word = "build" if len(choice.builds) == 1 else "builds"
+        yield f"{printable(choice.tactic)} ({time}{word} {builds})"

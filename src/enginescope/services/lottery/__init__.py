@@ -1,0 +1,1 @@
+"""Measure how much builds of one model differ."""

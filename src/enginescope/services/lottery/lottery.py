@@ -1,0 +1,362 @@
+"""``lottery``: how much of a latency's variance is due to the build."""
+
+from __future__ import annotations
+
+import random
+import secrets
+import shutil
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from enginescope.analysis.lottery.build_outputs import OutputTally
+from enginescope.analysis.lottery.lottery_report import Draw, TimedRun, lottery_report
+from enginescope.backends.base import Builder, StoringBuilds
+from enginescope.backends.registry import backend_of
+from enginescope.core.errors import BackendError, EnginescopeError, UsageError
+from enginescope.core.record import Record
+from enginescope.core.signals import deferred_signals
+from enginescope.core.temporary_folder import temporary_folder
+from enginescope.records.notice import Notice
+from enginescope.records.progress import COMPARISON_TAG, RoundPosition
+from enginescope.records.run.job import Limits, Watcher, Workload
+from enginescope.records.run.run import OutcomeKind
+from enginescope.runner.interleaved import PROCESS_STOP
+from enginescope.runner.session import build_engines, makes_first, run_jobs
+from enginescope.services.lottery.request import (
+    BUILDS,
+    FEWEST_BUILDS,
+    FEWEST_ITERATIONS,
+    FEWEST_PROCESSES,
+    PROCESSES,
+    LotteryObserver,
+    LotteryRequest,
+    check_lottery_request,
+)
+from enginescope.services.measurement.interleaved import paced_workload
+from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
+from enginescope.services.own_command import own_command
+from enginescope.services.store_access import place_of
+from enginescope.stats.comparison.steady_rounds import uncertainty_pct
+from enginescope.stats.stability import WIDE_PCT
+from enginescope.store.archive import Store
+from enginescope.store.build_spreads import record_spread
+from enginescope.store.run_keeper import RunKeeper
+
+if TYPE_CHECKING:
+    from enginescope.records.run.job import Job
+    from enginescope.records.run.run import Run
+    from enginescope.records.verdict.lottery import LotteryReport
+    from enginescope.runner.session import Sink
+
+#: One process in so many may be measured again because it failed or was disturbed.
+_SPARE_SHARE = 4
+#: Share of the maximum time that builds may take; the rest is for their processes.
+_BUILDING_SHARE = 0.5
+
+
+def hold_lottery(request: LotteryRequest, observer: LotteryObserver) -> LotteryReport:
+    """Build a model several times, and measure each build in several processes.
+
+    Raises:
+        UsageError: The request contradicts itself, or the backend makes no builds that last.
+        UnsupportedError, BackendError: The first build failed, or fewer than three can be run.
+        StoreError: The store cannot be written; nothing is built then.
+    """
+    check_lottery_request(request)
+    store = Store(request.store)
+    store.check_writable()
+    job = _job(request, store)
+    with temporary_folder() as folder:
+        return _Lottery(request, job, store, observer).run(folder)
+
+
+def _job(request: LotteryRequest, store: Store) -> Job:
+    """Return the job of all processes; its backend stores what it builds."""
+    (job,) = jobs_of(
+        JobRequest(
+            models=(request.model,),
+            backends=(request.backend,) if request.backend else (),
+            workload=request.workload,
+            layer_profile=False,
+            limits=request.process_limits,
+            store=request.store,
+        ),
+        store,
+    )
+    backend = backend_of(job.backend)
+    if isinstance(backend, StoringBuilds):
+        job = replace(job, backend=backend.with_stored_build(job.backend))
+    is_builder = isinstance(backend, Builder)
+    if not makes_first(job):
+        raise UsageError(
+            f"{job.backend.name} makes no build that several processes can run",
+            hint="--on trt, ort-cpu or another backend of ONNX Runtime",
+        )
+    if request.timing_cache is not None and not is_builder:
+        raise UsageError(f"`timing_cache` with {job.backend.name}", why="only trt reads one")
+    if "timing_cache" in job.backend.options:
+        raise UsageError(
+            f"{job.backend}: timing_cache",
+            why="each build would read what the one before timed",
+            hint="`timing_cache` FILE gives every build the same one",
+        )
+    return job
+
+
+class _Built(Record, frozen=True, kw_only=True, eq=False):
+    """A build that succeeded, and the job that runs it."""
+
+    number: int
+    job: Job
+    build: TimedRun
+
+
+class _Lottery:
+    """Builds, then measures in rounds: one process of each build, in random order."""
+
+    def __init__(
+        self, request: LotteryRequest, job: Job, store: Store, observer: LotteryObserver
+    ) -> None:
+        self._request, self._job, self._observer = request, job, observer
+        self._store, self._keeper = store, RunKeeper(store)
+        self._comparison = secrets.token_hex(4)
+        self._outputs = OutputTally()
+        self._spare = request.builds * request.processes // _SPARE_SHARE
+        self._lost: dict[int, str] = {}
+        self._begin = perf_counter()
+
+    def run(self, folder: Path) -> LotteryReport:
+        """Return the report; record the variation between builds."""
+        begin = self._begin = perf_counter()
+        built = list(self._builds(folder))
+        self._check(len(built))
+        measured = self._measured(built)
+        draws = [
+            Draw(
+                number=build.number,
+                build=build.build,
+                processes=tuple(measured[build.number]),
+                outputs=self._outputs.of(build.number),
+            )
+            for build in built
+            if build.number not in self._lost
+        ]
+        self._check(len(draws))
+        report = lottery_report(
+            draws,
+            backend=self._request.backend or self._job.backend.name,
+            duration_s=perf_counter() - begin,
+            budget_s=self._request.budget_s,
+            notices=tuple(self._lost_builds()),
+        )
+        if self._keeper.message is not None:
+            self._observer.warn(self._keeper.message)
+        return self._recorded(report)
+
+    def _recorded(self, report: LotteryReport) -> LotteryReport:
+        try:
+            record_spread(self._store.path, report.spread)
+        except EnginescopeError as error:
+            self._observer.warn(f"the variation between builds is not recorded: {error}")
+            return report
+        return replace(report, is_recorded=True)
+
+    def _check(self, usable: int) -> None:
+        if usable < FEWEST_BUILDS:
+            why = next(iter(self._lost.values()), None)
+            raise BackendError(f"{usable} of {self._request.builds} builds can be run", why=why)
+
+    def _lost_builds(self) -> Iterator[Notice]:
+        for number, why in self._lost.items():
+            yield Notice(
+                code="W-LOST-BUILD",
+                message=f"build {number} is skipped: {why}",
+                evidence={"build": number},
+            )
+
+    def _builds(self, folder: Path) -> Iterator[_Built]:
+        """Yield each build, made in a folder of its own, so that none finds what another left."""
+        for number in range(1, self._request.builds + 1):
+            own = folder / f"build-{number}"
+            own.mkdir()
+            job = replace(self._job, engine_cache=str(own))
+            if self._request.timing_cache is not None:
+                cache = own / "pinned.cache"
+                shutil.copyfile(self._request.timing_cache, cache)
+                job = _with_option(job, "timing_cache", str(cache))
+            text = f"build {number} of {self._request.builds}"
+            begin = perf_counter()
+            (run,) = build_engines(
+                (job,),
+                lambda _run: None,
+                command=self._request.command,
+                watcher=self._watcher(text),
+            )
+            seconds = perf_counter() - begin
+            if number == 1:
+                raise_unless_ok(run)
+            if run.outcome.kind is not OutcomeKind.OK:
+                self._lost[number] = run.outcome.message or run.outcome.kind.value
+                continue
+            yield _Built(number=number, job=job, build=TimedRun(run=run, seconds=seconds))
+            if number >= FEWEST_BUILDS and self._is_over(_BUILDING_SHARE, seconds):
+                return
+
+    def _measured(self, built: list[_Built]) -> dict[int, list[TimedRun]]:
+        measured: dict[int, list[TimedRun]] = {build.number: [] for build in built}
+        draw = random.Random(self._job.workload.seed)  # noqa: S311 - an order to be repeated
+        for number in range(self._request.processes):
+            begin = perf_counter()
+            for place, build in enumerate(draw.sample(built, len(built))):
+                if build.number in self._lost:
+                    continue
+                turn = RoundPosition(
+                    comparison=self._comparison,
+                    side=chr(ord("A") + build.number - 1),
+                    round=number,
+                    place=place,
+                )
+                timed = self._process(build, turn)
+                if timed.run.outcome.kind is not OutcomeKind.OK:
+                    self._lost[build.number] = f"a process failed: {timed.run.outcome.message}"
+                measured[build.number].append(timed)
+            if number + 1 >= FEWEST_PROCESSES and self._is_over(1.0, perf_counter() - begin):
+                break
+        return measured
+
+    def _is_over(self, share: float, next_s: float) -> bool:
+        """Whether a step of so many seconds would pass this share of the maximum time."""
+        most = self._request.max_time_s
+        return most is not None and perf_counter() - self._begin + next_s > share * most
+
+    def _process(self, built: _Built, turn: RoundPosition) -> TimedRun:
+        """Run a build once; again if the process failed or was disturbed."""
+        while True:
+            timed = self._once(built, turn)
+            if not _is_disturbed(timed.run) or not self._spare:
+                return timed
+            self._spare -= 1
+
+    def _once(self, built: _Built, turn: RoundPosition) -> TimedRun:
+        is_first = turn.round == 0
+        job = replace(
+            built.job,
+            layer_profile=is_first and built.build.run.build is not None,
+            keep_outputs=True,
+        )
+        text = f"round {turn.round + 1} of {self._request.processes}, build {built.number}"
+        ended: list[Run] = []
+        begin = perf_counter()
+        run_jobs(
+            (job,),
+            self._sink(built.number, turn, ended),
+            command=self._request.command,
+            watcher=self._watcher(text),
+        )
+        return TimedRun(run=ended[0], seconds=perf_counter() - begin)
+
+    def _sink(self, number: int, turn: RoundPosition, ended: list[Run]) -> Sink:
+        """Return what stores a run without its outputs, which may be large."""
+
+        @deferred_signals()
+        def keep(run: Run) -> None:
+            self._outputs.add(number, run.answers)
+            plain = replace(run, turn=turn, answers=())
+            tag = f"{COMPARISON_TAG}{self._comparison}"
+            self._keeper.keep(plain, (*self._request.tags, tag))
+            self._observer.run_ended(plain, is_stored=plain not in self._keeper.lost)
+            ended.append(plain)
+
+        return keep
+
+    def _watcher(self, text: str) -> Watcher:
+        def started(_index: int, _job: Job) -> None:
+            self._observer.check_cancelled()
+            self._observer.process_started(text)
+
+        return Watcher(
+            started=started,
+            progressed=lambda _index, progress: self._observer.process_progressed(text, progress),
+        )
+
+
+def _with_option(job: Job, name: str, value: str) -> Job:
+    options = {**job.backend.options, name: value}
+    return replace(job, backend=replace(job.backend, options=options))
+
+
+def _is_disturbed(run: Run) -> bool:
+    """Whether a process failed, or its median is hardly known."""
+    if run.outcome.kind is not OutcomeKind.OK or run.headline is None:
+        return True
+    return (uncertainty_pct(run.headline.values_ms) or 0.0) > WIDE_PCT
+
+
+def lottery_workload(workload: Workload | None) -> Workload:
+    """Return the workload with a stop rule that shows how iterations vary."""
+    paced = paced_workload(workload)
+    if paced.stop != PROCESS_STOP:
+        return paced
+    return replace(paced, stop=replace(PROCESS_STOP, min_iterations=FEWEST_ITERATIONS))
+
+
+def lottery(
+    model: str | PathLike[str],
+    *,
+    on: str | None = None,
+    builds: int = BUILDS,
+    processes: int = PROCESSES,
+    workload: Workload | None = None,
+    timing_cache: str | PathLike[str] | None = None,
+    max_time_s: float | None = None,
+    budget_s: float | None = None,
+    limits: Limits | None = None,
+    tags: tuple[str, ...] = (),
+    store: str | PathLike[str] | None = None,
+) -> LotteryReport:
+    """Build a model several times: how much of its latency's variance is due to the build.
+
+    The variation between builds is recorded in the store, where `compare`, `gate` and `upgrade`
+    find it.
+
+    Args:
+        model: An ONNX model.
+        on: Backend with precision and options; by default the usual one.
+        builds: Independent builds, 3 to 26.
+        processes: Fresh processes that measure each build, 2 to 100.
+        workload: As for `bench_interleaved`.
+        timing_cache: Every build reads a copy of this file; without it, no build reads one.
+        max_time_s: Make fewer builds and processes rather than take longer.
+        budget_s: Time for which the best numbers of builds, processes and iterations are given; by
+            default the time that the lottery took.
+        limits: Of each process.
+        tags: Names for the runs in the store.
+        store: Where the runs are stored.
+
+    Returns:
+        ``report.component("build")`` has the standard deviation and its interval.
+
+    Raises:
+        UsageError: A request that contradicts itself or the model, or a backend without builds.
+        UnsupportedError, BackendError: The first build failed, or fewer than three can be run.
+    """
+    request = LotteryRequest(
+        model=Path(model),
+        backend=on,
+        builds=builds,
+        processes=processes,
+        workload=lottery_workload(workload),
+        timing_cache=None if timing_cache is None else Path(timing_cache),
+        max_time_s=max_time_s,
+        budget_s=budget_s,
+        process_limits=limits,
+        tags=tuple(tags),
+        store=place_of(store),
+        command=own_command(),
+    )
+    return hold_lottery(request, LotteryObserver())

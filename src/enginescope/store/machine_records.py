@@ -1,0 +1,86 @@
+"""What was measured of a machine, beside the runs: one JSON file for each kind of record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.core.record import Record
+from enginescope.store.run_names import locked
+
+#: Version of the files' shape.
+SCHEMA = 1
+
+T = TypeVar("T", bound=Record)
+
+
+class MachineRecords(Generic[T]):
+    """A file of a store with one entry for each key.
+
+    Args:
+        file: Name of the file.
+        document: Record of the whole file, with ``schema_version`` and `field`.
+        field: Attribute of `document` that has the entries.
+        key: An entry takes the place of an older one of the same key.
+    """
+
+    def __init__(
+        self, file: str, document: type[Any], field: str, key: Callable[[T], object]
+    ) -> None:
+        self._file, self._document, self._field, self._key = file, document, field, key
+
+    def usable(self, folder: Path, say: Callable[[str], None]) -> tuple[T, ...]:
+        """Return the entries in a store's `folder`; none if the file cannot be read.
+
+        Args:
+            say: Is told why the entries are skipped.
+        """
+        try:
+            return self.read(folder)
+        except (FormatError, StoreError) as error:
+            say(f"{self._file.removesuffix('.json').replace('-', ' ')} are skipped: {error}")
+            return ()
+
+    def read(self, folder: Path) -> tuple[T, ...]:
+        """Return the entries in a store's `folder`, the newest last.
+
+        Raises:
+            FormatError: The file cannot be read.
+            StoreError: A newer enginescope wrote it.
+        """
+        path = folder / self._file
+        if not path.exists():
+            return ()
+        found = decode(read_bytes(path), self._document, source=str(path))
+        if found.schema_version > SCHEMA:
+            raise StoreError(
+                str(path),
+                why=f"it is of version {found.schema_version}, this enginescope knows up to "
+                f"{SCHEMA}",
+                hint="install a newer enginescope",
+            )
+        entries: tuple[T, ...] = getattr(found, self._field)
+        return entries
+
+    def record(self, folder: Path, entry: T) -> Path:
+        """Put `entry` in the place of an older one of its key.
+
+        Returns:
+            The file.
+
+        Raises:
+            FormatError, StoreError: The file cannot be read or written.
+        """
+        path = folder / self._file
+        with locked(folder, Path(self._file).stem):
+            kept = [one for one in self.read(folder) if self._key(one) != self._key(entry)]
+            whole = self._document(**{self._field: (*kept, entry)})
+            try:
+                write_atomic(path, encode(whole))
+            except OSError as error:
+                why = error.strerror or str(error)
+                raise StoreError(f"cannot write {path}", why=why) from error
+        return path

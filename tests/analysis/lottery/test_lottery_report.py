@@ -1,0 +1,173 @@
+"""What builds and processes come to: components, costs, outputs, tactics, spread."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.lottery.build_outputs import OutputTally
+from enginescope.analysis.lottery.lottery_report import lottery_report
+from enginescope.analysis.lottery.tactic_draws import tactic_draws
+from enginescope.core.errors import UsageError
+from enginescope.records.notice import Notice
+from tests.analysis.compared_plans import Network
+from tests.analysis.lottery.drawn import built, draws, report, tensor
+
+
+def test_planted_variation_is_found_at_its_level() -> None:
+    found = report(build_sd=0.02, process_sd=0.003, seed=1)
+    build, process, iteration = found.components
+    assert build.low_pct < 2.02 < build.high_pct
+    assert build.low_pct > 0.5
+    assert process.low_pct < 0.3 < process.high_pct
+    assert iteration.sd_pct < process.sd_pct
+    assert build.share_pct > 90
+
+
+def test_equal_builds_show_no_variation() -> None:
+    found = report(process_sd=0.003)
+    assert found.component("build").low_pct == 0
+    assert found.component("process").low_pct > 0
+
+
+def test_costs_leave_out_the_timed_iterations_and_layer_profiles() -> None:
+    found = report(builds=4)
+    assert found.costs.build_s == pytest.approx(10.25)
+    assert found.costs.process_s == pytest.approx(2.5 - 0.48)
+    assert found.costs.iteration_s == pytest.approx(0.002)
+    assert found.iterations == 240
+    assert found.best.duration_s <= found.duration_s == 180.0
+
+
+def test_the_spread_names_what_it_holds_for() -> None:
+    found = report(build_sd=0.02)
+    spread = found.spread
+    assert (spread.backend, spread.precision, spread.model) == ("trt", "fp16", "net.onnx")
+    assert spread.environment == ("Xeon", "2", None)
+    assert spread.builds == 10
+    assert spread.sd == pytest.approx(math.sqrt(found.components[0].variance))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_variation_that_is_not_seen_is_not_held_against_comparisons(seed) -> None:
+    found = report(process_sd=0.01, seed=seed)
+    assert (found.spread.sd == 0) == (found.component("build").low_pct == 0)
+
+
+def test_few_builds_and_lost_builds_are_told() -> None:
+    lost = Notice(code="W-LOST-BUILD", message="build 4 is skipped")
+    found = lottery_report(draws(builds=3), backend="trt", duration_s=1.0, notices=[lost])
+    assert [notice.code for notice in found.notices] == ["W-LOST-BUILD", "I-FEW-BUILDS"]
+    assert "W-LOST-BUILD" not in {notice.code for notice in report().notices}
+
+
+def test_a_drift_that_all_processes_share_is_told() -> None:
+    made = draws(builds=6)
+    slope = 1 + 0.1 * np.linspace(0, 1, 240)
+    drifting = [
+        replace(
+            draw,
+            processes=tuple(
+                replace(one, run=replace(one.run, samples=_scaled(one.run, slope)))
+                for one in draw.processes
+            ),
+        )
+        for draw in made
+    ]
+    found = lottery_report(drifting, backend="trt", duration_s=1.0)
+    assert "W-SHARED-DRIFT" in {notice.code for notice in found.notices}
+    assert found.component("process").high_pct == 0
+
+
+def _scaled(run, factors):
+    (samples,) = run.samples
+    return (replace(samples, values_ms=samples.values_ms * factors),)
+
+
+def test_outputs_are_compared_with_the_first_build() -> None:
+    tally = OutputTally()
+    for number, values in ((1, (1.0, 2.0)), (2, (1.0, 2.5)), (1, (1.0, 2.0)), (3, (1.0, 2.0))):
+        tally.add(number, tensor(*values))
+    tally.add(3, tensor(1.0, 2.25))
+    first, second, third = (tally.of(number) for number in (1, 2, 3))
+    assert (first.letter, first.gap, first.is_repeatable) == ("A", 0.0, True)
+    assert (second.letter, second.gap, second.is_repeatable) == ("B", 0.5, True)
+    assert (third.letter, third.gap, third.is_repeatable) == ("A", 0.25, False)
+    assert tally.of(4) is None
+    tally.add(5, tensor(1.0, 2.0, 3.0))
+    assert tally.of(5).gap == math.inf
+    tally.add(6, ())
+    assert tally.of(6) is None
+
+
+def test_other_outputs_are_named() -> None:
+    made = draws(builds=6)
+    tally = OutputTally()
+    for draw in made:
+        tally.add(draw.number, tensor(1.0, 2.0 + (draw.number == 5)))
+    made = [replace(draw, outputs=tally.of(draw.number)) for draw in made]
+    (notice,) = lottery_report(made, backend="trt", duration_s=1.0).notices
+    assert notice.code == "W-BUILD-OUTPUTS"
+    assert "1 of 6 builds give other outputs than the first (5), by up to 1" in notice.message
+
+
+def network(tactic: str, ms: float, *, fused: bool = False) -> Network:
+    """Three convolutions; the second one's tactic and time as given; or two of them fused."""
+    made = Network()
+    made.add("same/x", "Convolution", 16, 0.5, side=16)
+    made.add("same/x", "Convolution", 16, ms, side=16, tactic_name=tactic)
+    if fused:
+        made.add("head/x + pool/x", "ConvActPool", 10, 0.5, side=1)
+    else:
+        made.add("head/x", "Convolution", 10, 0.25, side=2)
+        made.add("pool/x", "Pooling", 10, 0.25, side=1)
+    return made
+
+
+def planned(*networks: Network):
+    runs = [made.run(f"b{at}") for at, made in enumerate(networks, start=1)]
+    return [(at, run.plan, run.profile) for at, run in enumerate(runs, start=1)]
+
+
+def test_layers_that_change_tactic_are_named_with_what_that_costs() -> None:
+    found = tactic_draws(
+        planned(network("h884", 1.0), network("i1688", 1.5), network("h884", 1.25))
+    )
+    (layer,) = found.layers
+    assert (layer.layer, layer.type) == ("same/x", "Convolution")
+    fast, slow = layer.tactics
+    assert (fast.tactic, fast.builds, fast.mean_ms) == ("h884", (1, 3), 1.125)
+    assert (slow.tactic, slow.builds, slow.mean_ms) == ("i1688", (2,), 1.5)
+    assert layer.cost_ms == pytest.approx(0.375)
+    assert found.changed == (0, 1, 0)
+    assert found.regrouped == 0
+
+
+def test_other_fusions_are_counted() -> None:
+    found = tactic_draws(planned(network("h884", 1.0), network("h884", 1.0, fused=True)))
+    assert found.layers == ()
+    assert found.regrouped == 2
+    assert found.changed[1] > 0
+
+
+def test_equal_plans_have_no_draws() -> None:
+    found = tactic_draws(planned(*[network("h884", 1.0)] * 3))
+    assert (found.layers, found.regrouped, found.changed) == ((), 0, (0, 0, 0))
+
+
+def test_a_report_has_the_draws_of_its_plans() -> None:
+    runs = tuple(network(name, 1.0 + at).run("net") for at, name in enumerate(("a", "b", "a")))
+    found = lottery_report(draws(builds=3, plans=runs), backend="trt", duration_s=1.0)
+    assert [layer.layer for layer in found.layers] == ["same/x"]
+    assert [build.changed_layers for build in found.builds] == [0, 1, 0]
+    assert {build.engine_sha256 for build in found.builds} == {
+        built(number).engine_sha256 for number in (1, 2, 3)
+    }
+
+
+def test_one_process_of_each_build_is_too_few() -> None:
+    with pytest.raises(UsageError, match="2 or more"):
+        lottery_report(draws(processes=1), backend="trt", duration_s=1.0)

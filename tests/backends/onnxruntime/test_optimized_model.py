@@ -1,0 +1,111 @@
+"""The graph that ONNX Runtime optimizes, stored: the same outputs, no second optimization."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from msgspec.structs import replace
+
+from enginescope.backends.onnxruntime.options import STORED_GRAPH, session_options
+from enginescope.backends.registry import load_backend, parse_backend
+from enginescope.core.errors import UsageError
+from enginescope.records.plan.build import Preparation
+from enginescope.records.run.job import Job, StopRule, Subject, WarmUp, Workload
+from enginescope.runner.inputs.inputs import make_feeds
+
+QUICK = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
+
+
+def job_of(model: Path, text: str, cache: Path) -> Job:
+    return Job(
+        subject=Subject(name=model.name, kind="onnx", path=str(model)),
+        backend=parse_backend(text),
+        workload=QUICK,
+        engine_cache=str(cache),
+        keep_outputs=True,
+    )
+
+
+def made_ready(job: Job) -> Preparation:
+    backend = load_backend(job.backend.name)
+    found = backend.make_ready(job, lambda specs: make_feeds(specs, QUICK), lambda _: None)
+    assert found.preparation is not None
+    return found.preparation
+
+
+def executed(job: Job):
+    backend = load_backend(job.backend.name)
+    return backend.execute(job, lambda specs: make_feeds(specs, QUICK), lambda _: None)
+
+
+def nodes(path: str) -> list[str]:
+    return [node.op_type for node in onnx.load(path).graph.node]
+
+
+def test_the_stored_graph_is_optimized_and_gives_the_same_outputs(convnet, tmp_path) -> None:
+    plain = job_of(convnet, "ort-cpu", tmp_path / "a")
+    job = job_of(convnet, f"ort-cpu?{STORED_GRAPH}=1", tmp_path / "a")
+    assert not load_backend("ort-cpu").needs_preparation(plain)
+    assert load_backend("ort-cpu").needs_preparation(job)
+    found = made_ready(job)
+    (made,) = found.made
+    assert (made.kind, made.path) == ("optimized", found.model)
+    assert Path(found.model).is_relative_to(tmp_path / "a")
+    assert nodes(found.model) != nodes(str(convnet))
+    measured, usual = executed(replace(job, engine=found.record)), executed(plain)
+    for ours, theirs in zip(measured.answers, usual.answers, strict=True):
+        assert np.array_equal(ours.data, theirs.data)
+
+
+def test_it_is_made_once_for_a_cache_and_anew_for_another(convnet, tmp_path) -> None:
+    backend = load_backend("ort-cpu")
+    job = job_of(convnet, f"ort-cpu?{STORED_GRAPH}=1", tmp_path / "a")
+    made_ready(job)
+    assert backend.prepared_for(job).from_cache
+    assert backend.prepared_for(replace(job, engine_cache=str(tmp_path / "b"))) is None
+
+
+def test_large_weights_lie_beside_it(tmp_path) -> None:
+    weights = np.arange(512 * 1024, dtype=np.float32).reshape(512, 1024)
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "net",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (1, 512))],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, (1, 1024))],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    model = onnx.helper.make_model(
+        graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
+    )
+    onnx.save(model, tmp_path / "net.onnx")
+    job = job_of(tmp_path / "net.onnx", f"ort-cpu?{STORED_GRAPH}=1", tmp_path / "a")
+    found = made_ready(job)
+    assert Path(found.model).stat().st_size < 1 << 20
+    (made,) = found.made
+    assert len(made.digests) == 2
+    measured = executed(replace(job, engine=found.record))
+    plain = executed(job_of(tmp_path / "net.onnx", "ort-cpu", tmp_path / "a"))
+    assert np.array_equal(measured.answers[0].data, plain.answers[0].data)
+
+
+def test_what_is_stored_is_not_optimized_again() -> None:
+    levels = onnxruntime.GraphOptimizationLevel
+    stored = session_options(onnxruntime, {STORED_GRAPH: "1"})
+    assert stored.graph_optimization_level == levels.ORT_DISABLE_ALL
+    usual = session_options(onnxruntime, {STORED_GRAPH: "0"})
+    assert usual.graph_optimization_level == levels.ORT_ENABLE_ALL
+
+
+def test_a_provider_that_keeps_engines_stores_no_graph() -> None:
+    for name, options in (("ort-cpu", {STORED_GRAPH: "1"}), ("ort-trt", {})):
+        spec = parse_backend(name)
+        assert load_backend(name).with_stored_build(spec).options == options
+
+
+def test_another_value_is_refused() -> None:
+    with pytest.raises(UsageError, match=STORED_GRAPH):
+        parse_backend(f"ort-cpu?{STORED_GRAPH}=2")

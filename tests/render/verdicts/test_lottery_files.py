@@ -1,0 +1,140 @@
+"""A lottery of builds as text, Markdown, JSON, page and notebook: the answer leads."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.notebook.html.verdicts import lottery_html
+from enginescope.render.verdicts.lottery_page import lottery_page
+from enginescope.render.verdicts.lottery_phrases import (
+    answer_text,
+    build_table,
+    layer_table,
+    scope_facts,
+)
+from enginescope.render.verdicts.lottery_writers import lottery_json, lottery_markdown
+from tests.analysis.lottery.drawn import draws, report
+from tests.analysis.lottery.test_lottery_report import network
+from tests.render.verdicts.test_gate_files import NASTY
+
+
+def with_tactics(layers: int = 7):
+    """A report of three builds, in which the second has another tactic in so many layers."""
+    from enginescope.analysis.lottery.lottery_report import lottery_report
+
+    def made(tactic: str, ms: float):
+        base = network(tactic, ms)
+        for at in range(layers - 1):
+            base.add(f"conv{at}", "Convolution", 32 + at, ms, side=1, tactic_name=tactic)
+        return base.run("net")
+
+    runs = (made("h884", 1.0), made("i1688", 1.5), made("h884", 1.0))
+    return lottery_report(
+        draws(builds=3, plans=runs, build_sd=0.05), backend="trt:fp16", duration_s=90.0
+    )
+
+
+def test_the_answer_is_by_how_much_each_level_differs() -> None:
+    text = answer_text(report(build_sd=0.02, process_sd=0.003, seed=1))
+    assert text.startswith("builds of net.onnx differ by ")
+    assert "% (95 % CI " in text
+    assert ", processes by 0." in text
+    assert ", iterations by 0." in text
+
+
+def test_no_seen_variation_is_no_claim() -> None:
+    found = report(process_sd=0.003)
+    assert answer_text(found).startswith("builds of net.onnx are not seen to differ: ")
+    assert "(95 % CI 0 … " in answer_text(found)
+    assert dict(scope_facts(found))["next"].startswith("compare single builds")
+
+
+def test_the_next_step_depends_on_what_was_built() -> None:
+    found = report(build_sd=0.02)
+    assert "pin a timing cache" in dict(scope_facts(found))["next"]
+    pinned = replace(found, spread=replace(found.spread, timing_cache_sha256="c" * 64))
+    facts = dict(scope_facts(pinned))
+    assert facts["next"] == "compare several builds (upgrade --builds)"
+    assert facts["a build"] == "an engine, built anew with the timing cache cccccccccccc"
+    session = replace(found, made="optimized graph")
+    assert "ONNX Runtime" in dict(scope_facts(session))["a build"]
+
+
+def test_layers_with_several_tactics_are_listed_with_their_cost() -> None:
+    found = with_tactics()
+    assert (
+        "7 layers with several tactics; slowest less fastest 3.50 ms in all"
+        in (dict(scope_facts(found))["tactics"])
+    )
+    short, whole = layer_table(found, 5), layer_table(found)
+    assert (len(short.rows), short.left_out) == (5, 2)
+    assert len(whole.rows) == 7
+    cost, _, tactics = whole.rows[0]
+    assert cost == "0.500 ms"
+    assert tactics == "h884 (1.00 ms, builds 1, 3)\ni1688 (1.50 ms, build 2)"
+    assert layer_table(report()) is None
+
+
+@pytest.mark.parametrize(
+    ("gaps", "letters", "text"),
+    [
+        ((0.0, 0.0, 0.0), "AAA", "identical bits in all builds"),
+        ((0.0, 0.5, 0.0), "ABA", "2 kinds in 3 builds, up to 0.5 from build 1"),
+        (
+            (0.0, float("inf"), 0.0),
+            "ABA",
+            "2 kinds in 3 builds, up to names, shapes or NaNs from build 1",
+        ),
+    ],
+)
+def test_outputs_in_a_line(gaps, letters, text) -> None:
+    found = report(builds=3)
+    builds = tuple(
+        replace(build, output_gap=gap, outputs=letter)
+        for build, gap, letter in zip(found.builds, gaps, letters, strict=True)
+    )
+    assert dict(scope_facts(replace(found, builds=builds)))["outputs"] == text
+
+
+def test_columns_that_no_build_has_are_left_out() -> None:
+    headers = build_table(report(builds=3)).headers
+    assert "device" not in headers
+    assert "layers" not in headers
+    assert "layers" in build_table(with_tactics()).headers
+
+
+def test_json_has_the_answer_and_the_report() -> None:
+    found = report(builds=3)
+    whole = json.loads(lottery_json(found))
+    assert whole["answer"] == answer_text(found)
+    assert [one["level"] for one in whole["report"]["components"]] == [
+        "build",
+        "process",
+        "iteration",
+    ]
+
+
+def test_the_page_leads_with_the_answer_and_lists_every_layer() -> None:
+    page = lottery_page(with_tactics()).decode()
+    assert page.index("Builds of net.onnx differ") < page.index("standard deviation")
+    assert page.index("standard deviation") < page.index("build time")
+    assert "conv5" in page
+    assert "h884 (1.00 ms, builds 1, 3); i1688 (1.50 ms, build 2)" in page
+
+
+@pytest.mark.parametrize("write", [lottery_markdown, lottery_page])
+def test_names_are_escaped(write) -> None:
+    found = with_tactics()
+    layers = tuple(replace(layer, layer=NASTY) for layer in found.layers)
+    text = write(replace(found, model=NASTY, layers=layers)).decode()
+    assert "<script>alert" not in text
+    assert "\x1b" not in text
+
+
+def test_a_notebook_has_the_answer_and_its_tables() -> None:
+    html = lottery_html(with_tactics())
+    assert "builds of net.onnx differ" in html
+    assert "conv5" in html

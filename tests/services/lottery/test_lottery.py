@@ -1,0 +1,185 @@
+"""A lottery of builds with planted latencies, its workers in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+import enginescope as es
+from enginescope.core.errors import BackendError, UsageError
+from enginescope.records.run.run import Outcome, OutcomeKind
+from enginescope.services.lottery import lottery as service
+from enginescope.store.archive import Store
+from enginescope.store.build_spreads import FILE, usable_spreads
+from tests.analysis.in_turn import process
+from tests.plants.in_process import workers_in_process
+
+SHORT = es.Workload(stop=es.StopRule(iterations=24), warmup=es.WarmUp(time_ms=0, iterations=0))
+
+
+class Planted:
+    """Processes with planted medians in place of measured ones.
+
+    Attributes
+    ----------
+    builds : list of str
+        Engine caches of the processes, in their order.
+    """
+
+    def __init__(self, build_sd=0.0, *, fails=lambda _build, _count: False, noisy=False) -> None:
+        self.builds: list[str] = []
+        self._draw = np.random.default_rng(5)
+        self._levels: dict[str, float] = {}
+        self._sd, self._fails, self._noisy = build_sd, fails, noisy
+
+    def __call__(self, jobs, sink, *, command=None, watcher=None):
+        (job,) = jobs
+        build = Path(job.engine_cache).name
+        self.builds.append(build)
+        draw = self._draw
+        level = self._levels.setdefault(build, 2.0 * np.exp(self._sd * draw.standard_normal()))
+        median = level * np.exp(0.002 * draw.standard_normal())
+        run = process(median, n=48, seed=len(self.builds), job=job, command=command)
+        if self._noisy and len(self.builds) == 1:
+            (samples,) = run.samples
+            values = np.abs(median * (1 + draw.standard_normal(48)))
+            run = replace(run, samples=(replace(samples, values_ms=values),))
+        if self._fails(build, self.builds.count(build)):
+            bad = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV")
+            run = replace(run, outcome=bad, samples=())
+        watcher.started(0, job)
+        run = replace(run, stop=es_stop(run))
+        sink(run)
+        return (run,)
+
+
+def es_stop(run):
+    from enginescope.records.run.run import StopReport
+
+    return StopReport(rule="duration", iterations=48, duration_ms=96.0)
+
+
+@pytest.fixture
+def planted(monkeypatch):
+    """A function that plants medians, and returns the counter."""
+
+    def plant(*values, **how) -> Planted:
+        runs = Planted(*values, **how)
+        monkeypatch.setattr(service, "run_jobs", runs)
+        return runs
+
+    return plant
+
+
+def held(model: Path, folder: Path, **more):
+    with workers_in_process():
+        return es.lottery(model, store=folder / "store", **{"workload": SHORT, **more})
+
+
+def test_each_build_is_a_graph_optimized_anew_and_outputs_agree(convnet, tmp_path) -> None:
+    report = held(convnet, tmp_path, builds=3, processes=2)
+    assert report.made == "optimized graph"
+    assert [build.outputs for build in report.builds] == ["A"] * 3
+    assert all(build.is_repeatable for build in report.builds)
+    store = Store(tmp_path / "store")
+    runs = [store.load(one) for build in report.builds for one in build.runs]
+    records = {run.preparation.record for run in runs}
+    assert len(records) == 3  # each build has a folder of its own
+    assert {made.kind for run in runs for made in run.preparation.made} == {"optimized"}
+    assert {run.turn.comparison for run in runs} == {report.comparison}
+    assert not any(run.answers for run in runs)
+    assert str(report).startswith("<LotteryReport builds of ")
+    (spread,) = usable_spreads(store.path, pytest.fail)
+    assert spread == report.spread
+    assert spread.options == {}
+    assert report.is_recorded
+
+
+def test_processes_of_all_builds_are_interleaved(convnet, tmp_path, planted) -> None:
+    runs = planted(0.03)
+    report = held(convnet, tmp_path, builds=6, processes=4)
+    rounds = [runs.builds[at : at + 6] for at in range(0, 24, 6)]
+    assert all(len(set(one)) == 6 for one in rounds)
+    assert len({tuple(one) for one in rounds}) > 1
+    assert report.component("build").low_pct > 1
+    assert report.component("process").high_pct < 1
+
+
+def test_a_failed_or_disturbed_process_is_measured_again(convnet, tmp_path, planted) -> None:
+    runs = planted(fails=lambda build, count: build == "build-2" and count == 1, noisy=True)
+    report = held(convnet, tmp_path, builds=4, processes=2)
+    assert len(runs.builds) == 4 * 2 + 2
+    assert len(report.builds) == 4
+    assert len(Store(tmp_path / "store").rows()) == 10  # all are stored
+    assert sum(len(build.runs) for build in report.builds) == 8  # and those count
+
+
+def test_a_build_that_keeps_failing_is_skipped(convnet, tmp_path, planted) -> None:
+    planted(fails=lambda build, _count: build == "build-2")
+    report = held(convnet, tmp_path, builds=4, processes=2)
+    assert [build.number for build in report.builds] == [1, 3, 4]
+    (notice,) = (one for one in report.notices if one.code == "W-LOST-BUILD")
+    assert "build 2 is skipped: a process failed: died of SIGSEGV" in notice.message
+
+
+def test_too_few_builds_that_run_are_an_error(convnet, tmp_path, planted) -> None:
+    planted(fails=lambda build, _count: build != "build-1")
+    with pytest.raises(BackendError, match="1 of 4 builds"):
+        held(convnet, tmp_path, builds=4, processes=2)
+    assert not (tmp_path / "store" / FILE).exists()
+
+
+def test_a_maximum_time_makes_fewer_builds_and_processes(convnet, tmp_path, planted) -> None:
+    planted()
+    report = held(convnet, tmp_path, builds=9, processes=9, max_time_s=1e-3)
+    assert (len(report.builds), report.processes) == (3, 2)
+
+
+def test_a_budget_has_best_numbers_of_its_own(convnet, tmp_path, planted) -> None:
+    planted(0.02)
+    report = held(convnet, tmp_path, builds=4, processes=2, budget_s=600.0)
+    assert report.duration_s < 300
+    assert 300 < report.best.duration_s <= 600
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"builds": 2}, "builds: 2 is not between 3 and 26"),
+        ({"processes": 1}, "processes: 1 is not between 2 and 100"),
+        ({"workload": es.Workload(stop=es.StopRule(iterations=5))}, "iterations: 5"),
+        ({"on": "fake"}, "fake makes no build"),
+        ({"on": "trtexec"}, "trtexec makes no build"),
+        ({"timing_cache": "absent.cache"}, "there is no such file"),
+    ],
+)
+def test_a_request_that_cannot_be(convnet, tmp_path, monkeypatch, options, message) -> None:
+    monkeypatch.setattr("enginescope.runner.jobs.check_demands", lambda *_given, **_more: None)
+    with pytest.raises(UsageError, match=message):
+        held(convnet, tmp_path, **options)
+
+
+def test_an_engine_is_built_already(tmp_path) -> None:
+    engine = tmp_path / "net.engine"
+    engine.write_bytes(b"x")
+    with pytest.raises(UsageError, match="is built already"):
+        held(engine, tmp_path)
+
+
+def test_a_timing_cache_is_for_tensorrt(convnet, tmp_path) -> None:
+    cache = tmp_path / "net.cache"
+    cache.write_bytes(b"x")
+    with pytest.raises(UsageError, match="only trt reads one"):
+        held(convnet, tmp_path, timing_cache=cache)
+
+
+def test_a_spread_that_cannot_be_recorded_is_told(convnet, tmp_path, planted) -> None:
+    planted()
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / FILE).write_text("{")
+    with pytest.warns(UserWarning, match="not recorded"):
+        report = held(convnet, tmp_path, builds=3, processes=2)
+    assert not report.is_recorded

@@ -1,0 +1,31 @@
+"""Variation between builds beside the runs."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from enginescope.store.build_spreads import FILE, record_spread, usable_spreads
+from tests.analysis.verdicts.test_build_spread import SPREAD
+
+
+def test_a_newer_one_takes_the_place_of_the_older_of_the_same(tmp_path) -> None:
+    others = [
+        replace(SPREAD, model="big.onnx"),
+        replace(SPREAD, options={"builder_optimization_level": "1"}),
+        replace(SPREAD, timing_cache_sha256="c" * 64),
+        replace(SPREAD, precision=None),
+    ]
+    for one in (SPREAD, *others):
+        record_spread(tmp_path, one)
+    newer = replace(SPREAD, sd=0.01, created="2026-12-01T00:00:00+00:00")
+    assert record_spread(tmp_path, newer) == tmp_path / FILE
+    said: list[str] = []
+    assert usable_spreads(tmp_path, said.append) == (*others, newer)
+    assert said == []
+
+
+def test_a_file_that_cannot_be_read_is_skipped_and_told(tmp_path) -> None:
+    (tmp_path / FILE).write_text("{")
+    said: list[str] = []
+    assert usable_spreads(tmp_path, said.append) == ()
+    assert said[0].startswith("build spreads are skipped: ")
