@@ -103,6 +103,18 @@ def test_outputs_are_compared_with_the_first_build() -> None:
     assert tally.of(6) is None
 
 
+def test_the_first_build_may_come_last() -> None:
+    tally = OutputTally()
+    for number, value in ((4, 3.0), (2, 1.0), (1, 1.0)):
+        tally.add(number, tensor(value))
+    found = {number: tally.of(number) for number in (1, 2, 4)}
+    assert {number: (one.letter, one.gap) for number, one in found.items()} == {
+        1: ("A", 0.0),
+        2: ("A", 0.0),
+        4: ("B", 2.0),
+    }
+
+
 def test_other_outputs_are_named() -> None:
     made = draws(builds=6)
     tally = OutputTally()

@@ -1,4 +1,4 @@
-"""Outputs of builds, compared with those of the first build as they come."""
+"""Outputs of builds, compared with those of the first build."""
 
 from __future__ import annotations
 
@@ -20,37 +20,29 @@ class BuildOutputs(Record, frozen=True, kw_only=True):
 
 
 class OutputTally:
-    """Takes the outputs of processes; holds those of the first process alone."""
+    """Takes the outputs of processes in any order of builds; holds one of each kind."""
 
     def __init__(self) -> None:
-        self._first: Sequence[TensorValues] | None = None
+        self._kinds: dict[str, Sequence[TensorValues]] = {}
         self._digests: dict[int, list[str]] = {}
-        self._gaps: dict[int, float] = {}
 
     def add(self, build: int, outputs: Sequence[TensorValues]) -> None:
         """Take the outputs of a process of a build; a process without outputs counts for none."""
-        if not outputs:
-            return
-        if self._first is None:
-            self._first = outputs
-        self._digests.setdefault(build, []).append(_digest(outputs))
-        gap = output_gap(self._first, outputs)
-        self._gaps[build] = max(gap, self._gaps.get(build, 0.0))
+        if outputs:
+            digest = _digest(outputs)
+            self._kinds.setdefault(digest, outputs)
+            self._digests.setdefault(build, []).append(digest)
 
     def of(self, build: int) -> BuildOutputs | None:
         """Return what a build's outputs are; ``None`` where it has none."""
         digests = self._digests.get(build)
         if digests is None:
             return None
-        letters = {
-            digest: _letter(place)
-            for place, digest in enumerate(
-                dict.fromkeys(one[0] for _, one in sorted(self._digests.items()))
-            )
-        }
+        firsts = list(dict.fromkeys(one[0] for _, one in sorted(self._digests.items())))
+        base = self._kinds[firsts[0]]
         return BuildOutputs(
-            letter=letters[digests[0]],
-            gap=self._gaps[build],
+            letter=_letter(firsts.index(digests[0])),
+            gap=max(output_gap(base, self._kinds[digest]) for digest in set(digests)),
             is_repeatable=len(set(digests)) == 1,
         )
 
