@@ -14,6 +14,7 @@ from enginescope.render.load.load_writers import load_json
 from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.verdicts.lottery_writers import lottery_json
+from enginescope.store.archive import Store
 from tests.fakes import loading, models
 from tests.one_way.case import Case
 from tests.plants.in_process import without_warm_up, workers_in_process
@@ -35,6 +36,22 @@ MEASURED = frozenset(
     }
 )
 ROUNDS = 8
+#: What differs between any two interleaved comparisons.
+_VOLATILE = frozenset(
+    {
+        "comparison",
+        "pairs",
+        "other_pairs",
+        "ranking",
+        "notices",
+        "noise_floor",
+        "is_decided",
+        "processes",
+        "rounds",
+        "runs",
+        "measured_rounds",
+    }
+)
 
 
 def model(folder: Path) -> None:
@@ -97,21 +114,26 @@ def _interleaved(name: str, backends: tuple[str, ...], workload=FIVE, prepare=mo
             store=folder / "store",
         ),
         data=lambda found: compare_json(None, Chosen(), measured=found),
-        volatile=frozenset(
-            {
-                "comparison",
-                "pairs",
-                "other_pairs",
-                "notices",
-                "noise_floor",
-                "is_decided",
-                "processes",
-                "rounds",
-                "runs",
-                "measured_rounds",
-            }
-        ),
+        volatile=_VOLATILE,
     )
+
+
+def begun(folder: Path) -> None:
+    """Store a comparison of two backends that its rounds leave undecided."""
+    model(folder)
+    es.bench_interleaved(
+        folder / "m.onnx",
+        on=("fake", "fake?seed=1"),
+        workload=FIVE,
+        rounds=ROUNDS,
+        threshold_pct=0.0001,
+        store=folder / "store",
+    )
+
+
+def _tag(folder: Path) -> str:
+    tags = {tag for row in Store(folder / "store").rows() for tag in row.tags}
+    return next(iter(tags))
 
 
 def _noise(name: str, backend: str, file: str = "m.onnx") -> Case:
@@ -298,6 +320,37 @@ CASES: tuple[Case, ...] = (
     _interleaved("two backends", ("fake", "fake?latency_us=400")),
     _interleaved("one job", ("fake",)),
     _interleaved("a store that cannot be written", ("fake", "fake?seed=1"), prepare=blocked_store),
+    Case(
+        name="compare --continue: a comparison",
+        prepare=begun,
+        arguments=lambda folder: [
+            *("compare", _tag(folder), "--continue", "--store", str(folder / "store")),
+        ],
+        call=lambda folder: es.continue_comparison(_tag(folder), store=folder / "store"),
+        data=lambda found: compare_json(None, Chosen(), measured=found),
+        volatile=_VOLATILE,
+    ),
+    Case(
+        name="compare --continue: nothing of that name",
+        prepare=begun,
+        arguments=lambda folder: [
+            *("compare", "cmp-00000000", "--continue", "--store", str(folder / "store")),
+        ],
+        call=lambda folder: es.continue_comparison("cmp-00000000", store=folder / "store"),
+        data=lambda found: compare_json(None, Chosen(), measured=found),
+    ),
+    Case(
+        name="bench --compare --continue: nothing to continue",
+        prepare=model,
+        arguments=lambda folder: [
+            *("bench", str(folder / "m.onnx"), "--on", "fake", "--on", "fake?seed=1"),
+            *("--compare", "--continue", "--store", str(folder / "store")),
+        ],
+        call=lambda folder: es.bench_interleaved(
+            folder / "m.onnx", on=("fake", "fake?seed=1"), continues=True, store=folder / "store"
+        ),
+        data=lambda found: compare_json(None, Chosen(), measured=found),
+    ),
     _build("an engine", "e.plan", on="trt:fp16"),
     _build("options", "e.plan", flags=("--refit",), options={"refit": "1"}),
     _build(

@@ -14,6 +14,7 @@ from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.runner import interleaved
 from enginescope.runner.interleaved import Pacing, RoundWatcher, looks_up_to, run_interleaved
+from enginescope.stats.comparison import rounds as recorded_rounds
 from enginescope.stats.comparison.ratio import LOOKS
 from tests.runner.test_isolate import QUICK
 
@@ -144,7 +145,7 @@ def disturbed(played, monkeypatch):
         side = "AB"[sorted(rounds).index(run.turn.round) % 2] if run.turn.round in rounds else ""
         return 40.0 if run.turn.side == side else 0.5
 
-    monkeypatch.setattr(interleaved, "_uncertainty_pct", uncertainty_pct)
+    monkeypatch.setattr(recorded_rounds, "_uncertainty_pct", uncertainty_pct)
     return rounds
 
 
@@ -168,7 +169,7 @@ def test_a_side_that_is_unstable_by_itself_takes_no_more_rounds(
     def uncertainty_pct(run: Run) -> float:
         return 40.0 if run.turn.round % every == 0 and run.turn.side == "B" else 0.5
 
-    monkeypatch.setattr(interleaved, "_uncertainty_pct", uncertainty_pct)
+    monkeypatch.setattr(recorded_rounds, "_uncertainty_pct", uncertainty_pct)
     sides, _ = compare(job(seed="0"), job(seed="1"))
     assert len(sides[0]) == LOOKS[-1]
 

@@ -51,13 +51,18 @@ def across_option(function: F) -> F:
     )(function)
 
 
-def rounds_option(usual: int) -> Callable[[F], F]:
+def rounds_option(usual: int | str) -> Callable[[F], F]:
     """Add ``--rounds``; `usual` is what is taken without it."""
     return option(
         "--rounds",
         type=click.IntRange(LOOKS[0], MOST_ROUNDS),
         help=f"Maximum number of rounds.  [default: {usual}]",
     )
+
+
+def continue_option(what: str) -> Callable[[F], F]:
+    """Add ``--continue``; `what` is continued."""
+    return option("--continue", "continues", is_flag=True, help=f"Measure more rounds of {what}.")
 
 
 #: Add what `bench` takes to compare its jobs.
@@ -68,6 +73,7 @@ bench_compare_options = add_options(
         help="Compare the jobs: interleave fresh processes until the result is clear.",
     ),
     rounds_option(LOOKS[-1]),
+    continue_option("the newest comparison of these jobs, with --compare"),
     option(
         "--threshold",
         "threshold_pct",
@@ -89,10 +95,11 @@ def check_bench_options(models: Sequence[Path], options: dict[str, Any]) -> None
         "--rounds": options["rounds"],
         "--threshold": options["threshold_pct"],
         "--across": options["across"],
+        "--continue": options["continues"],
     }
     for name, value in given.items():
         if value and not options["compare"]:
-            raise UsageError(f"{name} without --compare", hint=f"bench A B --compare {name} …")
+            raise UsageError(f"{name} without --compare", hint=f"bench A B --compare {name}")
 
 
 def terms_of(threshold_pct: float | None, across: tuple[str, ...]) -> CompareConfig:

@@ -62,7 +62,16 @@ HEADINGS = {
         *("certificate", "key"),
     ),
     "Comparing": (
-        *("compare", "threshold", "across", "baseline", "max-regression", "metric", "undecided"),
+        *(
+            "compare",
+            "continue",
+            "threshold",
+            "across",
+            "baseline",
+            "max-regression",
+            "metric",
+            "undecided",
+        ),
         *("confidence", "tolerance", "rtol", "atol", "percent-mismatch", "percent"),
         *("allow-nothing-compared", "align", "bisect", "suggest-precision", "marks", "select"),
         *("ignore", "level", "session", "last"),

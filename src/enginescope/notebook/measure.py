@@ -18,8 +18,8 @@ from enginescope.services.accuracy import depth as depth_service
 from enginescope.services.load import load as load_service
 from enginescope.services.measurement import bench as bench_service
 from enginescope.services.measurement import build as build_service
+from enginescope.services.measurement import continued, interleaved
 from enginescope.services.measurement import doctor as doctor_service
-from enginescope.services.measurement import interleaved
 from enginescope.services.measurement import noise as noise_service
 from enginescope.services.plans import import_artifacts as import_artifacts_service
 from enginescope.services.validation import validate as validate_service
@@ -127,6 +127,7 @@ def _shown(view: RunView) -> ShownRun:
 bench = displayed(bench_service.bench, _shown)
 open_run = displayed(store_access.open_run, _shown)
 bench_interleaved = displayed(interleaved.bench_interleaved, shown_as(ShownVerdicts))
+continue_comparison = displayed(continued.continue_comparison, shown_as(ShownVerdicts))
 
 
 class ShownValidation(Validation, frozen=True, kw_only=True):

@@ -47,6 +47,19 @@ class Phase(Record, frozen=True, kw_only=True):
 COMPARISON_TAG = "cmp-"
 
 
+class RoundPlan(Record, frozen=True, kw_only=True):
+    """What an interleaved comparison was started with; who continues it keeps this.
+
+    Attributes:
+        rounds: Maximum number of rounds that count, before anything was continued.
+        threshold_pct, across: As `CompareConfig` has them.
+    """
+
+    rounds: int
+    threshold_pct: float
+    across: tuple[str, ...] = ()
+
+
 class RoundPosition(Record, frozen=True, kw_only=True):
     """One process of an interleaved comparison.
 
@@ -55,9 +68,11 @@ class RoundPosition(Record, frozen=True, kw_only=True):
         side: ``"A"``, ``"B"``, …
         round: From 0; every side has one process in each.
         place: From 0: the order within the round, drawn by the seed.
+        plan: ``None``: the comparison cannot be continued.
     """
 
     comparison: str
     side: str
     round: int
     place: int
+    plan: RoundPlan | None = None

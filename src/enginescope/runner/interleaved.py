@@ -8,7 +8,6 @@ time, since each look is a chance to be wrong (`stats.comparison.ratio`).
 
 from __future__ import annotations
 
-import math
 import random
 import secrets
 from collections.abc import Callable, Sequence
@@ -20,12 +19,14 @@ from msgspec.structs import replace
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.progress import Progress, RoundPosition
+from enginescope.records.progress import Progress, RoundPlan, RoundPosition
 from enginescope.records.run.job import Job, StopRule, Watcher
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.runner.session import Sink, run_jobs
+from enginescope.stats.comparison.looks import Tally
+from enginescope.stats.comparison.looks import looks_up_to as looks_up_to
 from enginescope.stats.comparison.ratio import LOOKS
-from enginescope.stats.comparison.steady_rounds import disturbances, uncertainty_pct
+from enginescope.stats.comparison.rounds import comparison_id, uncertainties_of, whole_rounds
 
 #: What a process is timed for where nothing else is asked for. Processes of the same work differ by
 #: more than the median of a second is uncertain, so that more of them tell more than longer ones;
@@ -33,8 +34,6 @@ from enginescope.stats.comparison.steady_rounds import disturbances, uncertainty
 PROCESS_STOP = StopRule(duration_ms=1_000.0, min_iterations=5, precision_pct=None)
 #: A side whose processes fail so often in a row is given up, and the comparison with it.
 GIVE_UP_AFTER = 2
-#: One round in so many may be lost to a failed process and is made up for.
-_SPARE_SHARE = 4
 
 Sides = tuple[tuple[Run, ...], ...]
 
@@ -60,6 +59,8 @@ class Pacing(Record, frozen=True, kw_only=True):
             anything.
         builds_each: Whether jobs that are rebuilt are rebuilt in every round.
         run: Runs the job of a process; by default `run_jobs`.
+        plan: Recorded with each run, so that the comparison can be continued.
+        recorded: Runs of the comparison that is continued, of each side in the order of rounds.
     """
 
     decided: Callable[[Sides], bool] = lambda _sides: False
@@ -68,6 +69,8 @@ class Pacing(Record, frozen=True, kw_only=True):
     seed: int = 0
     builds_each: bool = False
     run: RunJobs | None = None
+    plan: RoundPlan | None = None
+    recorded: Sides = ()
 
 
 class RoundWatcher(Record, frozen=True, kw_only=True):
@@ -75,16 +78,6 @@ class RoundWatcher(Record, frozen=True, kw_only=True):
 
     started: Callable[[RoundPosition, Job], None] = lambda _turn, _job: None
     progressed: Callable[[RoundPosition, Progress], None] = lambda _turn, _progress: None
-
-
-def looks_up_to(rounds: int) -> tuple[int, ...]:
-    """Return the looks of a comparison of at most `rounds`: `LOOKS`, stretched or shrunk.
-
-    No look is earlier than the first of `LOOKS`, below which there is no interval.
-    """
-    least = LOOKS[0]
-    scaled = (max(least, math.ceil(one * rounds / LOOKS[-1])) for one in LOOKS)
-    return tuple(sorted({*scaled, max(least, rounds)}))
 
 
 def run_interleaved(
@@ -121,20 +114,30 @@ def run_interleaved(
         )
     watch = watcher or RoundWatcher()
     draw = random.Random(pacing.seed)  # noqa: S311 - an order to be repeated, no secret
-    comparison = secrets.token_hex(4)
-    sides: list[list[Run]] = [[] for _ in jobs]
-    tally = _Tally(pacing.looks)
+    comparison = comparison_id(pacing.recorded) or secrets.token_hex(4)
+    sides: list[list[Run]] = [list(runs) for runs in pacing.recorded] or [[] for _ in jobs]
+    tally = Tally(pacing.looks)
+    for runs in whole_rounds(pacing.recorded):
+        tally.add(uncertainties_of(runs))
+        tally.looks_now()
+    first = 1 + max((run.turn.round for side in sides for run in side if run.turn), default=-1)
     order: list[int] = []
     for number in count():
         order = _next_order(order, number, len(jobs), draw)
+        if number < first:
+            continue
         for place, side in enumerate(order):
             turn = RoundPosition(
-                comparison=comparison, side=ascii_uppercase[side], round=number, place=place
+                comparison=comparison,
+                side=ascii_uppercase[side],
+                round=number,
+                place=place,
+                plan=pacing.plan,
             )
             job = _of_round(jobs[side], number, builds_each=pacing.builds_each)
             sides[side].append(_process(job, turn, sink, pacing.run or run_jobs, (command, watch)))
         so_far = tuple(map(tuple, sides))
-        tally.add([runs[-1] for runs in so_far])
+        tally.add(uncertainties_of([runs[-1] for runs in so_far]))
         if is_given_up(so_far) or tally.is_over or _may_end(pacing, tally, so_far):
             break
     return so_far
@@ -151,54 +154,12 @@ def _next_order(before: list[int], number: int, sides: int, draw: random.Random)
     return [*before[1:], before[0]]
 
 
-class _Tally:
-    """Which rounds count so far, and which look is next."""
-
-    def __init__(self, looks: tuple[int, ...]) -> None:
-        self._looks = looks
-        self._measured = 0
-        self._asked = 0
-        self._uncertainties_pct: list[list[float | None]] = []
-
-    def add(self, runs: Sequence[Run]) -> None:
-        """Take a round's runs, one a side."""
-        self._measured += 1
-        if all(run.outcome.kind is OutcomeKind.OK for run in runs):
-            self._uncertainties_pct.append([_uncertainty_pct(run) for run in runs])
-
-    @property
-    def complete(self) -> int:
-        return len(self._uncertainties_pct)
-
-    @property
-    def counting(self) -> int:
-        return sum(disturbances(list(zip(*self._uncertainties_pct, strict=True))).counts)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the last look is reached, or all that is made up for is used up."""
-        most, counting = self._looks[-1], self.counting
-        spare = most // _SPARE_SHARE + min(self.complete - counting, most)
-        return counting >= most or self._measured >= most + spare
-
-    def looks_now(self) -> bool:
-        """Whether a look is reached that was not asked at yet; it then was."""
-        due = sum(look <= self.counting for look in self._looks)
-        is_new, self._asked = due > self._asked, max(due, self._asked)
-        return is_new
-
-
-def _uncertainty_pct(run: Run) -> float | None:
-    headline = run.headline
-    return uncertainty_pct(headline.values_ms) if headline and len(headline) else None
-
-
 def is_given_up(sides: Sides) -> bool:
     """Whether a side's processes have failed too often in a row."""
     return any(map(_is_hopeless, sides))
 
 
-def _may_end(pacing: Pacing, tally: _Tally, sides: Sides) -> bool:
+def _may_end(pacing: Pacing, tally: Tally, sides: Sides) -> bool:
     if any(runs[-1].outcome.kind is not OutcomeKind.OK for runs in sides):
         return False
     if tally.complete == 1 and pacing.is_vain(sides):

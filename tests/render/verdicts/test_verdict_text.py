@@ -11,6 +11,7 @@ import pytest
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import MeasuredPair, compare_sides
+from enginescope.records.progress import RoundPlan
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.base.text import as_text
@@ -194,6 +195,14 @@ def test_rounds_to_ask_for() -> None:
         a="A", b="B", verdicts=(verdict("undecided", "interval-too-wide", more=12),)
     )
     assert list(settling_hints(pair, None)) == ["enginescope bench … --compare --rounds 20"]
+
+
+@pytest.mark.parametrize(("most", "more"), [(60, ""), (10, ""), (9, " --rounds 20")])
+def test_a_comparison_that_can_be_continued_is_not_begun_anew(most: int, more: str) -> None:
+    one = verdict("undecided", "interval-too-wide", more=12, interval=None)
+    plan = RoundPlan(rounds=most, threshold_pct=1.0)
+    found = list(settling_hints(MeasuredPair(a="A", b="B", verdicts=(one,)), "12ab", plan))
+    assert found == [f"enginescope compare cmp-12ab --continue{more}"]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredSide,
     comparison_of,
     fitting_floor,
+    looks_confidence,
     meant_conditions,
 )
 from enginescope.analysis.verdicts.verdicts import verdict_on
@@ -38,7 +39,7 @@ from enginescope.records.verdict.lottery import BuildSpread
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
 from enginescope.stats.comparison.non_inferiority import NonInferiority, non_inferiority
-from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
+from enginescope.stats.comparison.ratio import LOOKS
 
 _SIDES = ("the baseline", "the current side")
 #: Notices that say the same of every job.
@@ -234,7 +235,7 @@ def _row(
     before, after = (side.measured for side in measured.sides)
     confidence = 1 - 2 * share
     if measured.comparison:  # it may have ended at any of its looks
-        confidence = max(1 - 2 * share / len(LOOKS), LOOK_CONFIDENCE)
+        confidence = max(1 - 2 * share / len(LOOKS), looks_confidence(measured.sides))
     verdict = verdict_on(before, after, _tag(metric, before), replace(terms, confidence=confidence))
     if verdict is None:
         outcome, why = _missing(metric, before, after)

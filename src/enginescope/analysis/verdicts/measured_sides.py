@@ -27,6 +27,7 @@ from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
+from enginescope.stats.comparison.rounds import recorded_tally
 
 
 def fitting_floor(
@@ -152,6 +153,12 @@ def comparison_of(sides: Sequence[MeasuredSide]) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
+def looks_confidence(sides: Sequence[MeasuredSide]) -> float:
+    """Return the confidence of an interval of interleaved sides at their look."""
+    tally = recorded_tally([side.runs for side in sides])
+    return LOOK_CONFIDENCE if tally is None else tally.confidence
+
+
 def meant_conditions(a: MeasuredSide, b: MeasuredSide) -> tuple[str, ...]:
     """Return keys of conditions that differ because two jobs were put side by side for it.
 
@@ -188,7 +195,7 @@ def compare_sides(
     comparison = comparison_of(sides)
     floor = fitting_floor([side.runs for side in sides], floors)
     if comparison is not None:
-        terms = replace(terms, confidence=max(terms.confidence, LOOK_CONFIDENCE))
+        terms = replace(terms, confidence=max(terms.confidence, looks_confidence(sides)))
     if terms.scatter_pct is None and floor is not None:
         terms = replace(terms, scatter_pct=floor.scatter_pct)
     base, *others = sides

@@ -18,6 +18,7 @@ from enginescope.cli.messages import next_steps, words
 from enginescope.cli.progress import JobProgress, describe, job_text
 from enginescope.cli.run_output import present
 from enginescope.cli.termination import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
+from enginescope.core.units import counted
 from enginescope.records.progress import Progress, RoundPosition
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
@@ -27,11 +28,8 @@ from enginescope.render.verdicts.verdict_phrases import (
     kind_text,
     ratio_text,
 )
-from enginescope.services.measurement.interleaved import (
-    InterleavedRequest,
-    compare_interleaved,
-    with_process_stop,
-)
+from enginescope.services.measurement.interleaved import compare_interleaved, with_process_stop
+from enginescope.services.measurement.rounds import InterleavedRequest
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
@@ -44,6 +42,7 @@ class RoundsProgress(JobProgress):
     _most = 0
     _so_far = ""
     _comparison: str | None = None
+    _can_continue = False
 
     def rounds_started(self, jobs: tuple[Job, ...], most: int) -> None:
         """Print what is compared, where no live line shows it."""
@@ -52,6 +51,12 @@ class RoundsProgress(JobProgress):
             sides = f"{len(jobs)} sides"
             again = "noisy rounds are repeated"
             self._line(f"comparing {sides}, interleaved, at most {most} rounds; {again} …")
+
+    def rounds_continued(self, tag: str, rounds: int, *, is_decided: bool) -> None:
+        """Print what is continued, or that nothing is left to measure."""
+        if not self._quiet:
+            more = "the answer is final, so no round is added" if is_decided else "continuing"
+            self._line(f"{tag} after {counted(rounds, 'round')}: {more}")
 
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
         """Show an interim result."""
@@ -71,13 +76,15 @@ class RoundsProgress(JobProgress):
         super().run_ended(run, is_stored=is_stored)
         if is_stored and run.turn is not None:
             self._comparison = run.turn.comparison
+            self._can_continue = run.turn.plan is not None
 
     def standing(self) -> str:
         """Return what an interrupt leaves in the store, and how to compare it."""
         count = "1 run is" if self._stored == 1 else f"{self._stored} runs are"
         if self._comparison is None:
             return f"{count} stored"
-        return f"{count} stored; enginescope compare {comparison_tag(self._comparison)}"
+        more = " --continue" if self._can_continue else ""
+        return f"{count} stored; enginescope compare {comparison_tag(self._comparison)}{more}"
 
     def turn_started(self, turn: RoundPosition, job: Job) -> None:
         """Show a process that starts."""
@@ -119,6 +126,7 @@ def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
     request = InterleavedRequest(
         rounds=options["rounds"],
         terms=terms_of(options["threshold_pct"], options["across"]),
+        continues=options["continues"],
         **fields,
     )
     progress = RoundsProgress(quiet=options["as_json"])

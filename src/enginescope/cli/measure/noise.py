@@ -86,8 +86,9 @@ def command(
     from enginescope.cli.run_output import present
     from enginescope.cli.termination import ending_in_order, saying_what_stands
     from enginescope.records.run.job import StopRule, Workload
-    from enginescope.services.measurement.interleaved import InterleavedRequest, with_process_stop
+    from enginescope.services.measurement.interleaved import with_process_stop
     from enginescope.services.measurement.noise import measure_noise
+    from enginescope.services.measurement.rounds import InterleavedRequest
 
     stop = StopRule() if duration is None else StopRule(duration_ms=duration, precision_pct=None)
     workload = Workload(batch=batch, shapes=shapes, dims=dims, stop=stop)

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.compare_options import across_option, terms_of
+from enginescope.cli.compare_options import (
+    across_option,
+    continue_option,
+    rounds_option,
+    terms_of,
+)
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.messages import next_steps, warn, words
 from enginescope.cli.options import (
@@ -26,6 +31,7 @@ from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.analysis.plan_comparison.comparison import Comparison
+    from enginescope.analysis.verdicts.comparability import CompareConfig
     from enginescope.services.verdicts.compare import CompareResult
     from enginescope.store.location import StorePlace
 
@@ -39,6 +45,10 @@ if TYPE_CHECKING:
             "Compare tagged runs, and write a page",
             "enginescope compare base new --html compare.html",
         ),
+        (
+            "Measure more rounds of an undecided comparison",
+            "enginescope compare cmp-0a1b2c3d --continue",
+        ),
     ),
 )
 @click.argument("what", shell_complete=complete_runs, metavar="A B [C…] | COMPARISON", nargs=-1)
@@ -50,6 +60,8 @@ if TYPE_CHECKING:
     help="Ignore smaller differences.  [default: 1 for measurements, 3 for layers]",
 )
 @across_option
+@continue_option("COMPARISON, until it is decided")
+@rounds_option("as before; twice as many if all are used")
 @option(
     "--only",
     metavar="precision|tactic|TYPE",
@@ -81,7 +93,7 @@ if TYPE_CHECKING:
 @option("--html", "html_file", type=FILE, help="Write one HTML page to FILE.")
 @store_option
 @json_option
-def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: Any) -> None:
+def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: Any) -> int:
     """Compare runs and TensorRT plans: which is faster, and what explains the difference.
 
     Each side is a run, a tag, a trtexec export, a plan's JSON, an engine, or a folder with one
@@ -104,9 +116,14 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
         nothing_to_compare,
     )
 
+    terms, status = terms_of(threshold_pct, options["across"]), 0
+    if options["continues"]:
+        terms, status = _continue(what, store_folder, options)
+    elif options["rounds"]:
+        raise UsageError("--rounds without --continue", hint="compare COMPARISON --continue")
     request = CompareRequest(
         sides=tuple((name,) for name in what),
-        terms=terms_of(threshold_pct, options["across"]),
+        terms=terms,
         plan_profile=options["plan_profile"],
         build_logs=build_logs,
         store=store_folder,
@@ -129,6 +146,38 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
         output.present(result, chosen, as_json=options["as_json"])
     if not options["as_json"]:
         _next(what, result, options["html_file"], store_folder)
+    return status
+
+
+def _continue(
+    what: tuple[str, ...], store: StorePlace | None, options: dict[str, Any]
+) -> tuple[CompareConfig, int]:
+    """Measure more rounds; return the terms of the comparison, and the exit code."""
+    from enginescope.cli.measure.bench import command_line
+    from enginescope.cli.measure.bench_comparison import RoundsProgress
+    from enginescope.cli.termination import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
+    from enginescope.services.measurement.continued import ContinueRequest, continue_rounds
+
+    if len(what) != 1:
+        raise UsageError(
+            f"--continue with {len(what)} names",
+            why="it measures more rounds of one comparison",
+            hint="enginescope compare cmp-0a1b2c3d --continue",
+        )
+    for name in ("threshold", "across"):
+        if options["threshold_pct" if name == "threshold" else name]:
+            raise UsageError(
+                f"--{name} with --continue", why="a comparison keeps what it was started with"
+            )
+    request = ContinueRequest(
+        name=what[0], rounds=options["rounds"], store=store, command=command_line()
+    )
+    progress = RoundsProgress(quiet=options["as_json"])
+    with ending_in_order(), progress, saying_what_stands(progress.standing):
+        result = continue_rounds(request, progress)
+    if result.not_stored is not None:
+        progress.warn(result.not_stored)
+    return result.terms, 0 if result.is_ok else EXIT_RUN_FAILED
 
 
 def _next(

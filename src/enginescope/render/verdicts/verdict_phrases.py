@@ -36,7 +36,7 @@ from enginescope.records.samples import Interval
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.facts import backend_text
-from enginescope.stats.comparison.ratio import FEWEST_TOGETHER, LOOKS
+from enginescope.stats.comparison.ratio import FEWEST_TOGETHER, LOOK_CONFIDENCE, LOOKS
 
 _FIGURES = {one.name: one for one in (*TAILS, *FIGURES)}
 #: Unit -> words for less of it and for more.
@@ -325,8 +325,11 @@ def looks_text(found: MeasuredComparison) -> str | None:
     if found.comparison is None or estimate is None or estimate.interval is None:
         return None
     each = format_significant(100 * estimate.interval.confidence, 3)
+    looks = "four looks"
+    if estimate.interval.confidence > LOOK_CONFIDENCE:
+        looks = "its looks, those of a continued comparison too"
     return (
-        f"the order is random and balanced; the comparison can stop after any of four looks, "
+        f"the order is random and balanced; the comparison can stop after any of {looks}, "
         f"so each interval has {each} % confidence, and all together have at least 95 %"
     )
 

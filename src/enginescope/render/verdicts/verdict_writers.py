@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from textwrap import wrap
 from typing import Any
 
@@ -19,6 +19,7 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredPair,
     MeasuredSide,
 )
+from enginescope.records.progress import RoundPlan
 from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
 from enginescope.render.base.data_table import csv_bytes, escaped, markdown_row
 from enginescope.render.base.facts import place_line
@@ -42,6 +43,7 @@ from enginescope.render.verdicts.verdict_phrases import (
     why_text,
 )
 from enginescope.stats.comparison.ratio import MOST_ROUNDS
+from enginescope.stats.comparison.rounds import plan_of
 
 #: From here on there is room for the codes of the reasons.
 _WIDE = 100
@@ -68,7 +70,7 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
         lines += [_table(pair, width), Text()]
         note = ratio_note(pair)
         lines += [label_row(f"ratio {OTHER_RATIO}", note)] if note else []
-        lines += [label_row(name, text) for name, text in _open(pair, found.comparison)]
+        lines += [label_row(name, text) for name, text in _open(pair, found)]
     every = pair_table(found)
     if every is not None:
         lines += [Text(every.title, style="bold"), Text()]
@@ -106,12 +108,15 @@ def _table(pair: MeasuredPair, width: int) -> RenderableType:
     return table(tuple(made.headers[at] for at in kept), rows, right=made.numbers)
 
 
-def _open(pair: MeasuredPair, comparison: str | None) -> Iterator[tuple[str, str]]:
+def _open(pair: MeasuredPair, comparison: MeasuredComparison) -> Iterator[tuple[str, str]]:
     """Yield why the headline is inconclusive, what would decide it, and what other rows lack."""
     why = why_text(pair.headline)
     if why is not None:
         yield "why", f"{why} ({pair.headline.reason.value})"
-    hints = (across_hint(pair),) if pair.differing else settling_hints(pair, comparison)
+    hints: Iterable[str | None] = (across_hint(pair),)
+    if not pair.differing:
+        plan = plan_of([side.runs for side in comparison.sides])
+        hints = settling_hints(pair, comparison.comparison, plan)
     yield from (("or" if at else "next", hint) for at, hint in enumerate(filter(None, hints)))
     for verdict in pair.verdicts[1:]:
         lack = why_text(verdict)
@@ -119,11 +124,14 @@ def _open(pair: MeasuredPair, comparison: str | None) -> Iterator[tuple[str, str
             yield title_of(verdict.metric), lack
 
 
-def settling_hints(pair: MeasuredPair, comparison: str | None) -> Iterator[str]:
+def settling_hints(
+    pair: MeasuredPair, comparison: str | None, plan: RoundPlan | None = None
+) -> Iterator[str]:
     """Yield the threshold that makes both sides the same, and the rounds that would decide.
 
     Args:
         comparison: Name of a stored comparison; ``None``: the runs are of none.
+        plan: Of a comparison that can be continued.
     """
     verdict, estimate = pair.headline, pair.headline.estimate
     if verdict.kind is not VerdictKind.UNDECIDED or estimate is None:
@@ -134,10 +142,16 @@ def settling_hints(pair: MeasuredPair, comparison: str | None) -> Iterator[str]:
         if threshold <= _MOST_THRESHOLD_PCT:
             command = f"enginescope compare {comparison_tag(comparison)} --threshold {threshold}"
             yield f"{command}, if differences up to {threshold} % do not matter"
-    if verdict.more is not None and estimate.method == "rounds":
-        rounds = estimate.n_a + verdict.more
-        if rounds <= MOST_ROUNDS:
-            yield f"enginescope bench … --compare --rounds {rounds}"
+    again = f"enginescope compare {comparison_tag(comparison or '')} --continue"
+    if plan is not None and verdict.reason is Reason.NO_INTERVAL:
+        yield again
+    rounds = estimate.n_a + (verdict.more or 0)
+    if verdict.more is None or estimate.method != "rounds" or rounds > MOST_ROUNDS:
+        return
+    if plan is None:
+        yield f"enginescope bench … --compare --rounds {rounds}"
+    else:
+        yield f"{again} --rounds {rounds}" if rounds > 2 * plan.rounds else again
 
 
 def _counts(found: MeasuredComparison) -> Iterator[str]:

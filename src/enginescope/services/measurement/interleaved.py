@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,63 +11,24 @@ from msgspec.structs import replace
 
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
-from enginescope.core.signals import deferred_signals
+from enginescope.records.progress import RoundPlan
 from enginescope.records.run.job import Conditions, ProfileMode, StopRule, Workload
-from enginescope.services.measurement.jobs import (
-    JobRequest,
-    held_clocks,
-    jobs_of,
-    raise_unless_ok,
-    telemetry_rule,
-)
+from enginescope.services.measurement.continued import continue_jobs
+from enginescope.services.measurement.jobs import held_clocks, jobs_of, telemetry_rule
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.rounds import (
+    InterleavedRequest,
+    InterleavedResult,
+    run_rounds,
+    successful,
+)
 from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of, spreads_at
+from enginescope.services.store_access import place_of
 from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
 if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
-    from enginescope.records.run.job import Depth, Job, Limits, TelemetryRule
-    from enginescope.records.run.run import Run
-    from enginescope.runner.interleaved import Pacing, Sides
-    from enginescope.store.archive import Store
-
-
-class InterleavedRequest(JobRequest, frozen=True, kw_only=True):
-    """Jobs to compare; the first is the base.
-
-    Attributes:
-        rounds: Maximum number of rounds that count; 60 by default.
-    """
-
-    rounds: int | None = None
-    terms: CompareConfig = CompareConfig()
-
-
-class InterleavedResult(Record, frozen=True, kw_only=True):
-    """Result of interleaved rounds.
-
-    Attributes:
-        comparison: `None`: no process of some side succeeded.
-        is_complete: False: a side failed so often in a row that the rounds ended early.
-        not_stored: Which runs are not stored, and why.
-    """
-
-    sides: tuple[MeasuredSide, ...]
-    comparison: MeasuredComparison | None
-    is_complete: bool
-    not_stored: str | None
-
-    @property
-    def failed(self) -> tuple[Run, ...]:
-        """The last run of each side without a success."""
-        return tuple(side.runs[-1] for side in self.sides if not side.measured)
-
-    @property
-    def is_ok(self) -> bool:
-        """Whether all sides were measured, no side was given up and every run is stored."""
-        return self.comparison is not None and self.is_complete and self.not_stored is None
+    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+    from enginescope.records.run.job import Depth, Limits, TelemetryRule
 
 
 def compare_interleaved(
@@ -82,7 +43,7 @@ def compare_interleaved(
     """
     from enginescope.analysis.verdicts.comparability import differences
     from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
-    from enginescope.runner.interleaved import looks_up_to
+    from enginescope.runner.interleaved import Pacing, looks_up_to
     from enginescope.store.archive import Store
 
     if not request.models:
@@ -100,78 +61,19 @@ def compare_interleaved(
     same = same_work_text(jobs, side_labels(len(jobs)))
     if same is not None:
         observer.warn(same)
+    rounds, terms = request.rounds or LOOKS[-1], request.terms
+    plan = RoundPlan(rounds=rounds, threshold_pct=terms.threshold_pct, across=terms.across)
     with held_clocks(jobs, request, observer):
-        looks = looks_up_to(request.rounds or LOOKS[-1])
-        return run_rounds(jobs, looks, request.terms, request, store, observer)
+        if request.continues:
+            return continue_jobs(jobs, request, store, observer)
+        looks, pacing = looks_up_to(rounds), Pacing(plan=plan)
+        return run_rounds(jobs, looks, terms, request, store, observer, pacing=pacing)
 
 
 def check_rounds(rounds: int | None) -> None:
     """Raise `UsageError` if so many rounds cannot give an interval, or are too many."""
     if rounds is not None and not LOOKS[0] <= rounds <= MOST_ROUNDS:
         raise UsageError(f"rounds: {rounds} is not between {LOOKS[0]} and {MOST_ROUNDS:,}")
-
-
-def run_rounds(
-    jobs: tuple[Job, ...],
-    looks: tuple[int, ...],
-    terms: CompareConfig,
-    request: JobRequest,
-    store: Store,
-    observer: MeasurementObserver,
-    *,
-    pacing: Pacing | None = None,
-    is_decided: Callable[[MeasuredComparison], bool] = lambda interim: interim.is_final,
-) -> InterleavedResult:
-    """Measure until it is decided or until the last look; every run is stored as it ends.
-
-    Args:
-        pacing: What runs a process, and whether every round builds.
-        is_decided: Asked at each look.
-    """
-    from enginescope.analysis.verdicts.measured_sides import compare_sides
-    from enginescope.render.verdicts.verdict_phrases import comparison_tag
-    from enginescope.runner.interleaved import Pacing, is_given_up, run_interleaved
-    from enginescope.services.verdicts.compare_inputs import named_sides
-    from enginescope.store.noise_floors import usable_floors
-    from enginescope.store.run_keeper import RunKeeper
-
-    floors = usable_floors(store.path, observer.warn)
-    terms = replace(terms, spreads=spreads_at(store, observer.warn))
-    keeper = RunKeeper(store)
-
-    def compared(sides: Sides) -> MeasuredComparison:
-        return compare_sides(named_sides(sides), terms, floors)
-
-    @deferred_signals()
-    def keep(run: Run) -> None:
-        assert run.turn is not None
-        named = run.of_commit(request.commit)
-        keeper.keep(named, (*request.tags, comparison_tag(run.turn.comparison)))
-        observer.run_ended(named, is_stored=named not in keeper.lost)
-
-    def decided(sides: Sides) -> bool:
-        interim = compared(sides)
-        observer.looked(interim, _complete_rounds(interim))
-        return is_decided(interim)
-
-    pacing = replace(
-        pacing or Pacing(),
-        decided=decided,
-        is_vain=lambda sides: compared(sides).is_vain,
-        looks=looks,
-        seed=jobs[0].workload.seed,
-    )
-    observer.rounds_started(jobs, looks[-1])
-    sides = run_interleaved(
-        jobs, keep, pacing, command=request.command, watcher=observer.turn_watcher
-    )
-    named = named_sides(sides)
-    return InterleavedResult(
-        sides=named,
-        comparison=compared(sides) if all(side.measured for side in named) else None,
-        is_complete=not is_given_up(sides),
-        not_stored=keeper.message,
-    )
 
 
 def with_process_stop(workload: Workload) -> Workload:
@@ -200,6 +102,7 @@ def bench_interleaved(
     rounds: int | None = None,
     threshold_pct: float = THRESHOLD_PCT,
     across: Sequence[str] = (),
+    continues: bool = False,
     tags: Sequence[str] = (),
     commit: str | None = None,
     store: str | PathLike[str] | None = None,
@@ -221,6 +124,7 @@ def bench_interleaved(
         rounds: Maximum number of rounds that count, 8 to 1,000; 60 by default.
         threshold_pct: Smaller differences do not matter.
         across: Conditions that differ on purpose.
+        continues: Continue the newest comparison of these jobs, as `continue_comparison` does.
         tags: Names for the runs in the store.
         store: Where the runs are stored; by default in the store of the command line.
 
@@ -244,28 +148,10 @@ def bench_interleaved(
         conditions=conditions or Conditions(),
         rounds=rounds,
         terms=CompareConfig(threshold_pct=threshold_pct, across=tuple(across)),
+        continues=continues,
         tags=tuple(tags),
         commit=commit,
         store=place_of(store),
         command=own_command(),
     )
     return successful(compare_interleaved(request, observer), observer)
-
-
-def successful(result: InterleavedResult, observer: MeasurementObserver) -> MeasuredComparison:
-    """Return the comparison; warn of runs that are not stored.
-
-    Raises:
-        UnsupportedError, BackendError: No process of a side succeeded.
-    """
-    if result.not_stored is not None:
-        observer.warn(result.not_stored)
-    for run in result.failed:
-        raise_unless_ok(run)
-    assert result.comparison is not None
-    return result.comparison
-
-
-def _complete_rounds(comparison: MeasuredComparison) -> int:
-    rounds = [{run.turn.round for run in side.measured if run.turn} for side in comparison.sides]
-    return len(set.intersection(*rounds))

@@ -11,16 +11,15 @@ from msgspec.structs import replace
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
-from enginescope.services.measurement.interleaved import (
+from enginescope.services.measurement.interleaved import check_rounds, paced_workload
+from enginescope.services.measurement.jobs import held_clocks, jobs_of
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.rounds import (
     InterleavedRequest,
     InterleavedResult,
-    check_rounds,
-    paced_workload,
     run_rounds,
     successful,
 )
-from enginescope.services.measurement.jobs import held_clocks, jobs_of
-from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 

@@ -38,6 +38,9 @@ class MeasurementObserver(Observer):
     def rounds_started(self, jobs: tuple[Job, ...], most: int) -> None:
         """Report the sides of an interleaved comparison and its maximum number of rounds."""
 
+    def rounds_continued(self, tag: str, rounds: int, *, is_decided: bool) -> None:
+        """Report a comparison that is continued after `rounds`; no more if it is decided."""
+
     def turn_started(self, turn: RoundPosition, job: Job) -> None:
         """Report a process of a round that starts."""
 

@@ -37,11 +37,9 @@ from enginescope.records.verdict.upgrade import (
 )
 from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
-from enginescope.services.measurement.interleaved import (
-    paced_workload,
-    run_rounds,
-)
+from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest, jobs_of
+from enginescope.services.measurement.rounds import run_rounds
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of, spreads_at
 from enginescope.services.upgrade.outputs import compare_outputs, no_outputs, on_stack
@@ -66,7 +64,7 @@ if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.notice import Notice
     from enginescope.records.verdict.evidence import EvidenceLevel
-    from enginescope.services.measurement.interleaved import InterleavedResult
+    from enginescope.services.measurement.rounds import InterleavedResult
     from enginescope.services.upgrade.outputs import ComparedOutputs
     from enginescope.store.archive import Store
 

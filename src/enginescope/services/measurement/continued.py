@@ -1,0 +1,319 @@
+"""Continue an interleaved comparison that is undecided or was interrupted.
+
+The rounds that were recorded are looked at again as they were: after the same rounds, with the same
+threshold and the same confidence. The order of the sides goes on where it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.core.digest import sha256_of
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels
+from enginescope.services.measurement.jobs import JobRequest
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.rounds import (
+    InterleavedRequest,
+    InterleavedResult,
+    run_rounds,
+    successful,
+)
+from enginescope.services.own_command import own_command
+from enginescope.services.store_access import place_of, spreads_at
+from enginescope.services.verdicts.compare_inputs import named_sides, sides_of_comparison
+from enginescope.stats.comparison.looks import Tally, looks_up_to
+from enginescope.stats.comparison.ratio import MOST_ROUNDS
+from enginescope.stats.comparison.rounds import (
+    comparison_id,
+    plan_of,
+    uncertainties_of,
+    whole_rounds,
+)
+
+if TYPE_CHECKING:
+    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+    from enginescope.records.environment import Environment
+    from enginescope.records.progress import RoundPlan
+    from enginescope.records.run.job import Job
+    from enginescope.runner.interleaved import Sides
+    from enginescope.store.archive import Store
+    from enginescope.store.location import StorePlace
+
+    Compared = Callable[[Sides], MeasuredComparison]
+
+
+class ContinueRequest(Record, frozen=True, kw_only=True):
+    """The comparison to continue.
+
+    Attributes:
+        name: Its id, its tag, or one of its runs.
+        rounds: Further looks until so many rounds count; by default one, where all are used up.
+    """
+
+    name: str
+    rounds: int | None = None
+    store: StorePlace | None = None
+    command: str | None = None
+
+
+def continue_rounds(request: ContinueRequest, observer: MeasurementObserver) -> InterleavedResult:
+    """Measure more rounds of a recorded comparison; none where it is decided.
+
+    Raises:
+        UsageError: It is not a comparison, or cannot be continued: a model, an engine, the
+            machine or its software is not the same.
+        StoreError: There is no such run, or the store cannot be written.
+    """
+    from enginescope.store.archive import Store
+
+    store = Store(request.store)
+    store.check_writable()
+    recorded = _recorded(request.name, store, observer)
+    return _continued(recorded, request.rounds, request.command, store, observer)
+
+
+def continue_jobs(
+    jobs: Sequence[Job], request: InterleavedRequest, store: Store, observer: MeasurementObserver
+) -> InterleavedResult:
+    """Measure more rounds of the newest recorded comparison of `jobs`.
+
+    Raises:
+        UsageError: There is none, or as `continue_rounds`.
+    """
+    recorded = _newest(jobs, store, observer)
+    tag = comparison_tag(comparison_id(recorded) or "")
+    differing = [
+        f"{name} of {label}: {before} then, {now} now"
+        for label, job, (run, *_) in zip(side_labels(len(jobs)), jobs, recorded, strict=True)
+        for name, before, now in _of_job(run.job, job)
+    ]
+    plan = _plan(recorded)
+    terms = request.terms
+    if (terms.threshold_pct, terms.across) != (plan.threshold_pct, plan.across):
+        then = f"{plan.threshold_pct:g} % {','.join(plan.across)}".strip()
+        now = f"{terms.threshold_pct:g} % {','.join(terms.across)}".strip()
+        differing.append(f"threshold and across: {then} then, {now} now")
+    if differing:
+        raise _refused(tag, "; ".join(differing))
+    is_locked = request.clock is not None
+    return _continued(
+        recorded, request.rounds, request.command, store, observer, is_locked=is_locked
+    )
+
+
+def _continued(
+    recorded: Sides,
+    rounds: int | None,
+    command: str | None,
+    store: Store,
+    observer: MeasurementObserver,
+    *,
+    is_locked: bool = False,
+) -> InterleavedResult:
+    from enginescope.analysis.verdicts.measured_sides import compare_sides
+    from enginescope.runner.interleaved import Pacing
+    from enginescope.store.noise_floors import usable_floors
+
+    plan, tag = _plan(recorded), comparison_tag(comparison_id(recorded) or "")
+    spreads = spreads_at(store, observer.warn)
+    terms = CompareConfig(threshold_pct=plan.threshold_pct, across=plan.across, spreads=spreads)
+    floors = usable_floors(store.path, observer.warn)
+
+    def compared(sides: Sides) -> MeasuredComparison:
+        return compare_sides(named_sides(sides), terms, floors)
+
+    looks, ended = _standing(recorded, plan, compared)
+    observer.rounds_continued(tag, len(whole_rounds(recorded)), is_decided=ended)
+    if ended:
+        return InterleavedResult(
+            sides=named_sides(recorded),
+            terms=terms,
+            comparison=compared(recorded),
+            is_complete=True,
+            not_stored=None,
+        )
+    while rounds is not None and looks[-1] < rounds:
+        looks = (*looks, 2 * looks[-1])
+    if looks[-1] > max(MOST_ROUNDS, plan.rounds):
+        why = f"the next look would be after {looks[-1]:,} rounds, more than {MOST_ROUNDS:,}"
+        raise UsageError(f"{tag} cannot be continued", why=why)
+    _check_unchanged(recorded, tag, is_locked=is_locked)
+    first = [side[0] for side in recorded]
+    request = JobRequest(
+        tags=tuple(one for one in first[0].tags if one != tag), store=store.place, command=command
+    )
+    return run_rounds(
+        tuple(replace(run.job, engine=None) for run in first),
+        looks,
+        terms,
+        request,
+        store,
+        observer,
+        pacing=Pacing(plan=plan, recorded=recorded),
+    )
+
+
+def _standing(recorded: Sides, plan: RoundPlan, compared: Compared) -> tuple[tuple[int, ...], bool]:
+    """Return the looks of a comparison, and whether it has ended with a verdict."""
+    tally = Tally(looks_up_to(plan.rounds))
+    upto: list[tuple[Run, ...]] = []
+    for runs in whole_rounds(recorded):
+        while tally.is_over:
+            tally.extend()
+        upto.append(runs)
+        uncertainties_pct = uncertainties_of(runs)
+        tally.add(uncertainties_pct)
+        is_first = tally.complete == 1 and uncertainties_pct is not None
+        if is_first or tally.looks_now() or tally.is_over:
+            interim = compared(tuple(zip(*upto, strict=True)))
+            if (tally.complete > 1 and interim.is_final) or interim.is_vain:
+                return tally.looks, True
+    if tally.is_over:
+        tally.extend()
+    return tally.looks, False
+
+
+def _recorded(name: str, store: Store, observer: MeasurementObserver) -> Sides:
+    return tuple(side.runs for side in sides_of_comparison((name,), store, observer.warn))
+
+
+def _newest(jobs: Sequence[Job], store: Store, observer: MeasurementObserver) -> Sides:
+    """Return the newest comparison of models and backends of these names."""
+    wanted = [(job.subject.name, str(job.backend)) for job in jobs]
+    tags = dict.fromkeys(
+        tag
+        for row in store.rows()
+        if (row.model, row.backend) in wanted
+        for tag in row.tags
+        if tag.startswith(comparison_tag(""))
+    )
+    for tag in tags:
+        found = _recorded(tag, store, observer)
+        named = [(run.job.subject.name, str(run.job.backend)) for run, *_ in found]
+        if named == wanted and plan_of(found) is not None:
+            return found
+    raise UsageError(
+        "no comparison of these models and backends to continue",
+        why=f"in {store.place}",
+        hint="without `continue`, bench --compare begins one; runs list shows what is stored",
+    )
+
+
+def _plan(recorded: Sides) -> RoundPlan:
+    plan = plan_of(recorded)
+    if plan is None:
+        raise _refused(
+            comparison_tag(comparison_id(recorded) or ""),
+            "its looks are not recorded: noise, upgrade or an earlier version made it",
+            hint="enginescope bench A B --compare begins a new one",
+        )
+    return plan
+
+
+def _of_job(recorded: Job, asked: Job) -> Iterator[tuple[str, object, object]]:
+    """Yield what two jobs do not share; the backend chose what was not asked for."""
+    before, now = recorded.workload, asked.workload
+    for name in ("batch", "seed", "shapes", "files", "ranges", "data_set", "warmup", "stop"):
+        if getattr(now, name) not in (None, getattr(before, name)):
+            yield name, getattr(before, name), getattr(now, name)
+    for name in now.mode.__struct_fields__:
+        wanted, had = getattr(now.mode, name), getattr(before.mode, name)
+        if wanted is not None and wanted != had and (name, wanted) != ("in_flight", 1):
+            yield name, had, wanted
+    if recorded.conditions != asked.conditions:
+        yield "conditions", recorded.conditions, asked.conditions
+
+
+def _check_unchanged(recorded: Sides, tag: str, *, is_locked: bool) -> None:
+    """Raise `UsageError` unless models, engines, machine and software are those recorded."""
+    from enginescope.probe.environment import probe_environment
+
+    for label, side in zip(side_labels(len(recorded)), recorded, strict=True):
+        for path, digest in _files(side):
+            now = sha256_of(path) if path.is_file() else None
+            if now is None:
+                raise _refused(tag, f"{label}: {path} does not exist")
+            if digest not in (None, now):
+                change = f"SHA-256 {(digest or '')[:12]}… then, {now[:12]}… now"
+                raise _refused(tag, f"{label}: {path} has changed: {change}")
+    good = [run for side in recorded for run in side if run.outcome.kind is OutcomeKind.OK]
+    then = good[-1].environment if good else probe_environment()
+    changed = "; ".join(_changes(then, probe_environment()))
+    if changed:
+        raise _refused(tag, changed)
+    if any(device.clock_lock for device in then.devices) is not is_locked:
+        raise _refused(
+            tag,
+            f"the GPU clocks were {'not ' if is_locked else ''}locked",
+            hint="bench A B --compare --continue with the same --lock-clocks",
+        )
+
+
+def _changes(then: Environment, now: Environment) -> Iterator[str]:
+    """Yield what differs between two environments of runs."""
+    here = (now.host.name, *now.comparable_key())
+    before = (then.host.name, *then.comparable_key())
+    if not (then.devices and now.devices):  # a worker may see a GPU that this process does not
+        here, before = here[:4], before[:4]
+    if here != before:
+        texts = (", ".join(str(one) for one in some if one) for some in (before, here))
+        yield "machine: {} then, {} now".format(*texts)
+    for old, new in ((then.versions, now.versions), (then.variables, now.variables)):
+        for name in sorted({*old, *new}):
+            if old.get(name) != new.get(name):
+                yield f"{name} {old.get(name, 'none')} then, {new.get(name, 'none')} now"
+
+
+def _files(side: Sequence[Run]) -> Iterator[tuple[Path, str | None]]:
+    """Yield the model of a side, and the engine that was built of it."""
+    subject = side[0].job.subject
+    if subject.path is not None:
+        yield Path(subject.path), subject.sha256
+    engines = {run.build.engine for run in side if run.build is not None and run.build.engine}
+    yield from ((Path(engine), None) for engine in sorted(engines))
+
+
+def _refused(tag: str, why: str, hint: str | None = None) -> UsageError:
+    hint = hint or "undo the change, or begin a new comparison: enginescope bench A B --compare"
+    return UsageError(f"{tag} cannot be continued", why=why, hint=hint)
+
+
+def continue_comparison(
+    comparison: str,
+    *,
+    rounds: int | None = None,
+    store: str | PathLike[str] | None = None,
+) -> MeasuredComparison:
+    """Measure more rounds of an interleaved comparison that is undecided or was interrupted.
+
+    This is ``compare ID --continue``. All looks together err in at most 5 % of comparisons, however
+    often this is called. A comparison that is decided is returned as it is.
+
+    Args:
+        comparison: Its id, its tag, or the beginning of the id of one of its runs.
+        rounds: Add looks until at least so many rounds may count. By default an interrupted
+            comparison keeps its looks, and an undecided one gets twice its rounds.
+        store: Where the runs are stored; by default in the store of the command line.
+
+    Returns:
+        The verdicts, as `compare` gives them.
+
+    Raises:
+        UsageError: A model, an engine, the machine or its software is not the same.
+        StoreError: There is no such run.
+        BackendError: No process of a side succeeded.
+    """
+    observer = MeasurementObserver()
+    request = ContinueRequest(
+        name=fspath(comparison), rounds=rounds, store=place_of(store), command=own_command()
+    )
+    return successful(continue_rounds(request, observer), observer)
