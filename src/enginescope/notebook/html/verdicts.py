@@ -48,6 +48,7 @@ from enginescope.render.verdicts.gate_phrases import (
 from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
 from enginescope.render.verdicts.lottery_writers import lottery_tables
 from enginescope.render.verdicts.measured_section import pair_table, verdict_table
+from enginescope.render.verdicts.ranking_text import ranking_table
 from enginescope.render.verdicts.upgrade_writers import notices_of
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, value_text
 
@@ -55,8 +56,9 @@ from enginescope.render.verdicts.verdict_phrases import headline_sentence, value
 def verdicts_html(found: MeasuredComparison) -> str:
     """Return each verdict as a sentence, its notices, and a table of all metrics."""
     names = " against ".join(f"{one.label} {one.name}" for one in found.sides)
-    every = pair_table(found)
+    every, ranked = pair_table(found), ranking_table(found)
     tables = [*(verdict_table(one) for one in found.pairs), *([every] if every else [])]
+    tables[:0] = [ranked] if ranked else []
     return fragment(
         names,
         *(paragraph(headline_sentence(one)) for one in found.pairs),

@@ -20,12 +20,14 @@ from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.sides import process_medians, side_distributions
 from enginescope.render.html.images import Chart
+from enginescope.render.verdicts.ranking_text import ranking_sentence, ranking_table
 from enginescope.render.verdicts.verdict_phrases import (
     OTHER_RATIO,
     across_hint,
     confidence_text,
     counts_text,
     headline_sentence,
+    interval_header,
     is_other_ratio,
     kind_text,
     looks_text,
@@ -45,7 +47,8 @@ def pair_table(found: MeasuredComparison) -> TextTable | None:
         return None
     pairs = (*found.pairs, *found.other_pairs)
     title = title_of(found.pairs[0].headline.metric)
-    headers = ("sides", "ratio", "95 % CI", "verdict")
+    interval = interval_header(pair.headline.estimate for pair in pairs)
+    headers = ("sides", "ratio", interval, "verdict")
     return TextTable(
         title=f"{title} of every two sides",
         headers=headers,
@@ -126,7 +129,7 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
     """The part of the page about verdicts.
 
     Attributes:
-        answer: The first pair's sentence.
+        answer: The ranking of several sides, else the first pair's sentence.
         others: Those of further pairs.
         shared: Options that all sides have, said once.
         beneath: What marks in the tables mean, and how the throughput is computed.
@@ -154,6 +157,9 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
 def measured_section(found: MeasuredComparison) -> MeasuredSection:
     """Return what the page says of verdicts."""
     sentences = [headline_sentence(pair) for pair in found.pairs]
+    ranks, ranked = ranking_sentence(found), ranking_table(found)
+    if ranks is not None:
+        sentences.insert(0, ranks)
     medians = process_medians(found)
     apart = told_apart([side.name for side in found.sides])
     return MeasuredSection(
@@ -164,6 +170,7 @@ def measured_section(found: MeasuredComparison) -> MeasuredSection:
         told=tuple(_told(found)),
         notices=measured_notices(found),
         tables=(
+            *((ranked.figures(ranked.title),) if ranked else ()),
             *(_table(pair) for pair in found.pairs),
             *((every.figures(every.title),) if (every := pair_table(found)) else ()),
         ),

@@ -6,7 +6,7 @@ What the sides of a comparison are called.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from string import ascii_uppercase
 
@@ -180,6 +180,14 @@ def _interval(estimate: RatioEstimate | None) -> str:
 def confidence_text(interval: Interval) -> str:
     """Return ``99 %``."""
     return f"{100 * interval.confidence:.4g} %"
+
+
+def interval_header(estimates: Iterable[RatioEstimate | None]) -> str:
+    """Return ``99 % CI``, the heading of a column of intervals."""
+    levels = dict.fromkeys(
+        confidence_text(one.interval) for one in estimates if one and one.interval
+    )
+    return f"{' or '.join(levels)} CI".lstrip()
 
 
 def basis_text(estimate: RatioEstimate | None) -> str:

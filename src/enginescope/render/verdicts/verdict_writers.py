@@ -28,6 +28,11 @@ from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.base.shared_options import ToldApart, told_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.verdicts.measured_section import pair_table, verdict_table
+from enginescope.render.verdicts.ranking_text import (
+    ranking_data,
+    ranking_sentence,
+    ranking_table,
+)
 from enginescope.render.verdicts.verdict_phrases import (
     OTHER_RATIO,
     across_hint,
@@ -59,12 +64,18 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
     Args:
         width: Columns.
     """
+    ranks = ranking_sentence(found)
     lines: list[RenderableType] = [
+        *([Text(ranks, style="bold")] if ranks else []),
         *(Text(headline_sentence(pair), style="bold") for pair in found.pairs),
         Text(),
         *_titles(found, width),
         Text(),
     ]
+    ranked = ranking_table(found)
+    if ranked is not None:
+        lines += [Text(ranked.title, style="bold"), Text()]
+        lines += [table(ranked.headers, ranked.rows, right=ranked.numbers), Text()]
     for pair in found.pairs:
         lines += [Text(f"{pair.b} against {pair.a}", style="bold")] if found.other_pairs else []
         lines += [_table(pair, width), Text()]
@@ -175,6 +186,7 @@ def measured_data(found: MeasuredComparison) -> dict[str, Any]:
         "throughput_is": rate_note(found),
         "sides": [_side(side) for side in found.sides],
         "evidence": evidence_level(*(side.runs for side in found.sides)),
+        "ranking": ranking_data(found),
         "pairs": [_pair(pair) for pair in found.pairs],
         "other_pairs": [_pair(pair) for pair in found.other_pairs],
         "noise_floor": found.floor,
@@ -276,6 +288,9 @@ def verdict_markdown(found: MeasuredComparison) -> str:
     lines = [f"- **{side.label}** {escaped(side.name)}" for side in found.sides]
     places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
     lines += [f"- on {escaped(place)}" for place in places if place]
+    ranked = ranking_table(found)
+    if ranked is not None:
+        lines += ["", f"**{escaped(ranking_sentence(found) or '')}**", "", *markdown_table(ranked)]
     for pair in found.pairs:
         lines += [
             "",

@@ -1,0 +1,76 @@
+"""A ranking on the terminal, in JSON, Markdown and the page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.render.compare.compare_page import compare_page
+from enginescope.render.compare.compare_writers import compare_json
+from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.render.verdicts.ranking_text import ranking_sentence, ranking_table
+from enginescope.render.verdicts.verdict_writers import verdict_markdown, verdict_text
+from tests.analysis.in_turn import named
+from tests.analysis.verdicts.test_ranking import sides_of
+from tests.render.verdicts.test_verdict_text import as_text
+
+
+def compared(*ratios: float, **more):
+    return compare_sides(named(*sides_of(*ratios, **more)))
+
+
+@pytest.mark.parametrize(
+    ("ratios", "said"),
+    [
+        ((1.0, 1.2, 0.8), "C is fastest, then A, then B"),
+        ((1.0, 1.001, 0.8, 1.3), "C is fastest, then A and B (tie), then D"),
+        ((1.0, 1.001, 1.4), "A and B tie for fastest, then C"),
+        ((1.0, 1.2), None),
+    ],
+)
+def test_the_sentence(ratios, said) -> None:
+    assert ranking_sentence(compared(*ratios)) == said
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_screen_begins_with_it_and_fits(width) -> None:
+    found = compared(1.0, 1.001, 0.8, 1.3)
+    text = as_text(verdict_text(found, width=width), width=width)
+    assert text.startswith("C is fastest, then A and B (tie), then D\n")
+    assert max(map(len, text.splitlines())) <= width
+    rows = [line.split() for line in text.splitlines() if "(same)" in line]
+    assert [row[:2] for row in rows] == [["2", "A"], ["2", "B"]]
+
+
+def test_two_sides_have_no_ranking() -> None:
+    found = compared(1.0, 1.2)
+    assert ranking_table(found) is None
+    assert json.loads(compare_json(None, Chosen(), measured=found))["measured"]["ranking"] is None
+    assert "fastest first" not in verdict_markdown(found)
+
+
+def test_json_markdown_and_page_have_the_same_ranks() -> None:
+    found = compared(1.0, 1.001, 0.8, 1.3)
+    table = ranking_table(found)
+    ranking = json.loads(compare_json(None, Chosen(), measured=found))["measured"]["ranking"]
+    assert [(str(one["rank"]), one["label"]) for one in ranking["sides"]] == [
+        row[:2] for row in table.rows
+    ]
+    assert ranking["sides"][0]["estimate"] is None
+    markdown = verdict_markdown(found)
+    assert "**C is fastest, then A and B (tie), then D**" in markdown
+    assert "| 4 | D | 2.601 ms | 1.626 |" in markdown
+    page = compare_page(None, Chosen(), measured=found).decode()
+    assert "<h1>C is fastest, then A and B (tie), then D</h1>" in page
+    assert "Latency, the fastest first" in page
+    assert page.index("Latency, the fastest first") < page.index("B against A")
+
+
+def test_intervals_are_headed_by_their_confidence() -> None:
+    found = compared(1.0, 1.2, 0.8)
+    assert "99 % CI" in ranking_table(found).headers
+    text = as_text(verdict_text(found, width=80), width=80)
+    assert "95 % CI" not in text
+    assert ranking_table(compared(1.0, 1.2, 0.8, rounds=3)).headers[4] == "CI"
