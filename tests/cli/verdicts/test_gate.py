@@ -55,7 +55,7 @@ def test_exactly_the_rows_that_matter(store, capsys) -> None:
     assert lines[0] == "gate failed: 1 regression, 1 new failure"
     assert max(map(len, lines)) <= 80
     first = [line.split("  ")[0] for line in lines if line[:1].isalpha()]
-    assert first[2:] == ["regression", "new failure", "improvement"]
+    assert first[2:] == ["regression", "new failure", "improvement", "mean"]
     assert "same.onnx" not in shown
     assert "1 improvement, 1 without regression" in " ".join(shown.split())
 

@@ -125,8 +125,8 @@ def change_text(row: GateRow) -> str:
     change = change_pct(verdict) if verdict else None
     if verdict is None or change is None:
         return UNKNOWN
-    text = f"{_signed(change)} %"
-    between = _signed(100 * (verdict.b / verdict.a - 1)) if verdict.a and verdict.b else None
+    text = f"{signed(change)} %"
+    between = signed(100 * (verdict.b / verdict.a - 1)) if verdict.a and verdict.b else None
     return text if text == f"{between} %" else f"{text}{basis_text(verdict.estimate)}"
 
 
@@ -135,7 +135,7 @@ def interval_text(row: GateRow) -> str:
     interval = row.verdict.estimate.interval if row.verdict and row.verdict.estimate else None
     if interval is None:
         return UNKNOWN
-    return f"{_signed(100 * (interval.low - 1))} … {_signed(100 * (interval.high - 1))} %"
+    return f"{signed(100 * (interval.low - 1))} … {signed(100 * (interval.high - 1))} %"
 
 
 def row_cells(row: GateRow) -> tuple[str, ...]:
@@ -205,7 +205,8 @@ def _word(outcome: GateOutcome) -> str:
     return _SINGULARS.get(outcome, outcome.value)
 
 
-def _signed(change_pct: float) -> str:
+def signed(change_pct: float) -> str:
+    """Return a change in percent with its sign: ``−2.6``."""
     if abs(change_pct) >= 100:
         text = format_significant(abs(change_pct), 3)
     else:

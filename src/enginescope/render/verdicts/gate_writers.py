@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from enginescope._version import __version__
+from enginescope.analysis.gate.job_means import gate_means
 from enginescope.core.jsonio import encode
 from enginescope.core.units import counted
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
@@ -26,6 +27,7 @@ from enginescope.render.verdicts.gate_phrases import (
     scope_facts,
     shown_notices,
 )
+from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
 
 #: Columns of the table of rows.
 HEADERS = ("result", "job")
@@ -37,11 +39,12 @@ def gate_rows(report: GateReport, *, everything: bool = False) -> tuple[tuple[st
     Args:
         everything: Jobs without regression too.
     """
-    return tuple(
+    rows = (
         (outcome_text(row.outcome), "\n".join(_lines(report, row)))
         for row in report.rows
         if everything or is_listed(report, row)
     )
+    return (*rows, *(("mean", mean_lines(mean, "job")) for mean in gate_means(report)))
 
 
 def _lines(report: GateReport, row: GateRow) -> Iterator[str]:
@@ -72,6 +75,7 @@ def gate_json(report: GateReport) -> bytes:
             "checked": checked_text(report),
             "counts": {one.value: report.count(one) for one in GateOutcome},
             "rows": [_row(report, row) for row in report.rows],
+            "means": gate_means(report),
             "notices": report.notices,
         }
     )
@@ -99,8 +103,9 @@ def gate_markdown(report: GateReport) -> bytes:
         "",
         f"{escaped(scope)}.",
     ]
-    if listed:
-        lines += ["", *_table(report, listed)]
+    means = [list(map(escaped, mean_cells(mean, "job"))) for mean in gate_means(report)]
+    if listed or means:
+        lines += ["", *_table(report, listed), *map(markdown_row, means)]
         lines += _reasons(report, listed)
     if report.notices:
         lines += [

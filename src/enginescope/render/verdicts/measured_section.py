@@ -131,6 +131,7 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
     Attributes:
         answer: The ranking of several sides, else the first pair's sentence.
         others: Those of further pairs.
+        ranking: Of three or more sides.
         shared: Options that all sides have, said once.
         beneath: What marks in the tables mean, and how the throughput is computed.
         first: Charts of the first screen: one of two sides, small multiples of more.
@@ -143,6 +144,7 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
     answer: str
     others: tuple[str, ...]
     cards: tuple[SideCard, ...]
+    ranking: Figures | None
     shared: str | None
     told: tuple[str, ...]
     notices: tuple[Notice, ...]
@@ -166,11 +168,11 @@ def measured_section(found: MeasuredComparison) -> MeasuredSection:
         answer=sentences[0],
         others=tuple(sentences[1:]),
         cards=tuple(_cards(found, apart.labels)),
+        ranking=ranked.figures(ranked.title) if ranked else None,
         shared=apart.shared,
         told=tuple(_told(found)),
         notices=measured_notices(found),
         tables=(
-            *((ranked.figures(ranked.title),) if ranked else ()),
             *(_table(pair) for pair in found.pairs),
             *((every.figures(every.title),) if (every := pair_table(found)) else ()),
         ),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from enginescope.analysis.upgrade.model_means import upgrade_means
 from enginescope.core.record import Record
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport
 from enginescope.render.base.figures import Figures
 from enginescope.render.html.page_frame import PageData, page_bytes
+from enginescope.render.verdicts.mean_phrases import mean_cells
 from enginescope.render.verdicts.upgrade_phrases import (
     ROW_HEADERS,
     answer_text,
@@ -49,11 +51,14 @@ def upgrade_page(report: UpgradeReport, *, script_address: str | None = None) ->
         overview=Figures(
             caption="What counts, model by model",
             headers=ROW_HEADERS,
-            rows=tuple(
-                row_cells(model, row)
-                for model in report.models
-                for row in model.rows
-                if is_listed(row)
+            rows=(
+                *(
+                    row_cells(model, row)
+                    for model in report.models
+                    for row in model.rows
+                    if is_listed(row)
+                ),
+                *(mean_cells(mean, "model") for mean in upgrade_means(report)),
             ),
             numbers=_NUMBERS,
             sentences=(_WHY,),

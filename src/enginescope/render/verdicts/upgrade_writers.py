@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from enginescope._version import __version__
+from enginescope.analysis.upgrade.model_means import upgrade_means
 from enginescope.core.jsonio import encode
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport, UpgradeRow
 from enginescope.render.base.data_table import escaped, markdown_row
+from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
 from enginescope.render.verdicts.upgrade_phrases import (
     ROW_HEADERS,
     answer_text,
@@ -37,12 +39,14 @@ def upgrade_rows(report: UpgradeReport, *, everything: bool = False) -> tuple[tu
     Args:
         everything: All rows that do not count too.
     """
-    return tuple(
+    rows = (
         (verdict_text(row), "\n".join(_lines(model, row)))
         for model in report.models
         for row in model.rows
         if is_listed(row) or everything
     )
+    means = (("mean", mean_lines(mean, "model")) for mean in upgrade_means(report))
+    return (*rows, *means)
 
 
 def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
@@ -74,6 +78,7 @@ def upgrade_json(report: UpgradeReport) -> bytes:
                 }
                 for model in report.models
             ],
+            "means": upgrade_means(report),
             "report": report,
         }
     )
@@ -109,6 +114,10 @@ def _table(report: UpgradeReport, *, listed: bool) -> list[str]:
             for model in report.models
             for row in model.rows
             if is_listed(row) is listed
+        ),
+        *(
+            markdown_row(list(map(escaped, mean_cells(mean, "model"))))
+            for mean in (upgrade_means(report) if listed else ())
         ),
     ]
 

@@ -1,0 +1,65 @@
+"""The mean ratio of a metric over all models of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from enginescope.core.record import Record
+from enginescope.records.samples import Interval
+from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
+from enginescope.stats.comparison.mean_ratio import MeasuredRatio, mean_ratio
+
+
+class ModelMean(Record, frozen=True, kw_only=True):
+    """The geometric mean of new ÷ old over models.
+
+    Attributes:
+        interval: Of the mean over just these models; ``None``: a ratio has none.
+        models: Names of those in the mean.
+        left_out: Name of each model without a valid ratio, and why.
+    """
+
+    metric: str
+    ratio: float
+    interval: Interval | None
+    models: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+def model_mean(
+    metric: str, rows: Iterable[tuple[str, Verdict | None, str]], *, is_shared: bool = False
+) -> ModelMean | None:
+    """Return the mean over models; ``None`` where fewer than two have a valid ratio.
+
+    Args:
+        rows: Name, verdict and, where the verdict has no ratio, why.
+        is_shared: See `mean_ratio`.
+    """
+    ratios: dict[str, MeasuredRatio] = {}
+    left_out: dict[str, str] = {}
+    for name, verdict, why in rows:
+        ratio = _ratio(verdict)
+        if ratio is None:
+            left_out[name] = why
+        else:
+            ratios[name] = ratio
+    if len(ratios) < 2:
+        return None
+    mean, interval = mean_ratio(tuple(ratios.values()), is_shared=is_shared)
+    return ModelMean(
+        metric=metric,
+        ratio=mean,
+        interval=interval,
+        models=tuple(ratios),
+        left_out=tuple((name, why) for name, why in left_out.items() if name not in ratios),
+    )
+
+
+def _ratio(verdict: Verdict | None) -> MeasuredRatio | None:
+    if verdict is None or verdict.kind is VerdictKind.INCOMPARABLE:
+        return None
+    if verdict.estimate is not None:
+        return MeasuredRatio(verdict.estimate.ratio, verdict.estimate.interval)
+    if not verdict.a or not verdict.b:
+        return None
+    return MeasuredRatio(verdict.b / verdict.a, None, is_exact=verdict.reason is Reason.EXACT)

@@ -1,0 +1,104 @@
+"""One row for all models of an upgrade or jobs of a gate: their geometric mean."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.gate.gate import gate
+from enginescope.analysis.gate.job_means import gate_means
+from enginescope.analysis.upgrade.model_means import upgrade_means
+from enginescope.records.run.job import Subject
+from enginescope.records.verdict.gate import GateTerms, Limit
+from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown, gate_rows
+from enginescope.render.verdicts.mean_phrases import mean_cells
+from enginescope.render.verdicts.upgrade_page import upgrade_page
+from enginescope.render.verdicts.upgrade_writers import (
+    upgrade_json,
+    upgrade_markdown,
+    upgrade_rows,
+)
+from tests.analysis.in_turn import crashed, job, process
+from tests.render.verdicts.test_upgrade_files import measured, report, untimed
+
+
+def test_models_that_were_not_timed_are_named_and_are_not_ones() -> None:
+    whole = report(measured("a", 1.2), measured("b", 1.3), untimed("c"))
+    latency, *_ = upgrade_means(whole)
+    assert latency.metric == "latency"
+    assert latency.ratio == pytest.approx(math.sqrt(1.2 * 1.3), rel=0.01)  # not its cube root
+    assert latency.interval.low < latency.ratio < latency.interval.high
+    assert latency.interval.confidence == 0.99
+    assert latency.models == ("a · ort-cpu", "b · ort-cpu")
+    assert latency.left_out == (("c · ort-cpu", "outputs-first"),)
+
+
+def test_a_metric_of_one_model_has_no_mean() -> None:
+    assert upgrade_means(report(measured("a", 1.2), untimed("c"))) == ()
+    assert upgrade_means(report(measured("a", 1.2))) == ()
+
+
+def test_the_row_stands_below_the_models_on_every_output() -> None:
+    whole = report(measured("a", 1.2), measured("b", 1.3), untimed("c"))
+    kind, text = upgrade_rows(whole)[-2:][0]
+    assert kind == "mean"
+    assert text.startswith(
+        "Latency, geometric mean of 2 models, without c · ort-cpu (outputs-first)"
+    )
+    assert "+2" in text
+    assert "99 % CI" in text
+    rows = [line for line in upgrade_markdown(whole).decode().splitlines() if "| mean |" in line]
+    assert len(rows) == len(upgrade_means(whole))
+    assert "geometric mean of 2 models, without c · ort-cpu (outputs-first)" in rows[0]
+    data = json.loads(upgrade_json(whole))
+    assert data["means"][0]["left_out"] == [["c · ort-cpu", "outputs-first"]]
+    assert "geometric mean of 2 models, without c" in upgrade_page(whole).decode()
+
+
+def test_cells_have_the_signs_of_changes() -> None:
+    faster = report(measured("a", 0.8), measured("b", 0.9))
+    cells = mean_cells(upgrade_means(faster)[0], "model")
+    assert cells[5].startswith("−15")
+    assert cells[6].startswith("−")
+    assert len(cells) == 8
+
+
+def runs_of(name: str, level: float, count: int = 6):
+    own = replace(job(), subject=Subject(name=name, kind="onnx", sha256="5" * 64))
+    return [process(level * (1 + at / 2_000), seed=at, job=own) for at in range(count)]
+
+
+def test_jobs_of_a_gate() -> None:
+    before = [*runs_of("a.onnx", 1.0), *runs_of("b.onnx", 2.0), *runs_of("c.onnx", 1.0)]
+    broken = [crashed(run) for run in runs_of("c.onnx", 1.0)]
+    after = [*runs_of("a.onnx", 1.1), *runs_of("b.onnx", 2.42), *broken]
+    terms = GateTerms(limits=(Limit(metric="latency", regression_pct=2.0),))
+    found = gate(before, after, terms)
+    (mean,) = gate_means(found)
+    assert mean.ratio == pytest.approx(math.sqrt(1.1 * 1.21), rel=1e-3)
+    ((name, why),) = mean.left_out
+    assert "c.onnx" in name
+    assert why == "new failure"
+    assert json.loads(gate_json(found))["means"][0]["ratio"] == mean.ratio
+    text = gate_markdown(found).decode()
+    assert "| mean | geometric mean of 2 jobs, without c.onnx" in text
+    assert gate_rows(found)[-1][0] == "mean"
+
+
+def test_jobs_measured_on_another_day_share_what_differs_between_days() -> None:
+    before = [*runs_of("a.onnx", 1.0), *runs_of("b.onnx", 2.0)]
+    after = [*runs_of("a.onnx", 1.1), *runs_of("b.onnx", 2.2)]
+    later = [replace(run, created=run.created.replace("2026-01", "2026-02")) for run in after]
+    (same,), (other,) = gate_means(gate(before, after)), gate_means(gate(before, later))
+    reach = [math.log(one.interval.high / one.ratio) for one in (same, other)]
+    alone = math.log(
+        max(
+            row.verdict.estimate.interval.high / row.verdict.estimate.ratio
+            for row in gate(before, later).rows
+        )
+    )
+    assert reach[0] < reach[1]
+    assert reach[1] == pytest.approx(alone, rel=0.05)  # not alone ÷ √2
