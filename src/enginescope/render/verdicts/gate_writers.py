@@ -103,7 +103,10 @@ def gate_markdown(report: GateReport) -> bytes:
         "",
         f"{escaped(scope)}.",
     ]
-    means = [list(map(escaped, mean_cells(mean, "job"))) for mean in gate_means(report)]
+    means = [
+        list(map(escaped, mean_cells(mean, "job", has_reasons=False)))
+        for mean in gate_means(report)
+    ]
     if listed or means:
         lines += ["", *_table(report, listed), *map(markdown_row, means)]
         lines += _reasons(report, listed)

@@ -8,14 +8,17 @@ from enginescope.render.verdicts.gate_phrases import signed
 from enginescope.render.verdicts.verdict_phrases import confidence_text, title_of
 
 
-def mean_cells(mean: ModelMean, unit: str) -> tuple[str, ...]:
+def mean_cells(mean: ModelMean, unit: str, *, has_reasons: bool) -> tuple[str, ...]:
     """Return a row below the eight headers of a report: the change where a model has its own.
 
     Args:
         unit: ``"model"`` or ``"job"``.
+        has_reasons: Whether the last column is for sentences.
     """
-    what = f"geometric mean of {len(mean.models)} {unit}s{_without(mean)}"
-    return ("mean", what, title_of(mean.metric), UNKNOWN, UNKNOWN, *_figures(mean), UNKNOWN)
+    count, without = f"{len(mean.models)} {unit}s", _without(mean)
+    who = count if has_reasons else f"geometric mean of {count}{without}"
+    why = f"geometric mean{without}" if has_reasons else UNKNOWN
+    return ("mean", who, title_of(mean.metric), UNKNOWN, UNKNOWN, *_figures(mean), why)
 
 
 def mean_lines(mean: ModelMean, unit: str) -> str:

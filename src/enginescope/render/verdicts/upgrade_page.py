@@ -58,7 +58,7 @@ def upgrade_page(report: UpgradeReport, *, script_address: str | None = None) ->
                     for row in model.rows
                     if is_listed(row)
                 ),
-                *(mean_cells(mean, "model") for mean in upgrade_means(report)),
+                *(mean_cells(mean, "model", has_reasons=True) for mean in upgrade_means(report)),
             ),
             numbers=_NUMBERS,
             sentences=(_WHY,),

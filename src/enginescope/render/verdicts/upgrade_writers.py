@@ -116,7 +116,7 @@ def _table(report: UpgradeReport, *, listed: bool) -> list[str]:
             if is_listed(row) is listed
         ),
         *(
-            markdown_row(list(map(escaped, mean_cells(mean, "model"))))
+            markdown_row(list(map(escaped, mean_cells(mean, "model", has_reasons=True))))
             for mean in (upgrade_means(report) if listed else ())
         ),
     ]
