@@ -57,6 +57,7 @@ ORDER = (
         "formats/torch",
         "formats/build_log",
         "formats/trex",
+        "formats/benchmarks",
         "formats/importing",
         "formats/archive",
         "formats/suites",

@@ -115,6 +115,27 @@ def _lint(
     )
 
 
+def _export(name: str, run: str, form: str) -> Case:
+    return Case(
+        name=f"runs export: {name}",
+        prepare=two_engines,
+        arguments=lambda folder: [
+            *("runs", "export", run, str(folder / "out.json"), "--format", form),
+            *("--store", str(folder / "store")),
+        ],
+        call=lambda folder: es.export_run(
+            run, folder / "out.json", format=form, store=folder / "store"
+        ),
+        data=lambda files: encode([str(file) for file in files]),
+    )
+
+
+def tool_file(folder: Path) -> None:
+    """Write a file of hyperfine."""
+    times = {"command": "a", "mean": 0.1, "times": [0.1, 0.11, 0.09]}
+    (folder / "hyperfine.json").write_text(json.dumps({"results": [times]}))
+
+
 def _import(name: str, what: str, prepare: Any = engines) -> Case:
     return _case(
         f"import: {name}",
@@ -202,6 +223,10 @@ CASES: tuple[Case, ...] = (
     _import("a folder", "engines"),
     _import("an archive", "net.tea", archived),
     _import("a file that is missing", "none"),
+    _import("a file of hyperfine", "hyperfine.json", tool_file),
+    _export("hyperfine", "bare", "hyperfine"),
+    _export("nvbench", "bare", "nvbench"),
+    _export("no such run", "none", "google-benchmark"),
     _report("a plan", PLAN, []),
     _report("a stored run", "planned", ["--topk", "3"], topk=3),
     _report("a file that is missing", "none.graph.json", []),

@@ -22,6 +22,7 @@ from enginescope.services.measurement import continued, interleaved
 from enginescope.services.measurement import doctor as doctor_service
 from enginescope.services.measurement import noise as noise_service
 from enginescope.services.plans import import_artifacts as import_artifacts_service
+from enginescope.services.store import export_runs
 from enginescope.services.validation import validate as validate_service
 
 if TYPE_CHECKING:
@@ -168,4 +169,5 @@ def _shown_import(views: tuple[RunView, ...]) -> tuple[ShownRun, ...]:
     return tuple(ShownRun(view.given) for view in views)
 
 
+export_run = displayed(export_runs.export_run, tuple)
 import_artifacts = displayed(import_artifacts_service.import_artifacts, _shown_import)

@@ -43,7 +43,7 @@ def test_a_metric_of_one_model_has_no_mean() -> None:
 
 def test_the_row_stands_below_the_models_on_every_output() -> None:
     whole = report(measured("a", 1.2), measured("b", 1.3), untimed("c"))
-    kind, text = next(row for row in upgrade_rows(whole) if row[0] == "mean")
+    _, text = next(row for row in upgrade_rows(whole) if row[0] == "mean")
     without = "without c · ort-cpu (outputs-first)"
     assert text.startswith(f"Latency, geometric mean of 2 models, {without}")
     assert "+2" in text

@@ -48,18 +48,18 @@ class Ranking(Record, frozen=True, kw_only=True):
     left_out: tuple[tuple[str, str], ...] = ()
 
 
-def ranking_of(found: MeasuredComparison) -> Ranking | None:
+def ranking_of(comparison: MeasuredComparison) -> Ranking | None:
     """Return the ranking of a comparison; ``None`` where fewer than three sides have verdicts.
 
     A side is better than another if a verdict says so, or by way of sides between them. Sides of
     one rank cannot be told apart.
     """
-    base = found.sides[0].label
-    headlines = dict(_both_ways((*found.pairs, *found.other_pairs)))
-    metric = found.pairs[0].headline.metric
+    base = comparison.sides[0].label
+    headlines = dict(_both_ways((*comparison.pairs, *comparison.other_pairs)))
+    metric = comparison.pairs[0].headline.metric
     labels: list[str] = []
     left_out: list[tuple[str, str]] = []
-    for side in found.sides:
+    for side in comparison.sides:
         why = next(
             (why for one in labels if (why := _obstacle(headlines.get((one, side.label)), metric))),
             None,

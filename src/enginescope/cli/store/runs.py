@@ -125,9 +125,8 @@ def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
     """Show one RUN: its figures, conditions and files."""
     from enginescope.cli.run_output import present
 
-    store = _store(store_folder)
-    folder = store.folder_of(run)
-    found = store.load(str(folder))
+    folder = _store(store_folder).folder_of(run)
+    found = _store(store_folder).load(str(folder))
     if _wants_json(as_json):
         from enginescope.analysis.runs.run_view import RunView
         from enginescope.render.page.export import report_json
@@ -179,17 +178,37 @@ def untag_run(
     "export",
     examples=(
         ("Export the latest run", "enginescope runs export latest run.zip"),
-        ("Export a tagged run", "enginescope runs export baseline baseline.zip"),
+        (
+            "Export both sides of a comparison for hyperfine's scripts",
+            "enginescope runs export cmp-0a1b2c3d sides.json --format hyperfine",
+        ),
     ),
 )
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("file", type=FILE)
+@option(
+    "--format",
+    "form",
+    type=click.Choice(("zip", "hyperfine", "google-benchmark", "nvbench")),
+    default="zip",
+    help="Write the whole run, or the samples of RUN or of a tag for this tool.",
+)
 @store_option
 @json_option
-def export_run(run: str, file: Path, store_folder: StorePlace | None, as_json: bool) -> None:
-    """Write the folder of RUN to the zip file FILE."""
-    written = str(_store(store_folder).export(run, file))
-    _json(written) if _wants_json(as_json) else print(written)
+def export_run(
+    run: str, file: Path, form: Any, store_folder: StorePlace | None, as_json: bool
+) -> None:
+    """Write the folder of RUN to the zip file FILE, or samples to the JSON of another tool."""
+    from enginescope.cli.terminal_observer import TerminalObserver
+    from enginescope.services.store.export_runs import ExportRequest, export_stored
+
+    place = store_folder or _given().store_folder
+    request = ExportRequest(run=run, file=file, format=form, store=place)
+    written = [str(path) for path in export_stored(request, TerminalObserver())]
+    if _wants_json(as_json):
+        _json(written[0] if form == "zip" else written)
+    else:
+        print("\n".join(written))
 
 
 @command.command(
@@ -307,13 +326,11 @@ def _folded(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
     folded = []
     for rounds in sides.values():
         medians = [row.median_ms for row in rounds if row.median_ms is not None]
-        changed = {
-            "median_ms": median(medians) if medians else None,
-            "outcome": f"{rounds[0].outcome} × {len(rounds)}",
-        }
-        folded.append(
-            msgspec.structs.replace(rounds[0], **changed) if len(rounds) > 1 else rounds[0]
-        )
+        first, count = rounds[0], len(rounds)
+        if count > 1:
+            middle, outcome = median(medians) if medians else None, f"{first.outcome} × {count}"
+            first = msgspec.structs.replace(first, median_ms=middle, outcome=outcome)
+        folded.append(first)
     return tuple(folded)
 
 

@@ -42,10 +42,6 @@ if TYPE_CHECKING:
     examples=(
         ("Compare two plans layer by layer", "enginescope compare a.json b.json"),
         (
-            "Compare tagged runs, and write a page",
-            "enginescope compare base new --html compare.html",
-        ),
-        (
             "Measure more rounds of an undecided comparison",
             "enginescope compare cmp-0a1b2c3d --continue",
         ),

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
+from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
 from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.importing.import_grouping import (
     OPERATOR_KINDS,
@@ -182,6 +183,9 @@ def assemble(group: Group) -> tuple[Run | None, tuple[Damaged, ...]]:
     The run is ``None`` if nothing of the group could be used.
     """
     parts = _Parts()
+    benchmark = group.items[0].benchmark
+    if benchmark is not None:
+        return _benchmark_run(group, benchmark), ()
     if group.items[0].kind in OPERATOR_KINDS:
         return _operator_run(group, parts), tuple(parts.damaged)
     _read_reports(group.items, parts)
@@ -252,6 +256,28 @@ def _take_printed(group: Group, parts: _Parts) -> None:
 def _check_summary(parts: _Parts, report: ToolReport | None) -> None:
     if parts.times is not None and report is not None:
         parts.notices += summary_mismatches(parts.times.samples, report.summaries)
+
+
+def _benchmark_run(group: Group, benchmark: BenchmarkResult) -> Run:
+    """Return the run of one benchmark in a file of hyperfine, Google Benchmark or nvbench."""
+    report = benchmark.report
+    version = {report.tool: report.tool_version} if report.tool_version else {}
+    return Run(
+        **new_identity(),
+        job=Job(
+            subject=Subject(name=group.name, kind="unknown"),
+            backend=BackendSpec(name=report.tool),
+            workload=workload_of(None, None),
+            layer_profile=False,
+        ),
+        outcome=_outcome(report),
+        environment=Environment(host=benchmark.host, devices=benchmark.devices, versions=version),
+        command=report.command,
+        samples=(benchmark.samples,) if benchmark.samples is not None else (),
+        tool=report,
+        notices=benchmark.notices,
+        artifacts=_artifacts(group.items),
+    )
 
 
 def _operator_run(group: Group, parts: _Parts) -> Run | None:

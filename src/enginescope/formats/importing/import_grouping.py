@@ -15,6 +15,10 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.core.plain_file import plain_path
 from enginescope.core.record import Record
+from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
+from enginescope.formats.benchmarks.google_benchmark import google_results, is_google_benchmark
+from enginescope.formats.benchmarks.hyperfine import hyperfine_results, is_hyperfine
+from enginescope.formats.benchmarks.nvbench import is_nvbench, nvbench_results
 from enginescope.formats.lenient_json import Document, decode_text, read_json
 from enginescope.formats.onnxruntime.ort_profile import is_ort_profile
 from enginescope.formats.plan.plan_json import is_plan
@@ -50,11 +54,17 @@ class ArtifactKind(Enum):
     TORCH_TRACE = "torch_trace"
     OUTPUTS = "trtexec_outputs"
     OUTPUT_DIFF = "output_diff"
+    HYPERFINE = "hyperfine"
+    GOOGLE_BENCHMARK = "google_benchmark"
+    NVBENCH = "nvbench"
     UNKNOWN = "unknown"
 
 
-# In this order: a metadata file's lists would pass for times.
+# In this order: lists of a metadata file or a benchmark would pass for times.
 _JSON_KINDS: tuple[tuple[ArtifactKind, Callable[[Any], bool]], ...] = (
+    (ArtifactKind.HYPERFINE, is_hyperfine),
+    (ArtifactKind.NVBENCH, is_nvbench),
+    (ArtifactKind.GOOGLE_BENCHMARK, is_google_benchmark),
     (ArtifactKind.PLAN, is_plan),
     (ArtifactKind.TREX_METADATA, is_trex_metadata),
     (ArtifactKind.ORT_PROFILE, is_ort_profile),
@@ -77,6 +87,12 @@ LOG_READERS: dict[
     ArtifactKind.TRTEXEC_LOG: parse_trtexec_logs,
     ArtifactKind.POLYGRAPHY_LOG: parse_polygraphy_logs,
     ArtifactKind.SCRIPT_LOG: parse_script_logs,
+}
+#: Kind -> reader of a file of benchmarks, each of which is a run.
+BENCHMARK_READERS: dict[ArtifactKind, Callable[[Document, Path], tuple[BenchmarkResult, ...]]] = {
+    ArtifactKind.HYPERFINE: hyperfine_results,
+    ArtifactKind.GOOGLE_BENCHMARK: google_results,
+    ArtifactKind.NVBENCH: nvbench_results,
 }
 #: Why a file is not known.
 NEITHER = "neither JSON nor a log of trtexec, TensorRT or Polygraphy"
@@ -159,7 +175,7 @@ _SINGLE = frozenset(
 #: Of operators, not of an engine's layers: each is a run of its own.
 OPERATOR_KINDS = frozenset({ArtifactKind.ORT_PROFILE, ArtifactKind.TORCH_TRACE})
 #: Of more than one engine, or of none: not grouped by name.
-_APART = OPERATOR_KINDS | {ArtifactKind.OUTPUT_DIFF}
+_APART = OPERATOR_KINDS | {ArtifactKind.OUTPUT_DIFF, *BENCHMARK_READERS}
 
 
 #: Folder, stem, process.
@@ -173,6 +189,7 @@ class Item(Record, frozen=True, kw_only=True):
         sha256: Of the file as it lies, packed or not.
         document: Of JSON.
         notices: From reading `log`.
+        benchmark: One of those in the file.
         process: Files of one name and process are of one engine.
         suffix: What the run's name has behind the file's, where a log holds several.
     """
@@ -183,6 +200,7 @@ class Item(Record, frozen=True, kw_only=True):
     size_bytes: int
     document: Document | None = None
     log: TrtexecLog | None = None
+    benchmark: BenchmarkResult | None = None
     notices: tuple[Notice, ...] = ()
     process: int | None = None
     suffix: str = ""
@@ -233,6 +251,7 @@ def group_items(items: Sequence[Item]) -> tuple[Group, ...]:
             engines.append(Group(name=f"{stem}{suffix}", items=tuple(single)))
         engines += [Group(name=plain_path(item.path).name, items=(item,)) for item in extra]
     engines += [Group(name=stem_of(item.path), items=(item,)) for item in alone]
+    engines += [Group(name=item.benchmark.name, items=(item,)) for item in items if item.benchmark]
     return _with_differences(
         engines, [item for item in items if item.kind is ArtifactKind.OUTPUT_DIFF]
     )

@@ -15,6 +15,7 @@ from enginescope.core.plain_file import plain_bytes, plain_head, plain_path
 from enginescope.core.record import Record
 from enginescope.formats.importing.import_assembly import assemble
 from enginescope.formats.importing.import_grouping import (
+    BENCHMARK_READERS,
     HEAD_BYTES,
     LOG_READERS,
     NEITHER,
@@ -120,6 +121,10 @@ def _recognised(path: Path, data: bytes) -> tuple[Item, ...] | str:
         size_bytes=path.stat().st_size,
         document=known.document,
     )
+    if known.kind in BENCHMARK_READERS and known.document is not None:
+        found = BENCHMARK_READERS[known.kind](known.document, plain_path(path))
+        whole = msgspec.structs.replace(identity, document=None)
+        return tuple(msgspec.structs.replace(whole, benchmark=one) for one in found)
     read = LOG_READERS.get(known.kind)
     if read is None:
         return (identity,)
@@ -188,5 +193,6 @@ def _nothing(paths: Sequence[Path], skipped: Sequence[tuple[str, str]]) -> Usage
         f"nothing that can be read in {where}",
         why=why + more,
         hint="enginescope reads trtexec's JSON and logs, trex's metadata, logs of TensorRT and "
-        "Polygraphy, and profiles of ONNX Runtime and PyTorch",
+        "Polygraphy, profiles of ONNX Runtime and PyTorch, and JSON of hyperfine, Google "
+        "Benchmark and nvbench",
     )

@@ -197,10 +197,10 @@ def _newest(jobs: Sequence[Job], store: Store, observer: MeasurementObserver) ->
         if tag.startswith(comparison_tag(""))
     )
     for tag in tags:
-        found = _recorded(tag, store, observer)
-        named = [(run.job.subject.name, str(run.job.backend)) for run, *_ in found]
-        if named == wanted and plan_of(found) is not None:
-            return found
+        recorded = _recorded(tag, store, observer)
+        names = [(run.job.subject.name, str(run.job.backend)) for run, *_ in recorded]
+        if names == wanted and plan_of(recorded) is not None:
+            return recorded
     raise UsageError(
         "no comparison of these models and backends to continue",
         why=f"in {store.place}",
@@ -219,9 +219,9 @@ def _plan(recorded: Sides) -> RoundPlan:
     return plan
 
 
-def _of_job(recorded: Job, asked: Job) -> Iterator[tuple[str, object, object]]:
+def _of_job(recorded: Job, current: Job) -> Iterator[tuple[str, object, object]]:
     """Yield what two jobs do not share; the backend chose what was not asked for."""
-    before, now = recorded.workload, asked.workload
+    before, now = recorded.workload, current.workload
     for name in ("batch", "seed", "shapes", "files", "ranges", "data_set", "warmup", "stop"):
         if getattr(now, name) not in (None, getattr(before, name)):
             yield name, getattr(before, name), getattr(now, name)
@@ -229,8 +229,8 @@ def _of_job(recorded: Job, asked: Job) -> Iterator[tuple[str, object, object]]:
         wanted, had = getattr(now.mode, name), getattr(before.mode, name)
         if wanted is not None and wanted != had and (name, wanted) != ("in_flight", 1):
             yield name, had, wanted
-    if recorded.conditions != asked.conditions:
-        yield "conditions", recorded.conditions, asked.conditions
+    if recorded.conditions != current.conditions:
+        yield "conditions", recorded.conditions, current.conditions
 
 
 def _check_unchanged(recorded: Sides, tag: str, *, is_locked: bool) -> None:

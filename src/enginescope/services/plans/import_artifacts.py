@@ -57,7 +57,7 @@ def import_artifacts(
     Args:
         *paths: Files, folders or archives: trtexec's times, profile and layer information; logs
             of trtexec, TensorRT scripts and Polygraphy; trex's metadata; profiles of ONNX Runtime
-            and PyTorch. Their content decides.
+            and PyTorch; JSON of hyperfine, Google Benchmark and nvbench. Their content decides.
         tags: Names for the runs in the store.
         store: Store to keep the runs in; by default they are not stored.
 

@@ -245,6 +245,7 @@ def _of_runs(what: str, runs: Sequence[Run]) -> ComparedSide:
 def _holds_times(path: Path) -> bool:
     """Whether a file has times or a log, and is neither a plan, an engine nor an archive."""
     from enginescope.formats.importing.import_grouping import (
+        BENCHMARK_READERS,
         HEAD_BYTES,
         LOG_READERS,
         ArtifactKind,
@@ -257,7 +258,12 @@ def _holds_times(path: Path) -> bool:
     if not may_be_known(plain_head(path, HEAD_BYTES), path.name):
         return False
     kind = recognise(plain_bytes(path), path.name).kind
-    return kind in (ArtifactKind.TIMES, ArtifactKind.TREX_METADATA, *LOG_READERS)
+    return kind in (
+        ArtifactKind.TIMES,
+        ArtifactKind.TREX_METADATA,
+        *LOG_READERS,
+        *BENCHMARK_READERS,
+    )
 
 
 def _of_times(what: str) -> ComparedSide:

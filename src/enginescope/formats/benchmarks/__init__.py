@@ -1,0 +1,1 @@
+"""Results of general benchmark tools: hyperfine, Google Benchmark, nvbench."""

@@ -1,0 +1,97 @@
+"""What a benchmark tool's file says of one benchmark, and what is written to such a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from enginescope.core.record import Record
+from enginescope.formats.lenient_json import finite_number
+from enginescope.records.environment import Device, Host
+from enginescope.records.notice import Notice
+from enginescope.records.plan.tool_report import ToolReport
+from enginescope.records.samples import Array, ReportedSummary, Samples
+
+
+class BenchmarkResult(Record, frozen=True, kw_only=True, eq=False):
+    """One benchmark of a file.
+
+    Attributes:
+        samples: ``None``: the file has printed figures only, which `report` holds.
+    """
+
+    name: str
+    report: ToolReport
+    samples: Samples | None = None
+    notices: tuple[Notice, ...] = ()
+    host: Host = Host()
+    devices: tuple[Device, ...] = ()
+
+
+class ExportedSeries(Record, frozen=True, kw_only=True, eq=False):
+    """Samples of one job for another tool's file.
+
+    Attributes:
+        name: For people: model and backend.
+        metric: ``gpu_compute`` is on the GPU's clock; anything else is host time.
+        processes_ms: Samples of each process.
+        runs: Ids of the stored runs, one a process.
+        batch: Items per request; ``None``: not known.
+    """
+
+    name: str
+    model: str
+    backend: str
+    metric: str
+    processes_ms: tuple[Array, ...]
+    runs: tuple[str, ...]
+    batch: int | None = None
+    device: Device | None = None
+
+    @property
+    def values_ms(self) -> Array:
+        """Samples of all processes, one after another."""
+        return np.concatenate(self.processes_ms)
+
+
+def origin(one: ExportedSeries) -> dict[str, Any]:
+    """Return what the other tool has no field for."""
+    return {"runs": one.runs, "model": one.model, "backend": one.backend, "metric": one.metric}
+
+
+def milliseconds(value: Any, factor: float) -> float | None:
+    """Return a time of a file in ms; ``None`` where it is no finite number.
+
+    Args:
+        value: A number, or text as nvbench writes it.
+        factor: Milliseconds of its unit.
+    """
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    number = finite_number(value)
+    return None if number is None or number != number else number * factor
+
+
+def reported(metric: str, stated: Mapping[str, Any], factor: float) -> ReportedSummary:
+    """Return the figures ``min``, ``max``, ``mean`` and ``median`` of a file.
+
+    Args:
+        factor: Milliseconds of their unit.
+    """
+    return ReportedSummary(
+        metric=metric,
+        min_ms=milliseconds(stated.get("min"), factor),
+        max_ms=milliseconds(stated.get("max"), factor),
+        mean_ms=milliseconds(stated.get("mean"), factor),
+        median_ms=milliseconds(stated.get("median"), factor),
+    )
+
+
+def file_notice(message: str, source: str) -> Notice:
+    """Return the note on what a tool's samples are."""
+    return Notice(code="I-BENCHMARK-FILE", message=message, evidence={"file": source}, level="info")

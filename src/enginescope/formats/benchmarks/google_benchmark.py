@@ -1,0 +1,201 @@
+"""Google Benchmark's ``--benchmark_out_format=json``: repetitions, each the mean of iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from enginescope.core.errors import FormatError
+from enginescope.formats.benchmarks.benchmark_series import (
+    BenchmarkResult,
+    ExportedSeries,
+    file_notice,
+    milliseconds,
+    origin,
+)
+from enginescope.formats.lenient_json import Document, whole_number
+from enginescope.records.environment import Host
+from enginescope.records.notice import Notice
+from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.samples import ReportedSummary, Samples, frozen
+
+#: Unit -> milliseconds.
+_UNITS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+
+
+def is_google_benchmark(value: Any) -> bool:
+    """Whether JSON values are results of Google Benchmark."""
+    if not isinstance(value, dict) or not isinstance(value.get("context"), dict):
+        return False
+    entries = value.get("benchmarks")
+    return (
+        isinstance(entries, list)
+        and bool(entries)
+        and all(isinstance(one, dict) and "name" in one and "states" not in one for one in entries)
+    )
+
+
+def google_results(document: Document, _path: Path) -> tuple[BenchmarkResult, ...]:
+    """Return the benchmarks of a file, repetitions and aggregates of each together.
+
+    Raises:
+        FormatError: A benchmark has no time, or an unknown unit.
+    """
+    context = document.value["context"]
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for entry in document.value["benchmarks"]:
+        groups.setdefault(str(entry.get("run_name", entry["name"])), []).append(entry)
+    return tuple(_result(name, some, context, document) for name, some in groups.items())
+
+
+def _result(
+    name: str, entries: Sequence[dict[str, Any]], context: dict[str, Any], document: Document
+) -> BenchmarkResult:
+    source = document.source
+    errors = [entry for entry in entries if entry.get("error_occurred") or entry.get("skipped")]
+    each = [
+        entry for entry in entries if entry.get("run_type") != "aggregate" and entry not in errors
+    ]
+    values = [_time_ms(entry, source) for entry in each]
+    summary = _summary(entries, values, source)
+    if not errors and not values and summary is None:
+        raise FormatError(source, why=f"no times of {name}", expected="Google Benchmark's JSON")
+    messages = (entry.get("error_message") or entry.get("skip_message") for entry in errors)
+    has_samples = len(values) > 1
+    return BenchmarkResult(
+        name=name,
+        samples=Samples(metric="latency", values_ms=frozen(values)) if has_samples else None,
+        report=ToolReport(
+            tool="google-benchmark",
+            tool_version=_text(context.get("library_version")),
+            command=_text(context.get("executable")),
+            passed=False if errors else None,
+            options={"Context": {key: str(context[key]) for key in _CONTEXT if key in context}},
+            summaries=(summary,) if summary else (),
+            messages=tuple(LogMessage(level="error", text=str(text)) for text in messages if text),
+        ),
+        notices=(*document.notices, *_notices(each, source)),
+        host=Host(
+            name=_text(context.get("host_name")),
+            cores_logical=whole_number(context.get("num_cpus")),
+        ),
+    )
+
+
+_CONTEXT = ("date", "mhz_per_cpu", "cpu_scaling_enabled", "aslr_enabled", "library_build_type")
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _time_ms(entry: dict[str, Any], source: str) -> float:
+    unit = entry.get("time_unit", "ns")
+    value = milliseconds(entry.get("real_time"), _UNITS.get(unit, 0.0))
+    if unit not in _UNITS or value is None:
+        raise FormatError(
+            source, why=f"{entry['name']} has no time in {', '.join(_UNITS)}", expected="real_time"
+        )
+    return value
+
+
+def _summary(
+    entries: Sequence[dict[str, Any]], values: Sequence[float], source: str
+) -> ReportedSummary | None:
+    stated = {
+        one.get("aggregate_name"): _time_ms(one, source)
+        for one in entries
+        if one.get("aggregate_name") in ("mean", "median")
+    }
+    if len(values) == 1:  # of one repetition the file has the mean of its iterations
+        stated.setdefault("mean", values[0])
+    if not stated:
+        return None
+    mean_ms, median_ms = stated.get("mean"), stated.get("median")
+    return ReportedSummary(metric="latency", mean_ms=mean_ms, median_ms=median_ms)
+
+
+def _notices(each: Sequence[dict[str, Any]], source: str) -> tuple[Notice, ...]:
+    iterations = [whole_number(one.get("iterations")) or 0 for one in each]
+    if len(each) < 2:
+        text = f"{source} has no repetitions, so its mean is a printed figure without an interval"
+    elif max(iterations) > 1:
+        text = (
+            f"a sample of {source} is a repetition, the mean of up to {max(iterations):,} "
+            "iterations: its percentiles are not those of single requests"
+        )
+    else:
+        return ()
+    return (file_notice(text, source),)
+
+
+#: Readers need a number; no process measures it.
+_CPU_TIME = "not measured: cpu_time repeats real_time"
+
+
+def google_json(series: Sequence[ExportedSeries], created: str) -> bytes:
+    """Return repetitions, then aggregates, in ns.
+
+    Of several processes each is a repetition, the mean of its samples; of one process each sample
+    is a repetition of one iteration.
+
+    Args:
+        created: Date of the file, ISO 8601.
+    """
+    context = {
+        "date": created,
+        "executable": "enginescope",
+        "json_schema_version": 1,
+        "enginescope": {"cpu_time": _CPU_TIME},
+    }
+    entries = [entry for family, one in enumerate(series) for entry in _exported(one, family)]
+    return msgspec.json.encode({"context": context, "benchmarks": entries})
+
+
+def _exported(series: ExportedSeries, family: int) -> list[dict[str, Any]]:
+    if len(series.processes_ms) > 1:
+        values = np.array([process.mean() for process in series.processes_ms]) / _UNITS["ns"]
+        iterations = [int(process.size) for process in series.processes_ms]
+    else:
+        values, iterations = series.values_ms / _UNITS["ns"], [1] * series.values_ms.size
+    shared = {
+        "family_index": family,
+        "per_family_instance_index": 0,
+        "run_name": series.name,
+        "repetitions": int(values.size),
+        "threads": 1,
+        "time_unit": "ns",
+    }
+    times = [
+        {
+            "name": series.name,
+            **shared,
+            "run_type": "iteration",
+            "repetition_index": at,
+            "iterations": count,
+            "real_time": value,
+            "cpu_time": value,
+        }
+        for at, (value, count) in enumerate(zip(values.tolist(), iterations, strict=True))
+    ]
+    times[0]["enginescope"] = origin(series)
+    aggregates = {"mean": float(values.mean()), "median": float(np.median(values))}
+    if values.size > 1:
+        aggregates["stddev"] = float(values.std(ddof=1))
+    return times + [
+        {
+            "name": f"{series.name}_{name}",
+            **shared,
+            "run_type": "aggregate",
+            "aggregate_name": name,
+            "aggregate_unit": "time",
+            "iterations": int(values.size),
+            "real_time": value,
+            "cpu_time": value,
+        }
+        for name, value in aggregates.items()
+    ]

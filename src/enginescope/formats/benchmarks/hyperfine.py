@@ -1,0 +1,115 @@
+"""hyperfine's ``--export-json``: whole commands, times in seconds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from enginescope.core.errors import FormatError
+from enginescope.core.jsonio import encode
+from enginescope.formats.benchmarks.benchmark_series import (
+    BenchmarkResult,
+    ExportedSeries,
+    file_notice,
+    milliseconds,
+    origin,
+    reported,
+)
+from enginescope.formats.lenient_json import Document
+from enginescope.records.notice import Notice
+from enginescope.records.plan.tool_report import LogMessage, ToolReport
+from enginescope.records.samples import Samples, frozen
+
+_MS = 1e3
+
+
+def is_hyperfine(value: Any) -> bool:
+    """Whether JSON values are results of hyperfine."""
+    results = value.get("results") if isinstance(value, dict) else None
+    return bool(results) and isinstance(results, list) and all(map(_is_result, results))
+
+
+def _is_result(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("command"), str)
+        and ("times" in value or {"mean", "min", "max"} <= value.keys())
+    )
+
+
+def hyperfine_results(document: Document, _path: Path) -> tuple[BenchmarkResult, ...]:
+    """Return the commands of a file.
+
+    Raises:
+        FormatError: A command has neither times nor a mean.
+    """
+    return tuple(_result(one, document) for one in document.value["results"])
+
+
+def _result(result: dict[str, Any], document: Document) -> BenchmarkResult:
+    source = document.source
+    times = [milliseconds(value, _MS) for value in result.get("times") or ()]
+    known = [value for value in times if value is not None]
+    summary = reported("latency", result, _MS)
+    if len(known) < len(times) or (not known and summary.mean_ms is None):
+        raise FormatError(
+            source, why=f"no times of {result['command']}", expected="hyperfine's JSON"
+        )
+    parameters = result.get("parameters")
+    stated = parameters if isinstance(parameters, dict) else {}
+    return BenchmarkResult(
+        name=result["command"],
+        samples=Samples(metric="latency", values_ms=frozen(known)) if known else None,
+        report=ToolReport(
+            tool="hyperfine",
+            command=result["command"],
+            options={"Parameters": {str(key): str(value) for key, value in stated.items()}},
+            summaries=(summary,),
+            messages=_failures(result.get("exit_codes")),
+        ),
+        notices=(*document.notices, *_notices(result, source)),
+    )
+
+
+def _notices(one: dict[str, Any], source: str) -> tuple[Notice, ...]:
+    if "enginescope" in one:  # its requests, written by `runs export`
+        return ()
+    text = f"hyperfine timed whole commands in {source}: the start of each process counts"
+    return (file_notice(text, source),)
+
+
+def _failures(codes: Any) -> tuple[LogMessage, ...]:
+    if not isinstance(codes, list):
+        return ()
+    failed = Counter(str(code) for code in codes if code != 0)
+    return tuple(
+        LogMessage(level="warning", text=f"{count} of {len(codes)} runs ended with {code}")
+        for code, count in failed.items()
+    )
+
+
+def hyperfine_json(series: Sequence[ExportedSeries]) -> bytes:
+    """Return a result for each series, times in seconds; what is not known is left out."""
+    return encode({"results": [_exported(one) for one in series]})
+
+
+def _exported(series: ExportedSeries) -> dict[str, Any]:
+    seconds = series.values_ms / _MS
+    parameters = {"backend": series.backend}
+    if series.batch is not None:
+        parameters["batch"] = str(series.batch)
+    return {
+        "command": series.name,
+        "mean": float(seconds.mean()),
+        "stddev": float(seconds.std(ddof=1)) if seconds.size > 1 else None,
+        "median": float(np.median(seconds)),
+        "min": float(seconds.min()),
+        "max": float(seconds.max()),
+        "times": seconds.tolist(),
+        "parameters": parameters,
+        "enginescope": origin(series),
+    }

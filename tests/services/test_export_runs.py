@@ -1,0 +1,138 @@
+"""runs export --format: samples in the JSON of other tools, and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import enginescope as es
+from enginescope.cli.main import main
+from enginescope.core.errors import UsageError
+from enginescope.records.environment import Device, Environment, Host
+from enginescope.records.samples import Samples, frozen
+from enginescope.services.store.export_runs import EXPORT_FORMATS
+from enginescope.store.archive import Store
+from tests.analysis.in_turn import COMPARISON, crashed, in_turn, process
+
+TOOLS = [one for one in EXPORT_FORMATS if one != "zip"]
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def back(path: Path) -> dict[str, es.RunView]:
+    return {view.run.job.subject.name: view for view in es.import_artifacts(path)}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_samples_of_a_run_come_back(store, tmp_path, tool) -> None:
+    run = process(2.0)
+    store.save(run)
+    files = es.export_run("latest", tmp_path / "out.json", format=tool, store=store.path)
+    assert files[0] == tmp_path / "out.json"
+    (view,) = back(files[0]).values()
+    exact = 1e-6 if tool == "nvbench" else 1e-12  # nvbench stores 32 bits
+    assert view.run.headline.values_ms == pytest.approx(run.headline.values_ms, rel=exact)
+    assert view.run.headline.metric == "latency"
+    assert view.run.tool.tool == tool
+    printed = view.run.tool.summaries[0]
+    assert printed.mean_ms == pytest.approx(run.headline.values_ms.mean())
+    assert printed.median_ms == pytest.approx(np.median(run.headline.values_ms))
+    assert [one.code for one in view.run.notices] == []
+    assert run.id in files[0].read_text()
+
+
+def test_gpu_times_and_the_device_come_back_from_nvbench(store, tmp_path) -> None:
+    device = Device(name="NVIDIA H200", compute_capability="9.0", sm_count=132, has_ecc=True)
+    environment = Environment(host=Host(cpu_model="Xeon", cores_usable=2), devices=(device,))
+    samples = (Samples(metric="gpu_compute", values_ms=frozen([1.0, 1.5, 1.25])),)
+    store.save(process(1.0, samples=samples, environment=environment))
+    files = es.export_run("latest", tmp_path / "gpu.json", format="nvbench", store=store.path)
+    assert files[1] == tmp_path / "gpu.json-bin" / "0.bin"
+    (view,) = back(files[0]).values()
+    assert view.run.headline.metric == "gpu_compute"
+    assert view.run.environment.devices == (device,)
+    document = json.loads(files[0].read_text())
+    tags = [one["tag"] for one in document["benchmarks"][0]["states"][0]["summaries"]]
+    assert "nv/cold/time/gpu/mean" in tags
+
+
+@pytest.fixture
+def sides(store) -> Store:
+    for run in (run for side in in_turn(1.05) for run in side):
+        store.save(run, tags=[f"cmp-{COMPARISON}"])
+    return store
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_each_side_of_a_comparison_is_one_benchmark(sides, tmp_path, tool) -> None:
+    name = f"cmp-{COMPARISON}"
+    files = es.export_run(name, tmp_path / "out.json", format=tool, store=sides.path)
+    a, b = back(files[0]).items()
+    assert a[0].endswith(" · A")
+    assert b[0].endswith(" · B")
+    ratio = np.mean(b[1].run.headline.values_ms) / np.mean(a[1].run.headline.values_ms)
+    assert ratio == pytest.approx(1.05, rel=0.01)
+    count = 12 if tool == "google-benchmark" else 12 * 200
+    assert len(a[1].run.headline) == count  # its sample is a repetition: a process
+
+
+def test_google_benchmarks_readers_find_what_they_need(sides, tmp_path) -> None:
+    path = tmp_path / "out.json"
+    es.export_run(f"cmp-{COMPARISON}", path, format="google-benchmark", store=sides.path)
+    document = json.loads(path.read_text())
+    assert "cpu_time repeats real_time" in document["context"]["enginescope"]["cpu_time"]
+    for entry in document["benchmarks"]:
+        assert {"name", "run_name", "run_type", "real_time", "cpu_time", "time_unit"} <= set(entry)
+        assert entry["time_unit"] == "ns"
+    assert [one["iterations"] for one in document["benchmarks"][:12]] == [200] * 12
+
+
+def test_what_is_not_known_is_left_out_of_hyperfines_json(store, tmp_path) -> None:
+    store.save(process(2.0))
+    path = tmp_path / "out.json"
+    es.export_run("latest", path, format="hyperfine", store=store.path)
+    (one,) = json.loads(path.read_text())["results"]
+    assert not {"user", "system", "exit_codes"} & set(one)
+    assert one["times"][0] == pytest.approx(0.002, rel=0.01)
+    assert one["parameters"] == {"backend": "ort-cpu", "batch": "1"}
+
+
+def test_runs_without_samples_are_skipped_or_refused(store, tmp_path, capsys) -> None:
+    store.save(process(2.0), tags=["t"])
+    store.save(crashed(process(2.0)), tags=["t"])
+    path, at = tmp_path / "out.json", ["--store", str(store.path)]
+    assert main(["runs", "export", "t", str(path), "--format", "hyperfine", *at]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.strip() == str(path)
+    assert "skipped: 1 of 2 runs have no samples" in shown.err
+    bad = store.rows(outcome="crashed")[0].id
+    with pytest.raises(UsageError, match="no samples"):
+        es.export_run(bad, path, format="hyperfine", store=store.path)
+    with pytest.raises(UsageError, match="one of zip, hyperfine") as refused:
+        es.export_run(bad, path, format="gnuplot", store=store.path)
+    assert "gnuplot" in str(refused.value)
+
+
+def test_a_zip_file_is_still_the_default(store, tmp_path, capsys) -> None:
+    store.save(process(2.0))
+    at = ["--store", str(store.path), "--json"]
+    assert main(["runs", "export", "latest", str(tmp_path / "run.zip"), *at]) == 0
+    assert json.loads(capsys.readouterr().out) == str(tmp_path / "run.zip")
+    assert (tmp_path / "run.zip").is_file()
+
+
+def test_files_of_other_tools_are_compared_like_runs(data, tmp_path, capsys) -> None:
+    whole = json.loads((data / "benchmarks" / "hyperfine.json").read_text())
+    for name, one in zip("ab", whole["results"], strict=True):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"results": [one]}))
+    files = [str(tmp_path / f"{name}.json") for name in "ab"]
+    assert main(["compare", *files, "--store", str(tmp_path / "store"), "--json"]) == 0
+    measured = json.loads(capsys.readouterr().out)["measured"]
+    assert measured["evidence"] == "samples of one process"
+    assert measured["pairs"][0]["verdicts"][0]["estimate"]["ratio"] > 1.5
