@@ -94,17 +94,17 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
     return Group(*lines, Text(), *notice_lines(measured_notices(found)))
 
 
-def _titles(found: MeasuredComparison, width: int) -> list[Text]:
-    names = [_plain(one.name) for one in found.sides]
+def _titles(comparison: MeasuredComparison, width: int) -> list[Text]:
+    names = [_plain(one.name) for one in comparison.sides]
     room = width - 3
     is_wide = any(len(one) > room for one in names)
     apart = told_apart(names) if is_wide else ToldApart(labels=tuple(names))
     lines = [
         Text(f"{side.label}  ", style="bold").append(name)
-        for side, name in zip(found.sides, shorten_apart(apart.labels, room), strict=True)
+        for side, name in zip(comparison.sides, shorten_apart(apart.labels, room), strict=True)
     ]
     lines += [Text(f"   {one}", style="dim") for one in wrap(apart.shared or "", room)]
-    places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
+    places = dict.fromkeys(place_line(run) for side in comparison.sides for run in side.runs)
     if len(places) == 1 and (place := next(iter(places))):
         lines.append(Text(f"   {place}", style="dim"))
     return lines
@@ -165,10 +165,10 @@ def settling_hints(
         yield f"{again} --rounds {rounds}" if rounds > 2 * plan.rounds else again
 
 
-def _counts(found: MeasuredComparison) -> Iterator[str]:
-    base, *others = found.sides
-    yield counts_text(base, found.pairs[0], is_base=True)
-    for side, pair in zip(others, found.pairs, strict=True):
+def _counts(comparison: MeasuredComparison) -> Iterator[str]:
+    base, *others = comparison.sides
+    yield counts_text(base, comparison.pairs[0], is_base=True)
+    for side, pair in zip(others, comparison.pairs, strict=True):
         yield counts_text(side, pair, is_base=False)
 
 
@@ -194,9 +194,9 @@ def measured_data(found: MeasuredComparison) -> dict[str, Any]:
     }
 
 
-def verdict_csv(found: MeasuredComparison) -> bytes:
+def verdict_csv(comparison: MeasuredComparison) -> bytes:
     """Return a row for each verdict."""
-    pairs = (*found.pairs, *found.other_pairs)
+    pairs = (*comparison.pairs, *comparison.other_pairs)
     rows = [_flat(pair, verdict) for pair in pairs for verdict in pair.verdicts]
     return csv_bytes(tuple(rows[0]), [tuple(row.values()) for row in rows])
 

@@ -153,15 +153,15 @@ def _brief(side: ComparedSide) -> str:
     return side.source.where[:8] if len(side.runs) == 1 and side.source.kind == "run" else side.what
 
 
-def sides_of_comparison(given: RunsInput, store: Store, warn: Warn) -> tuple[ComparedSide, ...]:
+def sides_of_comparison(names: RunsInput, store: Store, warn: Warn) -> tuple[ComparedSide, ...]:
     """Return the sides of an interleaved comparison: its id, its tag, its runs, or any of them.
 
     Raises:
         UsageError: It is not one.
         FormatError, StoreError: A run cannot be used, or does not exist.
     """
-    name = given[0] if isinstance(given[0], str) and len(given) == 1 else None
-    runs = resolve_runs(given, store, warn) if name is None else _runs_of(name, store, warn)
+    name = names[0] if isinstance(names[0], str) and len(names) == 1 else None
+    runs = resolve_runs(names, store, warn) if name is None else _runs_of(name, store, warn)
     comparisons = {run.turn.comparison for run in runs if run.turn is not None}
     sides: list[ComparedSide] = []
     if len(comparisons) == 1:
