@@ -23,6 +23,7 @@ from enginescope.notebook.html.fragment import (
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.gate import GateReport, GateRow
 from enginescope.records.verdict.history import JobHistory
+from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.base.figures import TextTable
@@ -36,6 +37,7 @@ from enginescope.render.plan_comparison.compare_tables import (
 from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
 from enginescope.render.suites.suite_text import suite_tables
+from enginescope.render.verdicts import ladder_phrases, upgrade_phrases
 from enginescope.render.verdicts import lottery_phrases, upgrade_phrases
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
@@ -112,6 +114,23 @@ def upgrade_html(report: UpgradeReport) -> str:
     )
 
 
+def ladder_html(report: LadderReport) -> str:
+    """Return the answer, its scope, every rung and every step."""
+    return fragment(
+        ladder_phrases.answer_text(report),
+        fact_list(ladder_phrases.scope_facts(report)),
+        notice_list(report.notices),
+        data_table(
+            "Rungs",
+            ladder_phrases.ROW_HEADERS,
+            (ladder_phrases.rung_cells(report, rung) for rung in report.rungs),
+            numbers=("ms per query", "Processes"),
+        ),
+        data_table(
+            "Steps",
+            ladder_phrases.STEP_HEADERS,
+            (ladder_phrases.step_cells(report, step) for step in report.steps),
+            numbers=("ms",),
 def lottery_html(report: LotteryReport) -> str:
     """Return the answer, what it is about, and every table."""
     return fragment(

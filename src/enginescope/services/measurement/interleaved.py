@@ -76,6 +76,87 @@ def check_rounds(rounds: int | None) -> None:
         raise UsageError(f"rounds: {rounds} is not between {LOOKS[0]} and {MOST_ROUNDS:,}")
 
 
+def run_rounds(
+    jobs: tuple[Job, ...],
+    looks: tuple[int, ...],
+    terms: CompareConfig,
+    request: JobRequest,
+    store: Store,
+    observer: MeasurementObserver,
+    *,
+    pacing: Pacing | None = None,
+    is_decided: Callable[[MeasuredComparison], bool] = lambda interim: interim.is_decided,
+) -> InterleavedResult:
+    """Measure until it is decided or until the last look; every run is stored as it ends.
+
+    Args:
+        pacing: What runs a process, and whether every round builds.
+        is_decided: Asked at each look.
+    """
+    from enginescope.analysis.verdicts.measured_sides import compare_sides
+    from enginescope.runner.interleaved import Pacing, is_given_up
+    from enginescope.services.verdicts.compare_inputs import named_sides
+    from enginescope.store.noise_floors import usable_floors
+
+    floors = usable_floors(store.path, observer.warn)
+
+    def compared(sides: Sides) -> MeasuredComparison:
+        return compare_sides(named_sides(sides), terms, floors)
+
+    def decided(sides: Sides) -> bool:
+        interim = compared(sides)
+        observer.looked(interim, _complete_rounds(interim))
+        return is_decided(interim)
+
+    pacing = replace(
+        pacing or Pacing(),
+        decided=decided,
+        is_vain=lambda sides: compared(sides).is_vain,
+        looks=looks,
+        seed=jobs[0].workload.seed,
+    )
+    sides, not_stored = keep_rounds(jobs, pacing, request, store, observer)
+    named = named_sides(sides)
+    return InterleavedResult(
+        sides=named,
+        comparison=compared(sides) if all(side.measured for side in named) else None,
+        is_complete=not is_given_up(sides),
+        not_stored=not_stored,
+    )
+
+
+def keep_rounds(
+    jobs: tuple[Job, ...],
+    pacing: Pacing,
+    request: JobRequest,
+    store: Store,
+    observer: MeasurementObserver,
+) -> tuple[Sides, str | None]:
+    """Measure jobs in interleaved rounds; every run is stored as it ends.
+
+    Returns:
+        sides: As `run_interleaved` returns them.
+        not_stored: Which runs are not stored, and why.
+    """
+    from enginescope.render.verdicts.verdict_phrases import comparison_tag
+    from enginescope.runner.interleaved import run_interleaved
+    from enginescope.store.run_keeper import RunKeeper
+
+    keeper = RunKeeper(store)
+
+    @deferred_signals()
+    def keep(run: Run) -> None:
+        assert run.turn is not None
+        named = run.of_commit(request.commit)
+        keeper.keep(named, (*request.tags, comparison_tag(run.turn.comparison)))
+        observer.run_ended(named, is_stored=named not in keeper.lost)
+
+    observer.rounds_started(jobs, pacing.looks[-1])
+    watcher = observer.turn_watcher
+    sides = run_interleaved(jobs, keep, pacing, command=request.command, watcher=watcher)
+    return sides, keeper.message
+
+
 def with_process_stop(workload: Workload) -> Workload:
     """Return the workload with the stop rule of a process in an interleaved comparison."""
     from enginescope.runner.interleaved import PROCESS_STOP

@@ -1,0 +1,210 @@
+"""Phrase a ladder, for terminal, page and JSON alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from enginescope.records.samples import Interval
+from enginescope.records.verdict.ladder import (
+    LadderReport,
+    LadderStep,
+    Placement,
+    Rung,
+    RungKey,
+)
+from enginescope.render.base.data_table import UNKNOWN, printable
+
+#: Rung -> its name; braces: the number of streams or requests.
+_TITLES = {
+    RungKey.LAYERS: "layers' own times",
+    RungKey.GRAPH: "GPU compute, CUDA graph",
+    RungKey.EAGER: "GPU compute, eager",
+    RungKey.DEVICE: "call, tensors on the device",
+    RungKey.SYNC: "host latency, no copies",
+    RungKey.BOUND: "call, tensors bound once",
+    RungKey.PINNED: "with copies, pinned memory",
+    RungKey.PAGEABLE: "with copies, pageable memory",
+    RungKey.ARRAYS: "call with NumPy arrays",
+    RungKey.CLIENT: "call that copies its arrays",
+    RungKey.PROVIDER: "ONNX Runtime's TensorRT",
+    RungKey.ONE_AHEAD: "per query, one ahead",
+    RungKey.STREAMS: "per query, {} in parallel",
+    RungKey.ENQUEUE: "enqueue call from Python",
+    RungKey.TRTEXEC: "latency as trtexec sums it",
+}
+#: Rung -> what the step to it adds; a step can be negative.
+_ADDS = {
+    RungKey.GRAPH: "CUDA graph hides launches",
+    RungKey.EAGER: "launches one by one",
+    RungKey.DEVICE: "the session's own work",
+    RungKey.SYNC: "enqueue and wait",
+    RungKey.BOUND: "session and threads",
+    RungKey.PINNED: "copies",
+    RungKey.PAGEABLE: "memory not page-locked",
+    RungKey.ARRAYS: "arrays in and out",
+    RungKey.CLIENT: "the caller's copies",
+    RungKey.PROVIDER: "ONNX Runtime",
+    RungKey.ONE_AHEAD: "overlap of queries",
+    RungKey.STREAMS: "more at a time",
+}
+#: Rung -> what a figure near it means for the one who has it.
+_MEANINGS = {
+    RungKey.LAYERS: "it has the work of the layers alone: no launch, no copy, no waiting",
+    RungKey.GRAPH: "it has GPU work launched as a CUDA graph, and nothing of the host",
+    RungKey.EAGER: "it has GPU work launched kernel by kernel: trtexec prints this as GPU Compute "
+    "Time",
+    RungKey.DEVICE: "it has a whole call whose tensors stay on the device",
+    RungKey.SYNC: "it has the enqueue and the wait of each query, and no copies",
+    RungKey.BOUND: "it has a whole call, without arrays passed in and out",
+    RungKey.PINNED: "it waits for each query and copies from page-locked memory",
+    RungKey.PAGEABLE: "it waits for each query and copies from ordinary memory: page-locked memory "
+    "and queries ahead make it faster",
+    RungKey.ARRAYS: "it passes NumPy arrays in each call: bound tensors make it faster",
+    RungKey.CLIENT: "it copies arrays for each call: reuse them, or bind the tensors",
+    RungKey.PROVIDER: "it has a call through ONNX Runtime",
+    RungKey.ONE_AHEAD: "it is a time per query with the next query enqueued: trtexec's default, "
+    "and not the latency of a query",
+    RungKey.STREAMS: "it is a time per query with several in flight, and not the latency of a "
+    "query",
+    RungKey.ENQUEUE: "it has the enqueue call alone: it does not wait for the GPU",
+    RungKey.TRTEXEC: "it adds up copies and GPU work on the GPU's clock, as trtexec's Latency does",
+}
+ROW_HEADERS = ("Measured", "ms per query", "95 % interval", "Processes")
+STEP_HEADERS = ("Step", "From", "To", "ms", "95 % interval")
+
+
+def title(rung: Rung) -> str:
+    """Return a rung's name."""
+    return _TITLES[rung.key].format(rung.count)
+
+
+def title_of(report: LadderReport, key: RungKey) -> str:
+    """Return the name of a rung of a report."""
+    rung = report.rung(key)
+    return title(rung) if rung is not None else key.value
+
+
+def adds(step: LadderStep) -> str:
+    """Return what a step adds."""
+    return _ADDS.get(step.to, step.to.value)
+
+
+def places_of(report: LadderReport) -> int:
+    """Return the decimals of all figures: four significant digits of the largest rung."""
+    most = max((rung.value_ms or 0.0 for rung in report.measured), default=1.0)
+    return max(0, 3 - math.floor(math.log10(most or 1.0)))
+
+
+def level_text(report: LadderReport, rung: Rung) -> str:
+    """Return a rung's milliseconds; an em dash where it has none."""
+    return UNKNOWN if rung.value_ms is None else f"{rung.value_ms:,.{places_of(report)}f}"
+
+
+def signed_ms(report: LadderReport, value_ms: float) -> str:
+    """Return milliseconds with their sign."""
+    return f"{value_ms:+,.{places_of(report)}f}".replace("-", "−")
+
+
+def ends_text(report: LadderReport, interval: Interval | None) -> str:
+    """Return the interval of a rung as ``1.61 … 1.64``; an em dash if it is not known."""
+    if interval is None:
+        return UNKNOWN
+    places = places_of(report)
+    return f"{interval.low:,.{places}f} … {interval.high:,.{places}f}"
+
+
+def signed_ends(report: LadderReport, interval: Interval | None) -> str:
+    """Return the interval of a step, with signs."""
+    if interval is None:
+        return UNKNOWN
+    return f"{signed_ms(report, interval.low)} … {signed_ms(report, interval.high)}"
+
+
+def answer_text(report: LadderReport) -> str:
+    """Return the answer in one line: where the figure of the user is, else the largest step."""
+    if report.mine is not None:
+        return placement_text(report, report.mine)
+    steps = [step for step in report.steps if step.interval is None or not _spans_zero(step)]
+    if not steps or len(report.measured) < 2:
+        return "no step between the rungs is larger than its uncertainty"
+    largest = max(steps, key=lambda step: abs(step.value_ms))
+    rungs = [report.rung(key) for key in (largest.base, largest.to)]
+    first, second = (rung for rung in rungs if rung is not None)
+    return (
+        f"the largest step is “{adds(largest)}”, {signed_ms(report, largest.value_ms)} ms: "
+        f"{title(first)} {level_text(report, first)} ms, "
+        f"{title(second)} {level_text(report, second)} ms"
+    )
+
+
+def _spans_zero(step: LadderStep) -> bool:
+    return step.interval is not None and step.interval.low <= 0 <= step.interval.high
+
+
+def placement_text(report: LadderReport, mine: Placement) -> str:
+    """Return where the figure of the user is, and what that means."""
+    text = printable(mine.text)
+    if len(mine.alike) > 1:
+        names = [_named(report, key) for key in mine.alike]
+        return f"{text} cannot be told from {_joined(names)}: more rounds, or more digits, may tell"
+    if mine.alike:
+        (key,) = mine.alike
+        return f"{text} is {_named(report, key)}: {_MEANINGS[key]}"
+    nearest = report.rung(mine.nearest)
+    assert nearest is not None
+    assert nearest.value_ms is not None
+    ratio = mine.value_ms / nearest.value_ms
+    place = f"{text} is nearest to {_named(report, mine.nearest)}, × {ratio:.3g}"
+    if mine.above is None:
+        return f"{place}, and above all rungs: something that is not measured here is in it"
+    if mine.below is None:
+        return (
+            f"{place}, and below all rungs: it leaves out what every rung has, or the clocks differ"
+        )
+    between = f"between {title_of(report, mine.below)} and {title_of(report, mine.above)}"
+    return f"{place}, and {between}: {_MEANINGS[mine.nearest]}"
+
+
+def _named(report: LadderReport, key: RungKey) -> str:
+    rung = report.rung(key)
+    assert rung is not None
+    return f"“{title(rung)}” ({level_text(report, rung)} ms)"
+
+
+def _joined(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def scope_facts(report: LadderReport) -> tuple[tuple[str, str], ...]:
+    """Return the model, the evidence and the sums, as names and texts."""
+    disturbed = report.measured_rounds - report.rounds
+    rounds = f"{report.rounds} rounds" + (f", {disturbed} disturbed left out" if disturbed else "")
+    level = f"{report.evidence.value}, {rounds}" if report.evidence else rounds
+    sums = "; ".join(
+        f"steps {signed_ms(report, total.steps_ms)} ms, whole "
+        f"{signed_ms(report, total.whole.value_ms)} ms "
+        f"({signed_ends(report, total.whole.interval)}) to {title_of(report, total.whole.to)}"
+        for total in report.sums
+    )
+    facts = (
+        ("model", f"{printable(report.model)} · {report.backend}"),
+        ("evidence", level),
+        ("adds up", sums),
+    )
+    return tuple((name, text) for name, text in facts if text)
+
+
+def rung_cells(report: LadderReport, rung: Rung) -> tuple[str, ...]:
+    """Return a rung below `ROW_HEADERS`; without a figure, the reason."""
+    if rung.value_ms is None:
+        return (title(rung), UNKNOWN, f"not measured: {rung.why or 'unknown'}", "0")
+    ends = ends_text(report, rung.interval)
+    return (title(rung), level_text(report, rung), ends, str(rung.processes))
+
+
+def step_cells(report: LadderReport, step: LadderStep) -> tuple[str, ...]:
+    """Return a step below `STEP_HEADERS`."""
+    base, to = title_of(report, step.base), title_of(report, step.to)
+    figures = (signed_ms(report, step.value_ms), signed_ends(report, step.interval))
+    return (adds(step), base, to, *figures)
