@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from enginescope.records.notice import is_unstable
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.ladder import (
     LadderReport,
@@ -122,7 +123,12 @@ def signed_ends(report: LadderReport, interval: Interval | None) -> str:
 
 
 def answer_text(report: LadderReport) -> str:
-    """Return the answer in one line: where the figure of the user is, else the largest step."""
+    """Return the answer: where the figure of the user is, else the largest step."""
+    unstable = "unstable measurement: " if any(map(is_unstable, report.notices)) else ""
+    return unstable + _answer(report)
+
+
+def _answer(report: LadderReport) -> str:
     if report.mine is not None:
         return placement_text(report, report.mine)
     steps = [step for step in report.steps if step.interval is None or not _spans_zero(step)]

@@ -56,10 +56,13 @@ def waterfall(report: LadderReport, *, width: int) -> tuple[str, ...]:
 def _lines(report: LadderReport, bars: _Bars) -> Iterator[str]:
     steps = {step.to: step for step in report.steps}
     before: RungKey | None = None
+    starts = {step.base for step in report.steps}
     for rung in report.measured:
         step = steps.get(rung.key)
         if step is not None:
             yield _step_line(report, step, bars, is_next=step.base is before)
+        elif before is not None and rung.key not in starts:
+            yield ""
         value_ms = rung.value_ms or 0.0
         ends = ends_text(report, rung.interval)
         yield _line(title(rung), bars.of(value_ms), level_text(report, rung), ends)

@@ -16,7 +16,7 @@ from enginescope.analysis.ladder.rungs import Figures, climb
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import read_spec
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, is_unstable
 from enginescope.records.run.job import Limits, Workload
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.ladder import LadderReport, LadderSum, RungKey
@@ -120,15 +120,13 @@ def _measured(
         if not_stored is not None:
             observer.warn(not_stored)
         sides = [Side(way=way, runs=one) for (way, _), one in zip(left, runs, strict=True)]
-        left = [
-            pair for pair, side in zip(left, sides, strict=True) if not is_given_up((side.runs,))
-        ]
-        if len(left) == len(sides) or len(left) < LEAST_SIDES:
+        hopeless = tuple(side for side in sides if is_given_up((side.runs,)))
+        left = [(way, job) for way, job in left if way not in [side.way for side in hopeless]]
+        if not hopeless or len(left) < LEAST_SIDES:
             good = tuple(side for side in sides if side.measured)
-            return Rounds(
-                sides=good, failed=(*failed, *(side for side in sides if not side.measured))
-            )
-        failed += tuple(side for side in sides if is_given_up((side.runs,)))
+            bad = (side for side in sides if not side.measured)
+            return Rounds(sides=good, failed=(*failed, *bad))
+        failed += hopeless
 
 
 def _report(ladder: Ladder, rounds: Rounds) -> LadderReport:
@@ -176,9 +174,8 @@ def _reasons(rounds: Rounds) -> dict[RungKey, str]:
     for side in (*rounds.sides, *rounds.failed):
         last = side.runs[-1]
         for key in side.way.readers:
-            reasons = (
-                notice.message for notice in last.notices if notice.code in _WHY.get(key, ())
-            )
+            codes = _WHY.get(key, ())
+            reasons = (notice.message for notice in last.notices if notice.code in codes)
             failure = last.outcome.message or last.outcome.kind.value
             is_ok = last.outcome.kind is OutcomeKind.OK
             found[key] = next(reasons, "its processes have no such figure" if is_ok else failure)
@@ -188,29 +185,35 @@ def _reasons(rounds: Rounds) -> dict[RungKey, str]:
 def _gaps(sums: Sequence[LadderSum]) -> Iterator[Notice]:
     """Yield a warning for each sum of steps that is not the whole."""
     for total in sums:
+        whole = total.whole
         if total.is_consistent is False:
             yield Notice(
                 code="W-LADDER-SUM",
-                message=f"the steps from {total.whole.base.value} to {total.whole.to.value} add up to "
-                f"{total.steps_ms:.4g} ms, and the whole is {total.whole.value_ms:.4g} ms: the "
+                message=f"the steps from {whole.base.value} to {whole.to.value} add up to "
+                f"{total.steps_ms:.4g} ms, and the whole is {whole.value_ms:.4g} ms: the "
                 "intervals do not overlap",
-                evidence={"steps_ms": total.steps_ms, "whole_ms": total.whole.value_ms},
+                evidence={"steps_ms": total.steps_ms, "whole_ms": whole.value_ms},
             )
 
 
 def _notices(sides: Sequence[Side]) -> tuple[Notice, ...]:
-    """Return each warning of the runs once, with the number of processes that have it."""
+    """Return each warning of the runs once, with the number of processes that have it.
+
+    It is the one in the middle of those, so that it is as grave as most of them are.
+    """
     runs = [run for side in sides for run in side.measured]
     found: dict[str, list[Notice]] = {}
     for run in runs:
         for notice in run.notices:
             if notice.level == "warning":
                 found.setdefault(notice.code, []).append(notice)
+    middle = (
+        (sorted(notices, key=is_unstable)[len(notices) // 2], len(notices))
+        for notices in found.values()
+    )
     return tuple(
-        replace(
-            those[-1], message=f"{those[-1].message} (in {len(those)} of {len(runs)} processes)"
-        )
-        for those in found.values()
+        replace(notice, message=f"{notice.message} (in {count} of {len(runs)} processes)")
+        for notice, count in middle
     )
 
 
