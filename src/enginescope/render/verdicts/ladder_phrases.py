@@ -51,25 +51,24 @@ _ADDS = {
 }
 #: Rung -> what a figure near it means for the one who has it.
 _MEANINGS = {
-    RungKey.LAYERS: "it has the work of the layers alone: no launch, no copy, no waiting",
-    RungKey.GRAPH: "it has GPU work launched as a CUDA graph, and nothing of the host",
-    RungKey.EAGER: "it has GPU work launched kernel by kernel: trtexec prints this as GPU Compute "
+    RungKey.LAYERS: "has the work of the layers alone: no launch, no copy, no waiting",
+    RungKey.GRAPH: "has GPU work launched as a CUDA graph, and nothing of the host",
+    RungKey.EAGER: "has GPU work launched kernel by kernel: trtexec prints this as GPU Compute "
     "Time",
-    RungKey.DEVICE: "it has a whole call whose tensors stay on the device",
-    RungKey.SYNC: "it has the enqueue and the wait of each query, and no copies",
-    RungKey.BOUND: "it has a whole call, without arrays passed in and out",
-    RungKey.PINNED: "it waits for each query and copies from page-locked memory",
-    RungKey.PAGEABLE: "it waits for each query and copies from ordinary memory: page-locked memory "
-    "and queries ahead make it faster",
-    RungKey.ARRAYS: "it passes NumPy arrays in each call: bound tensors make it faster",
-    RungKey.CLIENT: "it copies arrays for each call: reuse them, or bind the tensors",
-    RungKey.PROVIDER: "it has a call through ONNX Runtime",
-    RungKey.ONE_AHEAD: "it is a time per query with the next query enqueued: trtexec's default, "
+    RungKey.DEVICE: "has a whole call whose tensors stay on the device",
+    RungKey.SYNC: "has the enqueue and the wait of each query, and no copies",
+    RungKey.BOUND: "has a whole call, without arrays passed in and out",
+    RungKey.PINNED: "waits for each query and copies from page-locked memory",
+    RungKey.PAGEABLE: "waits for each query and copies from ordinary memory: page-locked memory "
+    "and queries ahead are faster",
+    RungKey.ARRAYS: "passes NumPy arrays in each call: bound tensors are faster",
+    RungKey.CLIENT: "copies arrays for each call: reuse them, or bind the tensors",
+    RungKey.PROVIDER: "has a call through ONNX Runtime",
+    RungKey.ONE_AHEAD: "is a time per query with the next query enqueued: trtexec's default, "
     "and not the latency of a query",
-    RungKey.STREAMS: "it is a time per query with several in flight, and not the latency of a "
-    "query",
-    RungKey.ENQUEUE: "it has the enqueue call alone: it does not wait for the GPU",
-    RungKey.TRTEXEC: "it adds up copies and GPU work on the GPU's clock, as trtexec's Latency does",
+    RungKey.STREAMS: "is a time per query with several in flight, and not the latency of a query",
+    RungKey.ENQUEUE: "has the enqueue call alone: it does not wait for the GPU",
+    RungKey.TRTEXEC: "adds up copies and GPU work on the GPU's clock, as trtexec's Latency does",
 }
 ROW_HEADERS = ("Measured", "ms per query", "95 % interval", "Processes")
 STEP_HEADERS = ("Step", "From", "To", "ms", "95 % interval")
@@ -156,20 +155,19 @@ def placement_text(report: LadderReport, mine: Placement) -> str:
         return f"{text} cannot be told from {_joined(names)}: more rounds, or more digits, may tell"
     if mine.alike:
         (key,) = mine.alike
-        return f"{text} is {_named(report, key)}: {_MEANINGS[key]}"
+        return f"{text} is {_named(report, key)}: it {_MEANINGS[key]}"
     nearest = report.rung(mine.nearest)
     assert nearest is not None
     assert nearest.value_ms is not None
-    ratio = mine.value_ms / nearest.value_ms
-    place = f"{text} is nearest to {_named(report, mine.nearest)}, × {ratio:.3g}"
+    ratio = f"× {mine.value_ms / nearest.value_ms:.3g}"
+    near = f"{_named(report, mine.nearest)}, {ratio}"
     if mine.above is None:
-        return f"{place}, and above all rungs: something that is not measured here is in it"
+        return f"{text} is above all rungs, nearest to {near}: it has something that no rung has"
     if mine.below is None:
-        return (
-            f"{place}, and below all rungs: it leaves out what every rung has, or the clocks differ"
-        )
-    between = f"between {title_of(report, mine.below)} and {title_of(report, mine.above)}"
-    return f"{place}, and {between}: {_MEANINGS[mine.nearest]}"
+        return f"{text} is below all rungs, nearest to {near}: it leaves out what every rung has"
+    ends = f"{_named(report, mine.below)} and {_named(report, mine.above)}"
+    meaning = f"“{title(nearest)}” ({ratio}), which {_MEANINGS[mine.nearest]}"
+    return f"{text} is between {ends}, nearest to {meaning}"
 
 
 def _named(report: LadderReport, key: RungKey) -> str:
