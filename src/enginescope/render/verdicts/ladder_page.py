@@ -16,7 +16,6 @@ from enginescope.render.verdicts.ladder_phrases import (
     answer_text,
     rung_cells,
     scope_facts,
-    signed_ms,
     step_cells,
     title,
 )
@@ -89,7 +88,7 @@ def _step_bar(report: LadderReport, step: LadderStep) -> Bar:
     base = report.rung(step.base)
     start = (base.value_ms if base is not None else None) or 0.0
     return Bar(
-        name=f"{signed_ms(report, step.value_ms)} ms: {adds(step)}",
+        name=adds(step),
         kind="step",
         start_ms=start,
         end_ms=start + step.value_ms,

@@ -70,6 +70,9 @@ _MEANINGS = {
     RungKey.ENQUEUE: "has the enqueue call alone: it does not wait for the GPU",
     RungKey.TRTEXEC: "adds up copies and GPU work on the GPU's clock, as trtexec's Latency does",
 }
+_TELL = "more rounds, or more digits, may tell"
+#: Rungs that a sentence has room for.
+_NAMED = 3
 ROW_HEADERS = ("Measured", "ms per query", "95 % interval", "Processes")
 STEP_HEADERS = ("Step", "From", "To", "ms", "95 % interval")
 
@@ -103,7 +106,8 @@ def level_text(report: LadderReport, rung: Rung) -> str:
 
 def signed_ms(report: LadderReport, value_ms: float) -> str:
     """Return milliseconds with their sign."""
-    return f"{value_ms:+,.{places_of(report)}f}".replace("-", "−")
+    text = f"{value_ms:+,.{places_of(report)}f}".replace("-", "−")
+    return text if text.strip("+−0.,") else text[1:]
 
 
 def ends_text(report: LadderReport, interval: Interval | None) -> str:
@@ -151,8 +155,7 @@ def placement_text(report: LadderReport, mine: Placement) -> str:
     """Return where the figure of the user is, and what that means."""
     text = printable(mine.text)
     if len(mine.alike) > 1:
-        names = [_named(report, key) for key in mine.alike]
-        return f"{text} cannot be told from {_joined(names)}: more rounds, or more digits, may tell"
+        return f"{text} cannot be told from {_several(report, mine.alike)}: " + _TELL
     if mine.alike:
         (key,) = mine.alike
         return f"{text} is {_named(report, key)}: it {_MEANINGS[key]}"
@@ -176,8 +179,15 @@ def _named(report: LadderReport, key: RungKey) -> str:
     return f"“{title(rung)}” ({level_text(report, rung)} ms)"
 
 
-def _joined(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+def _several(report: LadderReport, keys: Sequence[RungKey]) -> str:
+    """Return the names of up to three rungs; of more, their number and range."""
+    if len(keys) <= _NAMED:
+        names = [_named(report, key) for key in keys]
+        return f"{', '.join(names[:-1])} and {names[-1]}"
+    rungs = [rung for rung in report.measured if rung.key in keys]
+    low, *_, high = sorted(rungs, key=lambda rung: rung.value_ms or 0.0)
+    ends = f"{level_text(report, low)} … {level_text(report, high)} ms"
+    return f"{len(keys)} of {len(report.measured)} rungs ({ends})"
 
 
 def scope_facts(report: LadderReport) -> tuple[tuple[str, str], ...]:
@@ -186,9 +196,9 @@ def scope_facts(report: LadderReport) -> tuple[tuple[str, str], ...]:
     rounds = f"{report.rounds} rounds" + (f", {disturbed} disturbed left out" if disturbed else "")
     level = f"{report.evidence.value}, {rounds}" if report.evidence else rounds
     sums = "; ".join(
-        f"steps {signed_ms(report, total.steps_ms)} ms, whole "
+        f"{title_of(report, total.whole.to)}: steps {signed_ms(report, total.steps_ms)} ms, whole "
         f"{signed_ms(report, total.whole.value_ms)} ms "
-        f"({signed_ends(report, total.whole.interval)}) to {title_of(report, total.whole.to)}"
+        f"({signed_ends(report, total.whole.interval)})"
         for total in report.sums
     )
     facts = (

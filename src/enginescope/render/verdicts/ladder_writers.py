@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
 from enginescope.records.samples import Interval
-from enginescope.records.verdict.ladder import LadderReport, LadderStep, Rung, RungKey
+from enginescope.records.verdict.ladder import LadderReport, LadderStep, RungKey
 from enginescope.render.base.data_table import printable
 from enginescope.render.verdicts.ladder_phrases import (
     adds,
@@ -75,15 +75,12 @@ def _lines(report: LadderReport, bars: _Bars) -> Iterator[str]:
 
 
 def _step_line(report: LadderReport, step: LadderStep, bars: _Bars, *, is_next: bool) -> str:
-    base, to = (_level(report.rung(key)) for key in (step.base, step.to))
+    rung = report.rung(step.base)
+    base = (rung.value_ms if rung is not None else None) or 0.0
     name = adds(step) if is_next else f"{adds(step)} *"
-    bar = bars.between(base, to)
+    bar = bars.between(base, base + step.value_ms)
     ends = signed_ends(report, step.interval)
     return _line(f"  {name}", bar, signed_ms(report, step.value_ms), ends)
-
-
-def _level(rung: Rung | None) -> float:
-    return (rung.value_ms if rung is not None else None) or 0.0
 
 
 def _missing(report: LadderReport) -> Iterator[str]:
