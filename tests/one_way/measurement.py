@@ -139,7 +139,15 @@ def _ladder(name: str, backend: str | None, *flags: str, **options) -> Case:
         data=ladder_json,
         volatile=frozenset(
             {
-                *("answer", "value_ms", "interval", "steps_ms", "is_consistent", "processes"),
+                *(
+                    "answer",
+                    "meaning",
+                    "value_ms",
+                    "interval",
+                    "steps_ms",
+                    "is_consistent",
+                    "processes",
+                ),
                 *("nearest", "alike", "below", "above", "rounds", "measured_rounds"),
                 *("comparison", "notices", "created", "command"),
             }

@@ -11,10 +11,11 @@ from enginescope.analysis.ladder.placement import placed
 from enginescope.analysis.ladder.rungs import climb
 from enginescope.notebook.html.verdicts import ladder_html
 from enginescope.records.notice import Notice
+from enginescope.records.samples import Interval
 from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.ladder import LadderReport, Rung, RungKey
 from enginescope.render.verdicts.ladder_page import ladder_chart, ladder_page
-from enginescope.render.verdicts.ladder_phrases import answer_text, scope_facts
+from enginescope.render.verdicts.ladder_phrases import answer_text, meaning_text, scope_facts
 from enginescope.render.verdicts.ladder_writers import ladder_json, waterfall
 from tests.analysis.ladder.test_rungs import RUNGS, simulated
 from tests.render.verdicts.test_gate_files import NASTY
@@ -44,21 +45,36 @@ def report(mine: str | None = None, **fields) -> LadderReport:
 def test_without_a_figure_the_answer_is_the_largest_step() -> None:
     text = answer_text(report())
     assert text.startswith("the largest step is “copies”, +0.1")
-    assert "with copies, pinned memory 0.5" in text
+    assert "to “pinned copies” (0.5" in str(meaning_text(report()))
 
 
 @pytest.mark.parametrize(
     ("mine", "words"),
     [
-        ("0.5ms", "is “with copies, pinned memory” (0.5"),
+        ("0.5ms", "is “pinned copies” (0.5"),
         ("0.3ms", "cannot be told from “layers' own times” (0.3"),
-        ("0.4300ms", "nearest to “host latency, no copies” (× 1.1"),
-        ("9.00ms", "above all rungs, nearest to “with copies, pinned memory” (0.5"),
-        ("0.0010ms", "below all rungs, nearest to “enqueue call from Python”"),
+        ("0.4300ms", "nearest to “host latency, no copies” (0.3666 ms, × 1.17)"),
+        ("0.4300ms", "and “pinned copies” (0.5099 ms); “host latency, no copies” has the enqueue"),
+        ("0.5ms", "it waits for each query and copies from page-locked memory"),
+        ("0.3ms", "more rounds, or more digits, may tell"),
+        ("9.00ms", "it is above all rungs: it has something"),
+        ("0.0010ms", "it is below all rungs: it leaves out"),
     ],
 )
 def test_a_figure_is_placed_in_a_sentence(mine, words) -> None:
-    assert words in answer_text(report(mine))
+    made = report(mine)
+    assert words in f"{answer_text(made)}\n{meaning_text(made)}"
+
+
+def test_a_rung_with_a_wide_interval_is_not_named_as_the_answer() -> None:
+    made = report("0.5ms")
+    wide = Interval(low=0.001, high=9.0)
+    rungs = tuple(
+        replace(rung, interval=wide) if rung.key is RungKey.PINNED else rung for rung in made.rungs
+    )
+    uncertain = replace(made, rungs=rungs)
+    assert answer_text(uncertain).startswith("0.5ms cannot be told from “pinned copies”")
+    assert "measure more rounds" in str(meaning_text(uncertain))
 
 
 def test_many_rungs_are_counted_and_not_named() -> None:
@@ -94,7 +110,7 @@ def test_a_step_that_saves_time_has_another_sign_and_another_mark() -> None:
 def test_evidence_and_sums_are_facts() -> None:
     facts = dict(scope_facts(report()))
     assert facts["evidence"] == "interleaved processes, 8 rounds, 1 disturbed left out"
-    assert facts["adds up"].startswith("with copies, pinned memory: steps +0.1")
+    assert facts["adds up"].startswith("pinned copies: steps +0.1")
 
 
 def test_json_has_the_answer_and_every_rung() -> None:
@@ -109,7 +125,7 @@ def test_json_has_the_answer_and_every_rung() -> None:
 def test_the_page_leads_with_the_answer_and_escapes_names() -> None:
     page = ladder_page(report("0.5ms", model=NASTY)).decode()
     assert NASTY not in page.split('id="report-data"')[0]
-    assert "<h1>0.5ms is “with copies, pinned memory”" in page
+    assert "<h1>0.5ms is “pinned copies”" in page
     assert "not measured: onnxruntime was built without it" in page
     assert page.index("waterfall") < page.index('id="steps"')
 

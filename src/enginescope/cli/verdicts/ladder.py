@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -165,7 +166,8 @@ def _print(report: LadderReport, *, as_json: bool) -> None:
 
     width = shutil.get_terminal_size().columns
     rows = Group(*map(Text, waterfall(report, width=width)))
-    show_answer(answer_text(report), scope_facts(report), rows, report.notices)
+    answer = textwrap.fill(answer_text(report), width, break_long_words=False)
+    show_answer(answer, scope_facts(report), rows, report.notices)
 
 
 def _next(report: LadderReport, written: Path | None, store: StorePlace | None) -> None:

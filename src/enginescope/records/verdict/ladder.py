@@ -137,3 +137,8 @@ class LadderReport(Result, Record, frozen=True, kw_only=True):
     def rung(self, key: RungKey) -> Rung | None:
         """Return a rung; ``None`` if the backend has no such rung."""
         return next((rung for rung in self.rungs if rung.key is key), None)
+
+    def level_ms(self, key: RungKey) -> float | None:
+        """Return the figure of a rung; ``None`` if it was not measured."""
+        rung = self.rung(key)
+        return rung.value_ms if rung is not None else None

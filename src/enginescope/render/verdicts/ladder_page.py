@@ -85,8 +85,7 @@ def _bars(report: LadderReport) -> Iterator[Bar]:
 
 
 def _step_bar(report: LadderReport, step: LadderStep) -> Bar:
-    base = report.rung(step.base)
-    start = (base.value_ms if base is not None else None) or 0.0
+    start = report.level_ms(step.base) or 0.0
     return Bar(
         name=adds(step),
         kind="step",

@@ -24,8 +24,8 @@ _TITLES = {
     RungKey.DEVICE: "call, tensors on the device",
     RungKey.SYNC: "host latency, no copies",
     RungKey.BOUND: "call, tensors bound once",
-    RungKey.PINNED: "with copies, pinned memory",
-    RungKey.PAGEABLE: "with copies, pageable memory",
+    RungKey.PINNED: "pinned copies",
+    RungKey.PAGEABLE: "pageable copies",
     RungKey.ARRAYS: "call with NumPy arrays",
     RungKey.CLIENT: "call that copies its arrays",
     RungKey.PROVIDER: "ONNX Runtime's TensorRT",
@@ -71,6 +71,8 @@ _MEANINGS = {
     RungKey.TRTEXEC: "adds up copies and GPU work on the GPU's clock, as trtexec's Latency does",
 }
 _TELL = "more rounds, or more digits, may tell"
+#: An interval from a value to this many times it is too wide to name a rung.
+_WIDE = 1.5
 #: Rungs that a sentence has room for.
 _NAMED = 3
 ROW_HEADERS = ("Measured", "ms per query", "95 % interval", "Processes")
@@ -128,55 +130,57 @@ def signed_ends(report: LadderReport, interval: Interval | None) -> str:
 def answer_text(report: LadderReport) -> str:
     """Return the answer: where the figure of the user is, else the largest step."""
     unstable = "unstable measurement: " if any(map(is_unstable, report.notices)) else ""
-    return unstable + _answer(report)
+    return unstable + _answer(report)[0]
 
 
-def _answer(report: LadderReport) -> str:
+def meaning_text(report: LadderReport) -> str | None:
+    """Return what the answer means, in a sentence of its own."""
+    return _answer(report)[1]
+
+
+def _answer(report: LadderReport) -> tuple[str, str | None]:
     if report.mine is not None:
-        return placement_text(report, report.mine)
+        return _placement(report, report.mine)
     steps = [step for step in report.steps if step.interval is None or not _spans_zero(step)]
-    if not steps or len(report.measured) < 2:
-        return "no step between the rungs is larger than its uncertainty"
+    if not steps:
+        return "no step between the rungs is larger than its uncertainty", None
     largest = max(steps, key=lambda step: abs(step.value_ms))
-    rungs = [report.rung(key) for key in (largest.base, largest.to)]
-    first, second = (rung for rung in rungs if rung is not None)
-    return (
-        f"the largest step is “{adds(largest)}”, {signed_ms(report, largest.value_ms)} ms: "
-        f"{title(first)} {level_text(report, first)} ms, "
-        f"{title(second)} {level_text(report, second)} ms"
-    )
+    ends = f"from {_named(report, largest.base)} to {_named(report, largest.to)}"
+    return f"the largest step is “{adds(largest)}”, {signed_ms(report, largest.value_ms)} ms", ends
 
 
 def _spans_zero(step: LadderStep) -> bool:
     return step.interval is not None and step.interval.low <= 0 <= step.interval.high
 
 
-def placement_text(report: LadderReport, mine: Placement) -> str:
+def _placement(report: LadderReport, mine: Placement) -> tuple[str, str]:
     """Return where the figure of the user is, and what that means."""
     text = printable(mine.text)
     if len(mine.alike) > 1:
-        return f"{text} cannot be told from {_several(report, mine.alike)}: " + _TELL
+        return f"{text} cannot be told from {_several(report, mine.alike)}", _TELL
     if mine.alike:
         (key,) = mine.alike
-        return f"{text} is {_named(report, key)}: it {_MEANINGS[key]}"
-    nearest = report.rung(mine.nearest)
-    assert nearest is not None
-    assert nearest.value_ms is not None
-    ratio = f"× {mine.value_ms / nearest.value_ms:.3g}"
-    near = f"{_named(report, mine.nearest)}, {ratio}"
+        rung = report.rung(key)
+        ends = rung.interval if rung is not None else None
+        if ends is not None and ends.high > _WIDE * ends.low:
+            why = f"its interval is {ends_text(report, ends)} ms: measure more rounds"
+            return f"{text} cannot be told from {_named(report, key)}", why
+        return f"{text} is {_named(report, key)}", f"it {_MEANINGS[key]}"
+    ratio = mine.value_ms / (report.level_ms(mine.nearest) or mine.value_ms)
+    place = f"{text} is nearest to {_named(report, mine.nearest, f', × {ratio:.3g}')}"
     if mine.above is None:
-        return f"{text} is above all rungs, nearest to {near}: it has something that no rung has"
+        return place, "it is above all rungs: it has something that no rung has"
     if mine.below is None:
-        return f"{text} is below all rungs, nearest to {near}: it leaves out what every rung has"
-    ends = f"{_named(report, mine.below)} and {_named(report, mine.above)}"
-    meaning = f"“{title(nearest)}” ({ratio}), which {_MEANINGS[mine.nearest]}"
-    return f"{text} is between {ends}, nearest to {meaning}"
+        return place, "it is below all rungs: it leaves out what every rung has"
+    between = f"it is between {_named(report, mine.below)} and {_named(report, mine.above)}"
+    nearest = f"“{title_of(report, mine.nearest)}” {_MEANINGS[mine.nearest]}"
+    return place, f"{between}; {nearest}"
 
 
-def _named(report: LadderReport, key: RungKey) -> str:
+def _named(report: LadderReport, key: RungKey, more: str = "") -> str:
     rung = report.rung(key)
-    assert rung is not None
-    return f"“{title(rung)}” ({level_text(report, rung)} ms)"
+    level = level_text(report, rung) if rung is not None else UNKNOWN
+    return f"“{title_of(report, key)}” ({level} ms{more})"
 
 
 def _several(report: LadderReport, keys: Sequence[RungKey]) -> str:
@@ -202,6 +206,7 @@ def scope_facts(report: LadderReport) -> tuple[tuple[str, str], ...]:
         for total in report.sums
     )
     facts = (
+        ("meaning", meaning_text(report) or ""),
         ("model", f"{printable(report.model)} · {report.backend}"),
         ("evidence", level),
         ("adds up", sums),

@@ -14,6 +14,7 @@ from enginescope.render.verdicts.ladder_phrases import (
     answer_text,
     ends_text,
     level_text,
+    meaning_text,
     places_of,
     signed_ends,
     signed_ms,
@@ -35,6 +36,7 @@ def ladder_json(report: LadderReport) -> bytes:
             "schema": LADDER_SCHEMA,
             "enginescope": __version__,
             "answer": answer_text(report),
+            "meaning": meaning_text(report),
             "titles": {rung.key.value: title(rung) for rung in report.rungs},
             "report": report,
         }
@@ -56,12 +58,11 @@ def waterfall(report: LadderReport, *, width: int) -> tuple[str, ...]:
 def _lines(report: LadderReport, bars: _Bars) -> Iterator[str]:
     steps = {step.to: step for step in report.steps}
     before: RungKey | None = None
-    starts = {step.base for step in report.steps}
     for rung in report.measured:
         step = steps.get(rung.key)
         if step is not None:
             yield _step_line(report, step, bars, is_next=step.base is before)
-        elif before is not None and rung.key not in starts:
+        elif before in steps:  # what follows is not part of a sum
             yield ""
         value_ms = rung.value_ms or 0.0
         ends = ends_text(report, rung.interval)
@@ -75,8 +76,7 @@ def _lines(report: LadderReport, bars: _Bars) -> Iterator[str]:
 
 
 def _step_line(report: LadderReport, step: LadderStep, bars: _Bars, *, is_next: bool) -> str:
-    rung = report.rung(step.base)
-    base = (rung.value_ms if rung is not None else None) or 0.0
+    base = report.level_ms(step.base) or 0.0
     name = adds(step) if is_next else f"{adds(step)} *"
     bar = bars.between(base, base + step.value_ms)
     ends = signed_ends(report, step.interval)
