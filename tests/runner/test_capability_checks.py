@@ -14,7 +14,6 @@ ORT = BackendSpec(name="ort-cpu")
 @pytest.mark.parametrize(
     ("mode", "option"),
     [
-        (Mode(kind="throughput"), "--mode throughput"),
         (Mode(transfers=False), "--transfers"),
         (Mode(cuda_graph=False), "--graph"),
         (Mode(spin_wait=False), "--spin"),
@@ -29,7 +28,9 @@ def test_what_a_backend_would_not_honour_is_refused_by_its_option(mode, option) 
         check_demands(ORT, mode)
 
 
-@pytest.mark.parametrize("mode", [Mode(), Mode(kind="latency"), Mode(in_flight=None)])
+@pytest.mark.parametrize(
+    "mode", [Mode(), Mode(kind="latency"), Mode(in_flight=None), Mode(kind="throughput")]
+)
 def test_what_every_backend_does_is_not_refused(mode) -> None:
     check_demands(ORT, mode)
 
