@@ -28,9 +28,7 @@ def test_what_a_backend_would_not_honour_is_refused_by_its_option(mode, option) 
         check_demands(ORT, mode)
 
 
-@pytest.mark.parametrize(
-    "mode", [Mode(), Mode(kind="latency"), Mode(in_flight=None), Mode(kind="throughput")]
-)
+@pytest.mark.parametrize("mode", [Mode(), Mode(kind="latency"), Mode(in_flight=None)])
 def test_what_every_backend_does_is_not_refused(mode) -> None:
     check_demands(ORT, mode)
 
