@@ -60,13 +60,13 @@ _MEANINGS = {
     RungKey.BOUND: "has a whole call, without arrays passed in and out",
     RungKey.PINNED: "waits for each query and copies from page-locked memory",
     RungKey.PAGEABLE: "waits for each query and copies from ordinary memory: page-locked memory "
-    "and queries ahead are faster",
-    RungKey.ARRAYS: "passes NumPy arrays in each call: bound tensors are faster",
+    "or queries ahead may be faster",
+    RungKey.ARRAYS: "passes NumPy arrays in each call: bound tensors may be faster",
     RungKey.CLIENT: "copies arrays for each call: reuse them, or bind the tensors",
     RungKey.PROVIDER: "has a call through ONNX Runtime",
-    RungKey.ONE_AHEAD: "is a time per query with the next query enqueued: trtexec's default, "
-    "and not the latency of a query",
-    RungKey.STREAMS: "is a time per query with several in flight, and not the latency of a query",
+    RungKey.ONE_AHEAD: "is a time per query with another one in flight, as trtexec's "
+    "throughput is; it is not the latency of a query",
+    RungKey.STREAMS: "is a time per query with several in flight; it is not the latency of a query",
     RungKey.ENQUEUE: "has the enqueue call alone: it does not wait for the GPU",
     RungKey.TRTEXEC: "adds up copies and GPU work on the GPU's clock, as trtexec's Latency does",
 }
