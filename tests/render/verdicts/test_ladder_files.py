@@ -101,6 +101,12 @@ def test_the_waterfall_fits_and_has_an_interval_on_each_line(width) -> None:
     )
 
 
+def test_a_step_beyond_the_largest_rung_keeps_its_line() -> None:
+    made = report()
+    steps = tuple(replace(step, value_ms=1.0) for step in made.steps)
+    assert max(map(len, waterfall(replace(made, steps=steps), width=120))) <= 120
+
+
 def test_a_step_that_saves_time_has_another_sign_and_another_mark() -> None:
     (line,) = (one for one in waterfall(report(), width=80) if "CUDA graph hides" in one)
     assert "░" in line

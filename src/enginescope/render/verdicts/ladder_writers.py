@@ -104,7 +104,8 @@ class _Bars:
         return (sign * max(1, round(value_ms * self._scale))).ljust(self._room)
 
     def between(self, first_ms: float, second_ms: float) -> str:
-        low, high = sorted(round(one * self._scale) for one in (first_ms, second_ms))
+        ends = (min(self._room, round(end * self._scale)) for end in (first_ms, second_ms))
+        low, high = sorted(ends)
         low = min(low, self._room - 1)
         sign = _MORE if second_ms >= first_ms else _LESS
         return (" " * low + sign * max(1, high - low)).ljust(self._room)
