@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 import enginescope as es
+from enginescope.records.notice import Notice, is_unstable
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.ladder import RungKey
+from enginescope.services.ladder.ladder import _merged
 from tests.fakes import loading, models
 from tests.plants.in_process import workers_in_process
 
@@ -98,6 +100,17 @@ def test_nothing_succeeded_is_an_error(tmp_path, convnet, monkeypatch) -> None:
     monkeypatch.setattr(session, "request_for", failing)
     with pytest.raises(es.UnsupportedError, match="for this test"):
         climbed(convnet, tmp_path)
+
+
+@pytest.mark.parametrize(("unstable", "is_said"), [(2, False), (5, True)])
+def test_figures_are_unstable_where_half_of_the_processes_are(unstable, is_said) -> None:
+    load = [
+        Notice(code="W-LOAD", message="others", evidence={"unstable": number < unstable})
+        for number in range(8)
+    ]
+    merged = _merged(load, processes=10)
+    assert is_unstable(merged) is is_said
+    assert merged.message == "others (in 8 of 10 processes)"
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ def _gaps(sums: Sequence[LadderSum]) -> Iterator[Notice]:
 def _notices(sides: Sequence[Side]) -> tuple[Notice, ...]:
     """Return each warning of the runs once, with the number of processes that have it.
 
-    It is the one in the middle of those, so that it is as grave as most of them are.
+    The figures are unstable where half of all processes are, as those of a suite.
     """
     runs = [run for side in sides for run in side.measured]
     found: dict[str, list[Notice]] = {}
@@ -207,13 +207,19 @@ def _notices(sides: Sequence[Side]) -> tuple[Notice, ...]:
         for notice in run.notices:
             if notice.level == "warning":
                 found.setdefault(notice.code, []).append(notice)
-    middle = (
-        (sorted(notices, key=is_unstable)[len(notices) // 2], len(notices))
-        for notices in found.values()
-    )
-    return tuple(
-        replace(notice, message=f"{notice.message} (in {count} of {len(runs)} processes)")
-        for notice, count in middle
+    return tuple(_merged(notices, len(runs)) for notices in found.values())
+
+
+def _merged(notices: Sequence[Notice], processes: int) -> Notice:
+    ordered = sorted(notices, key=is_unstable)
+    unstable = sum(map(is_unstable, notices))
+    merged = ordered[-1] if 2 * unstable >= processes else ordered[0]
+    count = f"(in {len(notices)} of {processes} processes)"
+    evidence = {**merged.evidence, "unstable": 2 * unstable >= processes}
+    return replace(
+        merged,
+        message=f"{merged.message} {count}",
+        evidence=evidence if unstable else merged.evidence,
     )
 
 
