@@ -61,6 +61,7 @@ _SHORT = {
     "bench": {"--max-time": "20ms", "--warmup": "0"},
     "suite": {"--max-time": "20ms", "--warmup": "0"},
     "upgrade": {"--rounds": "8", "--iterations": "20", "--samples": "2"},
+    "ladder": {"--rounds": "3", "--duration": "20ms"},
     "load": {"--duration": "300ms", "--repeats": "1", "--resolution": "60"},
     "ladder": {"--rounds": "3", "--iterations": "20"},
     "lottery": {"--builds": "3", "--processes": "2", "--iterations": "24"},

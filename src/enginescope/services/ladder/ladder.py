@@ -152,7 +152,7 @@ def _report(ladder: Ladder, rounds: Rounds) -> LadderReport:
 
 def _figures(sides: Sequence[Side], counting: Sequence[int]) -> dict[RungKey, Figures]:
     """Return the figures of each rung that has any, by round."""
-    found: dict[RungKey, Figures] = {}
+    by_rung: dict[RungKey, Figures] = {}
     for side in sides:
         for key, read in side.way.readers.items():
             figures = {
@@ -160,8 +160,8 @@ def _figures(sides: Sequence[Side], counting: Sequence[int]) -> dict[RungKey, Fi
                 for run in side.measured
                 if run.turn and run.turn.round in counting and (value := read(run)) is not None
             }
-            found |= {key: figures} if figures else {}
-    return found
+            by_rung |= {key: figures} if figures else {}
+    return by_rung
 
 
 #: Notices of a run that say why a rung has no figure.
@@ -170,7 +170,7 @@ _WHY = {RungKey.GRAPH: ("W-NO-CUDA-GRAPH",), RungKey.LAYERS: ("W-NO-LAYERS",)}
 
 def _reasons(rounds: Rounds) -> dict[RungKey, str]:
     """Return why a rung would have no figure: what its last process said."""
-    found: dict[RungKey, str] = {}
+    why: dict[RungKey, str] = {}
     for side in (*rounds.sides, *rounds.failed):
         last = side.runs[-1]
         for key in side.way.readers:
@@ -178,8 +178,8 @@ def _reasons(rounds: Rounds) -> dict[RungKey, str]:
             reasons = (notice.message for notice in last.notices if notice.code in codes)
             failure = last.outcome.message or last.outcome.kind.value
             is_ok = last.outcome.kind is OutcomeKind.OK
-            found[key] = next(reasons, "its processes have no such figure" if is_ok else failure)
-    return found
+            why[key] = next(reasons, "its processes have no such figure" if is_ok else failure)
+    return why
 
 
 def _gaps(sums: Sequence[LadderSum]) -> Iterator[Notice]:
@@ -202,12 +202,12 @@ def _notices(sides: Sequence[Side]) -> tuple[Notice, ...]:
     The figures are unstable where half of all processes are, as those of a suite.
     """
     runs = [run for side in sides for run in side.measured]
-    found: dict[str, list[Notice]] = {}
+    by_code: dict[str, list[Notice]] = {}
     for run in runs:
         for notice in run.notices:
             if notice.level == "warning":
-                found.setdefault(notice.code, []).append(notice)
-    return tuple(_merged(notices, len(runs)) for notices in found.values())
+                by_code.setdefault(notice.code, []).append(notice)
+    return tuple(_merged(notices, len(runs)) for notices in by_code.values())
 
 
 def _merged(notices: Sequence[Notice], processes: int) -> Notice:
