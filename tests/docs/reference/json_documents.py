@@ -18,8 +18,8 @@ from enginescope.records.run.passport import Passport
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellRow, SuitePlan
 from enginescope.records.verdict.history import JobHistory
-from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.ladder import LadderReport
+from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.lottery import BuildSpread, LotteryReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.upgrade import UpgradeReport
