@@ -177,10 +177,10 @@ class ArraysRequest(PlainRequest):
     def __init__(self, session: Any, arrays: Arrays, *, is_copied: bool) -> None:
         super().__init__(session, arrays)
         if is_copied:
-            run, given = session.run, dict(arrays)
+            run, feeds = session.run, dict(arrays)
 
             def step() -> list[Any]:
-                outputs = run(None, {name: array.copy() for name, array in given.items()})
+                outputs = run(None, {name: array.copy() for name, array in feeds.items()})
                 return [copy(output) for output in outputs]
 
             self.step = step

@@ -254,9 +254,9 @@ class OrtSession:
                     one.settle()
             if self._is_graph and self._device is not None and self._asked.transfers is not False:
                 self._copies = self._device.with_copies()
-            for one in self._further:
-                one.first()
-                one.settle()
+            for request in self._further:
+                request.first()
+                request.settle()
         self.step = self._steps()[0]
 
     def _steps(self) -> list[Step]:
