@@ -19,8 +19,7 @@ from enginescope.notebook.measure import (
     ShownValidation,
 )
 from enginescope.notebook.plan import ShownProcess
-from enginescope.notebook.verdicts import ShownLadder, ShownUpgrade
-from enginescope.notebook.verdicts import ShownLottery, ShownUpgrade
+from enginescope.notebook.verdicts import ShownLadder, ShownLottery, ShownUpgrade
 from enginescope.records.plan.build import BuildReport
 from enginescope.services.plans.process import ProcessResult
 from enginescope.store.suite_folder import SuiteFolder

@@ -146,6 +146,8 @@ class ShownLadder(LadderReport, frozen=True, kw_only=True):
 
 
 ladder = displayed(ladder_service.ladder, shown_as(ShownLadder))
+
+
 class ShownLottery(LotteryReport, frozen=True, kw_only=True):
     """A lottery of builds; in notebooks the answer and its tables, plain HTML."""
 

@@ -37,8 +37,7 @@ from enginescope.render.plan_comparison.compare_tables import (
 from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
 from enginescope.render.suites.suite_text import suite_tables
-from enginescope.render.verdicts import ladder_phrases, upgrade_phrases
-from enginescope.render.verdicts import lottery_phrases, upgrade_phrases
+from enginescope.render.verdicts import ladder_phrases, lottery_phrases, upgrade_phrases
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
     answer_text,
@@ -131,6 +130,10 @@ def ladder_html(report: LadderReport) -> str:
             ladder_phrases.STEP_HEADERS,
             (ladder_phrases.step_cells(report, step) for step in report.steps),
             numbers=("ms",),
+        ),
+    )
+
+
 def lottery_html(report: LotteryReport) -> str:
     """Return the answer, what it is about, and every table."""
     return fragment(

@@ -29,9 +29,10 @@ from enginescope.services.ladder.request import (
     check_ladder_request,
 )
 from enginescope.services.ladder.ways import Ladder, Way, ladder_for
-from enginescope.services.measurement.interleaved import keep_rounds, paced_workload
+from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.rounds import keep_rounds
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 
