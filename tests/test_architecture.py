@@ -102,6 +102,7 @@ ORDER = (
         "render/sections/card",
         "render/plan_comparison",
         "render/verdicts",
+        "render/ladder",
         "render/compare",
         "render/accuracy",
         "render/bisection",

@@ -10,10 +10,10 @@ from enginescope.core.jsonio import encode
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.render.compare.compare_writers import compare_json
+from enginescope.render.ladder.ladder_writers import ladder_json
 from enginescope.render.load.load_writers import load_json
 from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.verdicts.ladder_writers import ladder_json
 from enginescope.render.verdicts.lottery_writers import lottery_json
 from enginescope.store.archive import Store
 from tests.fakes import loading, models

@@ -128,14 +128,14 @@ class ShownLadder(LadderReport, frozen=True, kw_only=True):
     """A ladder; in notebooks the answer, its rungs and its steps, plain HTML."""
 
     def _summary(self) -> str:
-        from enginescope.render.verdicts.ladder_phrases import answer_text
+        from enginescope.render.ladder.ladder_phrases import answer_text
 
         return answer_text(self)
 
     @property
     def charts(self) -> dict[str, ChartDisplay]:
         """The chart of the page: ``"waterfall"``."""
-        from enginescope.render.verdicts.ladder_page import ladder_chart
+        from enginescope.render.ladder.ladder_page import ladder_chart
 
         return displays((ladder_chart(self),))
 

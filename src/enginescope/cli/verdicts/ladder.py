@@ -115,7 +115,7 @@ def command(model: Path, **options: Any) -> int:
     ):
         report = climb_ladder(request, progress)
     if options["html"] is not None:
-        from enginescope.render.verdicts.ladder_page import ladder_page
+        from enginescope.render.ladder.ladder_page import ladder_page
 
         write_output(options["html"], ladder_page(report))
     _print(report, as_json=options["as_json"])
@@ -152,7 +152,7 @@ def request_of(model: Path, options: dict[str, Any]) -> LadderRequest:
 
 
 def _print(report: LadderReport, *, as_json: bool) -> None:
-    from enginescope.render.verdicts.ladder_writers import ladder_json, waterfall
+    from enginescope.render.ladder.ladder_writers import ladder_json, waterfall
 
     if as_json:
         sys.stdout.buffer.write(ladder_json(report))
@@ -162,7 +162,7 @@ def _print(report: LadderReport, *, as_json: bool) -> None:
     from rich.text import Text
 
     from enginescope.render.base.text import show_answer
-    from enginescope.render.verdicts.ladder_phrases import answer_text, scope_facts
+    from enginescope.render.ladder.ladder_phrases import answer_text, scope_facts
 
     width = shutil.get_terminal_size().columns
     rows = Group(*map(Text, waterfall(report, width=width)))

@@ -27,6 +27,7 @@ from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.base.figures import TextTable
+from enginescope.render.ladder import ladder_phrases
 from enginescope.render.plan_comparison.compare_phrases import answer
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
@@ -37,7 +38,7 @@ from enginescope.render.plan_comparison.compare_tables import (
 from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
 from enginescope.render.suites.suite_text import suite_tables
-from enginescope.render.verdicts import ladder_phrases, lottery_phrases, upgrade_phrases
+from enginescope.render.verdicts import lottery_phrases, upgrade_phrases
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
     answer_text,

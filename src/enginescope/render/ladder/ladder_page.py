@@ -9,7 +9,7 @@ from enginescope.render.base.figures import Figures
 from enginescope.render.charts.waterfall import Bar, waterfall_chart
 from enginescope.render.html.images import Chart, ChartTable
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
-from enginescope.render.verdicts.ladder_phrases import (
+from enginescope.render.ladder.ladder_phrases import (
     ROW_HEADERS,
     STEP_HEADERS,
     adds,
@@ -19,7 +19,7 @@ from enginescope.render.verdicts.ladder_phrases import (
     step_cells,
     title,
 )
-from enginescope.render.verdicts.ladder_writers import ladder_json
+from enginescope.render.ladder.ladder_writers import ladder_json
 
 
 def ladder_page(report: LadderReport, *, script_address: str | None = None) -> bytes:

@@ -9,7 +9,7 @@ from enginescope.core.jsonio import encode
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.ladder import LadderReport, LadderStep, RungKey
 from enginescope.render.base.data_table import printable
-from enginescope.render.verdicts.ladder_phrases import (
+from enginescope.render.ladder.ladder_phrases import (
     adds,
     answer_text,
     ends_text,
