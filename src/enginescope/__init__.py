@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         compare_plans,
         gate,
         history,
+        ladder,
         lint,
         lottery,
         open_suite,
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from enginescope.records.run.sample_set import Preprocessing
     from enginescope.records.verdict.gate import GateReport
     from enginescope.records.verdict.history import JobHistory
+    from enginescope.records.verdict.ladder import LadderReport
     from enginescope.records.verdict.load import LoadReport
     from enginescope.records.verdict.lottery import LotteryReport
     from enginescope.records.verdict.noise_floor import NoiseFloor
@@ -138,6 +140,7 @@ _HOMES = {
     "InputShape": "records.run.job",
     "JobHistory": "records.verdict.history",
     "KubernetesJobs": "services.suites.request",
+    "LadderReport": "records.verdict.ladder",
     "Limits": "records.run.job",
     "LintReport": "rules.engine",
     "LoadReport": "records.verdict.load",
@@ -185,6 +188,7 @@ _HOMES = {
     "gate": "notebook.verdicts",
     "history": "notebook.verdicts",
     "import_artifacts": "notebook.measure",
+    "ladder": "notebook.verdicts",
     "lint": "notebook.verdicts",
     "load": "notebook.measure",
     "lottery": "notebook.verdicts",
@@ -232,6 +236,7 @@ __all__ = [
     "InputShape",
     "JobHistory",
     "KubernetesJobs",
+    "LadderReport",
     "Limits",
     "LintReport",
     "LoadReport",
@@ -280,6 +285,7 @@ __all__ = [
     "gate",
     "history",
     "import_artifacts",
+    "ladder",
     "lint",
     "load",
     "lottery",

@@ -19,7 +19,7 @@ from enginescope.notebook.measure import (
     ShownValidation,
 )
 from enginescope.notebook.plan import ShownProcess
-from enginescope.notebook.verdicts import ShownLottery, ShownUpgrade
+from enginescope.notebook.verdicts import ShownLadder, ShownLottery, ShownUpgrade
 from enginescope.records.plan.build import BuildReport
 from enginescope.services.plans.process import ProcessResult
 from enginescope.store.suite_folder import SuiteFolder
@@ -32,6 +32,7 @@ from tests.depth_benchmarks import depth_benchmark
 from tests.notebook.html.pages import checked
 from tests.render.load import load_reports as loads
 from tests.render.validation import test_validate_page as validations
+from tests.render.verdicts import test_ladder_files as ladders
 from tests.render.verdicts import test_upgrade_files as upgrades
 from tests.suites.made import cell, result, timed
 
@@ -125,6 +126,7 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
         "net.onnx",
     ),
     es.LoadReport: (lambda _: shown_as(ShownLoad)(loads.searched()), "highest rate"),
+    es.LadderReport: (lambda _: shown_as(ShownLadder)(ladders.report()), "the largest step"),
     es.LotteryReport: (
         lambda _: shown_as(ShownLottery)(lotteries.report(build_sd=0.02)),
         "builds of net.onnx differ by",

@@ -10,6 +10,7 @@ from enginescope.core.jsonio import encode
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.render.compare.compare_writers import compare_json
+from enginescope.render.ladder.ladder_writers import ladder_json
 from enginescope.render.load.load_writers import load_json
 from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
@@ -115,6 +116,43 @@ def _interleaved(name: str, backends: tuple[str, ...], workload=FIVE, prepare=mo
         ),
         data=lambda found: compare_json(None, Chosen(), measured=found),
         volatile=_VOLATILE,
+    )
+
+
+def _ladder(name: str, backend: str | None, *flags: str, **options) -> Case:
+    on = ("--on", backend) if backend else ()
+    return Case(
+        name=f"ladder: {name}",
+        prepare=lambda folder: models.perceptron(folder / "m.onnx"),
+        arguments=lambda folder: [
+            *("ladder", str(folder / "m.onnx"), *on, "--rounds", "3", "--iterations", "5", *flags),
+            *("--store", str(folder / "store")),
+        ],
+        call=lambda folder: es.ladder(
+            folder / "m.onnx",
+            on=backend,
+            rounds=3,
+            workload=Workload(stop=FIVE.stop),
+            store=folder / "store",
+            **options,
+        ),
+        data=ladder_json,
+        volatile=frozenset(
+            {
+                *(
+                    "answer",
+                    "meaning",
+                    "value_ms",
+                    "interval",
+                    "steps_ms",
+                    "is_consistent",
+                    "processes",
+                ),
+                *("nearest", "alike", "below", "above", "rounds", "measured_rounds"),
+                *("comparison", "notices", "created", "command"),
+            }
+        ),
+        context=without_warm_up,
     )
 
 
@@ -360,6 +398,9 @@ CASES: tuple[Case, ...] = (
     _build("a backend that builds no engines", "e.plan", on="ort-cpu"),
     _build("the output over the model", "m.onnx"),
     _build("a folder that does not exist", "absent/e.plan"),
+    _ladder("an ONNX model", None, "--mine", "1.9ms", "--streams", "3", mine="1.9ms", streams=3),
+    _ladder("a backend without a ladder", "fake"),
+    _ladder("a figure that is no time", None, "--mine", "fast", mine="fast"),
     _noise("the fake backend", "fake"),
     _noise("no such model", "fake", file="n.onnx"),
     _lottery("a model on ONNX Runtime"),

@@ -14,7 +14,6 @@ ORT = BackendSpec(name="ort-cpu")
 @pytest.mark.parametrize(
     ("mode", "option"),
     [
-        (Mode(kind="throughput"), "--mode throughput"),
         (Mode(transfers=False), "--transfers"),
         (Mode(cuda_graph=False), "--graph"),
         (Mode(spin_wait=False), "--spin"),

@@ -21,7 +21,7 @@ mode_options = add_options(
         "mode_kind",
         type=click.Choice(["latency", "throughput"]),
         help="Issue one request at a time, or enqueue queries ahead as trtexec does (trt, "
-        "trtexec).",
+        "trtexec); on ort-cpu, two threads issue them.",
     ),
     option(
         "--graph",

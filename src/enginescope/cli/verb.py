@@ -74,7 +74,7 @@ HEADINGS = {
         ),
         *("confidence", "tolerance", "rtol", "atol", "percent-mismatch", "percent"),
         *("allow-nothing-compared", "align", "bisect", "suggest-precision", "marks", "select"),
-        *("ignore", "level", "session", "last"),
+        *("ignore", "level", "session", "last", "mine"),
     ),
     "Store": (
         *("tag", "commit", "store", "push", "suite", "token-file", "accept-push", "max-upload"),

@@ -21,12 +21,14 @@ from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.history import JobHistory
+from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.suites.suite import suite_charts
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.rules.engine import LintReport
+from enginescope.services.ladder import ladder as ladder_service
 from enginescope.services.lottery import lottery as lottery_service
 from enginescope.services.plans import lint as lint_service
 from enginescope.services.suites import opened
@@ -120,6 +122,30 @@ class ShownUpgrade(UpgradeReport, frozen=True, kw_only=True):
 
 
 upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))
+
+
+class ShownLadder(LadderReport, frozen=True, kw_only=True):
+    """A ladder; in notebooks the answer, its rungs and its steps, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.ladder.ladder_phrases import answer_text
+
+        return answer_text(self)
+
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The chart of the page: ``"waterfall"``."""
+        from enginescope.render.ladder.ladder_page import ladder_chart
+
+        return displays((ladder_chart(self),))
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.verdicts import ladder_html
+
+        return ladder_html(self)
+
+
+ladder = displayed(ladder_service.ladder, shown_as(ShownLadder))
 
 
 class ShownLottery(LotteryReport, frozen=True, kw_only=True):

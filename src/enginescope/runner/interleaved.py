@@ -58,6 +58,7 @@ class Pacing(Record, frozen=True, kw_only=True):
         is_vain: Asked after the first complete round: whether no number of them would tell
             anything.
         builds_each: Whether jobs that are rebuilt are rebuilt in every round.
+        profiles_each: Whether jobs that time their layers do so in every round.
         run: Runs the job of a process; by default `run_jobs`.
         plan: Recorded with each run, so that the comparison can be continued.
         recorded: Runs of the comparison that is continued, of each side in the order of rounds.
@@ -68,6 +69,7 @@ class Pacing(Record, frozen=True, kw_only=True):
     looks: tuple[int, ...] = LOOKS
     seed: int = 0
     builds_each: bool = False
+    profiles_each: bool = False
     run: RunJobs | None = None
     plan: RoundPlan | None = None
     recorded: Sides = ()
@@ -94,7 +96,7 @@ def run_interleaved(
     the rounds is made up for. Nor does a round count in which a process was disturbed, unless one
     side is disturbed more often than chance allows; at most as
     many more are measured as there are rounds. Layers are profiled, and engines rebuilt, in the
-    first round alone, unless ``pacing.builds_each``.
+    first round alone, unless ``pacing.profiles_each`` and ``pacing.builds_each``.
 
     Args:
         jobs: One for each side, 2 to 26.
@@ -134,7 +136,7 @@ def run_interleaved(
                 place=place,
                 plan=pacing.plan,
             )
-            job = _of_round(jobs[side], number, builds_each=pacing.builds_each)
+            job = _of_round(jobs[side], number, pacing)
             sides[side].append(_process(job, turn, sink, pacing.run or run_jobs, (command, watch)))
         so_far = tuple(map(tuple, sides))
         tally.add(uncertainties_of([runs[-1] for runs in so_far]))
@@ -167,11 +169,15 @@ def _may_end(pacing: Pacing, tally: Tally, sides: Sides) -> bool:
     return tally.looks_now() and pacing.decided(sides)
 
 
-def _of_round(job: Job, number: int, *, builds_each: bool) -> Job:
+def _of_round(job: Job, number: int, pacing: Pacing) -> Job:
     """Return the job as the round does it: what is not a timing is done once."""
     if number == 0:
         return job
-    return replace(job, layer_profile=False, rebuild=job.rebuild and builds_each)
+    return replace(
+        job,
+        layer_profile=job.layer_profile and pacing.profiles_each,
+        rebuild=job.rebuild and pacing.builds_each,
+    )
 
 
 def _process(

@@ -44,6 +44,7 @@ _OPTIONS = {
     "cold": "--cold",
     "rotate": "--rotate",
     "decode": "--decode",
+    "call": "`call`",
 }
 
 

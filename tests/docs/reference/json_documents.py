@@ -18,6 +18,7 @@ from enginescope.records.run.passport import Passport
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellRow, SuitePlan
 from enginescope.records.verdict.history import JobHistory
+from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.lottery import BuildSpread, LotteryReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
@@ -51,6 +52,7 @@ TYPED: dict[str, tuple[type[msgspec.Struct], str]] = {
     "lottery": (LotteryReport, "`report` of `lottery --json`"),
     "build-spread": (BuildSpread, "an element of `spreads` of `build-spreads.json`"),
     "upgrade": (UpgradeReport, "`report` of `upgrade --json`"),
+    "ladder": (LadderReport, "`report` of `ladder --json`"),
     "archive": (Manifest, "`manifest.json` of an archive (`.tea`)"),
 }
 #: Keys whose value has keys of its own for each document.

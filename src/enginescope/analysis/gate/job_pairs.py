@@ -31,6 +31,7 @@ _FIELDS = {
     "rotate": "input buffers",
     "idle_ms": "pause between queries",
     "decode": "tokens per request",
+    "call": "tensors of a request",
 }
 
 

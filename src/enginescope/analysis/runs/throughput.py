@@ -54,7 +54,8 @@ def throughput_of(run: Run, headline: Summary | None) -> Throughput | None:
         )
     if run.wall_ms and samples:
         batch = run.job.workload.batch or 1
-        definition = "batch × queries ÷ the GPU time that they span"
+        clock = "time" if samples.metric == "latency" else "GPU time"
+        definition = f"batch × queries ÷ the {clock} that they span"
         per_s = 1e3 * batch * len(samples) / run.wall_ms
         return Throughput(per_s=per_s, unit="items", definition=definition)
     if headline is None:

@@ -43,6 +43,7 @@ _MODE_FIELDS = (
     "rotate",
     "idle_ms",
     "decode",
+    "call",
 )
 _MODE_WORDS = {
     "transfers": ("with transfers", "without transfers"),
@@ -77,6 +78,7 @@ class JobIdentity(Record, frozen=True, kw_only=True):
     idle_ms: float | None = None
     decode: int | None = None
     load: str | None = None
+    call: str | None = None
 
     def differing(self, other: JobIdentity, across: Collection[str] = ()) -> tuple[str, ...]:
         """Return the fields that both know and do not share, but for those of `across`."""
@@ -105,15 +107,17 @@ class JobIdentity(Record, frozen=True, kw_only=True):
         if field in _MODE_WORDS:
             return _MODE_WORDS[field][not value]
         units = {"batch": "batch {}", "in_flight": "{} in flight", "streams": "{} streams"}
-        units["decode"] = "decode {}"
+        units |= {"decode": "decode {}", "call": "call {}"}
         return units.get(field, "{}").format(value)
 
 
 def _is_open(field: str, a: object, b: object) -> bool:
     # a precision that was not asked for is the backend's default, not one that is not known; a run
     # without an environment is of the Python that the suite itself ran in; without tokens to
-    # generate, it generates none; a run without a load test is a closed loop
-    return field not in ("precision", "environment", "decode", "load") and (a is None or b is None)
+    # generate, it generates none; a run without a load test is a closed loop; without a way to
+    # call, its tensors are bound
+    known = ("precision", "environment", "decode", "load", "call")
+    return field not in known and (a is None or b is None)
 
 
 class JobRuns(Record, frozen=True, kw_only=True, eq=False):

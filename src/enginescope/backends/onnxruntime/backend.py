@@ -131,7 +131,7 @@ def _without_graph(setup: Setup) -> Setup:
 
 def _plain(job: Job) -> Job:
     """Return the job with one way of asking, that from host memory, which every model bears."""
-    mode = msgspec.structs.replace(job.workload.mode, transfers=True)
+    mode = msgspec.structs.replace(job.workload.mode, transfers=True, kind="latency", call=None)
     workload = msgspec.structs.replace(job.workload, mode=mode)
     return msgspec.structs.replace(job, workload=workload)
 
@@ -152,10 +152,11 @@ class OrtBackend:
 
     @property
     def mode_fields(self) -> frozenset[str]:
-        """What of a `Mode` it honours: copies and CUDA graphs, where there is a GPU."""
+        """What of a `Mode` it honours: copies and CUDA graphs with a GPU, threads on the CPU."""
         fields = {"transfers"} if self.provider.on_cuda else set()
         graph = {"cuda_graph"} if self.provider.graph_option else set()
-        return frozenset({"decode"} | fields | graph)
+        threads = {"kind"} if self.provider.is_cpu else set()
+        return frozenset({"decode", "call"} | fields | graph | threads)
 
     def check(self, spec: BackendSpec) -> None:
         """Refuse a precision, value or option that cannot be."""
@@ -281,11 +282,12 @@ class OrtBackend:
         return require("onnxruntime", purpose=f"the backend {self.name}", install=install)
 
 
-def _complete(job: Job, measured: Measured, session: Any, _recorder: Recorder) -> Measured:
+def _complete(job: Job, measured: Measured, session: Any, recorder: Recorder) -> Measured:
     """Add what only this kind of session knows."""
     return msgspec.structs.replace(
         measured,
         mode=session.mode,
+        wall_ms=recorder.wall_ms if session.mode.kind == "throughput" else None,
         device_memory=session.device_memory(),
         answers=session.answers() if job.keep_outputs else (),
     )

@@ -65,6 +65,8 @@ class DecodeSession(OrtSession):
         )
         self._place = ("cuda", self._index) if setup.provider.on_cuda else ("cpu", 0)
         self._last: dict[str, Any] = {}
+        if self._in_flight > 1 or self._asked.call:
+            raise UnsupportedError("generating tokens", why="one request at a time generates them")
         if self._is_graph:
             raise UnsupportedError(
                 "a CUDA graph cannot generate tokens",

@@ -5,8 +5,9 @@ Requests whose tensors lie in the GPU's memory: without copies, and with copies 
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -41,9 +42,26 @@ class Request(Protocol):
         """Return what makes this request more than the model's own work."""
 
 
-def request_for(ort: Any, session: Any, specs: tuple[InputSpec, ...], arrays: Arrays) -> Request:
-    """Return a bound request; a plain one where an input cannot be bound."""
+def request_for(
+    ort: Any,
+    session: Any,
+    specs: tuple[InputSpec, ...],
+    arrays: Arrays,
+    call: Literal["arrays", "client"] | None = None,
+) -> Request:
+    """Return a bound request; a plain one where an input cannot be bound, or `call` asks for it.
+
+    Args:
+        call: As `Mode.call`.
+
+    Raises:
+        UnsupportedError: NumPy has no arrays of an input's type.
+    """
     with translated("binding the inputs"):
+        if call is not None:
+            if any(spec.dtype is DataType.BF16 for spec in specs):
+                raise UnsupportedError("passing NumPy arrays", why="NumPy has no BF16")
+            return ArraysRequest(session, arrays, is_copied=call == "client")
         if any(spec.dtype is DataType.STRING for spec in specs):
             return PlainRequest(session, arrays)
         return BoundRequest(ort, session, specs, arrays)
@@ -146,6 +164,30 @@ class PlainRequest:
                 level="info",
             ),
         )
+
+
+class ArraysRequest(PlainRequest):
+    """NumPy arrays in, NumPy arrays out, as most programs call a session.
+
+    Args:
+        is_copied: The caller copies inputs and outputs for each request, as one does whose data
+            comes from elsewhere and outlives the request.
+    """
+
+    def __init__(self, session: Any, arrays: Arrays, *, is_copied: bool) -> None:
+        super().__init__(session, arrays)
+        if is_copied:
+            run, feeds = session.run, dict(arrays)
+
+            def step() -> list[Any]:
+                outputs = run(None, {name: array.copy() for name, array in feeds.items()})
+                return [copy(output) for output in outputs]
+
+            self.step = step
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Nothing: it is what was asked for."""
+        return ()
 
 
 def arrays_of(values: Any, outputs: list[tuple[str, DataType | None]]) -> tuple[Any, ...]:

@@ -28,6 +28,7 @@ from enginescope.backends.onnxruntime.providers.placement import (
     require_provider,
 )
 from enginescope.backends.onnxruntime.requests import DeviceRequest, Request, request_for
+from enginescope.backends.onnxruntime.threads import ThreadsRecorder
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.probe.nvml import PeakDeviceMemory, probe_device, process_memory_bytes
@@ -163,6 +164,8 @@ class OrtSession:
         self._device: DeviceRequest | None = None
         self._host: Request | None = None
         self._copies: Step | None = None
+        #: Of the requests that are in flight beside the first one.
+        self._further: tuple[Request, ...] = ()
         self._notices: list[Notice] = []
         self.step: Step = self._guarded
 
@@ -172,13 +175,18 @@ class OrtSession:
         return self._session
 
     @property
+    def _in_flight(self) -> int:
+        return (self._asked.in_flight or 2) if self._asked.kind == "throughput" else 1
+
+    @property
     def mode(self) -> Mode:
         """How requests are put."""
         on_device = self._setup.provider.on_cuda
         graph = self._setup.provider_options.get(self._setup.provider.graph_option or "")
         return Mode(
-            kind="latency",
-            in_flight=1,
+            kind=self._asked.kind or "latency",
+            in_flight=self._in_flight,
+            call=self._asked.call,
             transfers=self._host is not None or self._copies is not None if on_device else None,
             cuda_graph=graph.lower() in ("1", "true") if graph is not None else None,
         )
@@ -189,7 +197,13 @@ class OrtSession:
         if self._setup.provider.on_cuda and (self._asked.transfers is not True or self._is_graph):
             self._device = self._on_device(feeds)
         if self._device is None or (self._asked.transfers is not False and not self._is_graph):
-            self._host = request_for(self._ort, self._session, self.input_specs, feeds.arrays)
+            self._host = self._in_host_memory(feeds)
+        further = self._in_flight - 1
+        self._further = tuple(self._in_host_memory(feeds) for _ in range(further))
+
+    def _in_host_memory(self, feeds: Feeds) -> Request:
+        call = self._asked.call
+        return request_for(self._ort, self._session, self.input_specs, feeds.arrays, call)
 
     @property
     def _is_graph(self) -> bool:
@@ -240,6 +254,9 @@ class OrtSession:
                     one.settle()
             if self._is_graph and self._device is not None and self._asked.transfers is not False:
                 self._copies = self._device.with_copies()
+            for request in self._further:
+                request.first()
+                request.settle()
         self.step = self._steps()[0]
 
     def _steps(self) -> list[Step]:
@@ -251,8 +268,10 @@ class OrtSession:
         return [one for one in every if one is not None]
 
     def recorder(self) -> Recorder:
-        """Return a new recorder of the bare request, or of the two."""
+        """Return a new recorder of the bare request, of the two, or of several at a time."""
         steps = self._steps()
+        if self._further:
+            return ThreadsRecorder([steps[0], *(one.step for one in self._further)])
         return PairedRecorder(*steps) if len(steps) == 2 else StepRecorder(steps[0])
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:

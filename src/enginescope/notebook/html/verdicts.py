@@ -23,9 +23,11 @@ from enginescope.notebook.html.fragment import (
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.gate import GateReport, GateRow
 from enginescope.records.verdict.history import JobHistory
+from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.base.figures import TextTable
+from enginescope.render.ladder import ladder_phrases
 from enginescope.render.plan_comparison.compare_phrases import answer
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
@@ -108,6 +110,27 @@ def upgrade_html(report: UpgradeReport) -> str:
                 for row in model.rows
             ),
             numbers=_NUMBERS,
+        ),
+    )
+
+
+def ladder_html(report: LadderReport) -> str:
+    """Return the answer, its scope, every rung and every step."""
+    return fragment(
+        ladder_phrases.answer_text(report),
+        fact_list(ladder_phrases.scope_facts(report)),
+        notice_list(report.notices),
+        data_table(
+            "Rungs",
+            ladder_phrases.ROW_HEADERS,
+            (ladder_phrases.rung_cells(report, rung) for rung in report.rungs),
+            numbers=("ms per query", "Processes"),
+        ),
+        data_table(
+            "Steps",
+            ladder_phrases.STEP_HEADERS,
+            (ladder_phrases.step_cells(report, step) for step in report.steps),
+            numbers=("ms",),
         ),
     )
 

@@ -224,6 +224,10 @@ class Mode(Record, frozen=True, kw_only=True):
         cold: The L2 cache is flushed before each timed query.
         rotate: Sets of input buffers, interleaved.
         decode: Tokens that a request generates one after another, ``present`` fed to ``past``.
+        call: How a request passes its tensors. ``None``: in memory that is bound once, page-locked
+            where there is a GPU. ``arrays``: in ordinary, pageable memory; ONNX Runtime gets NumPy
+            arrays with each request. ``client``: as arrays, inputs and outputs copied by the caller
+            for each request.
     """
 
     kind: Literal["latency", "throughput"] | None = None
@@ -236,6 +240,7 @@ class Mode(Record, frozen=True, kw_only=True):
     cold: bool | None = None
     rotate: int | None = None
     decode: int | None = None
+    call: Literal["arrays", "client"] | None = None
 
 
 class Workload(Record, frozen=True, kw_only=True):

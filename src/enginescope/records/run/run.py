@@ -160,8 +160,8 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
         placement: Which provider took which share of the nodes.
         providers: Providers of the session, in order.
         tool: What the tool that made an imported run says of it.
-        wall_ms: Time the timed queries span on the GPU's clock, our own pauses left out: what
-            throughput is divided by where queries overlap.
+        wall_ms: Time the timed queries span, on the GPU's clock where there is one, our own pauses
+            left out: what throughput is divided by where queries overlap.
         loop_ms: Host time for one query of that loop without its launch: events, clocks, waiting.
         trace: Stamps of each query, where they were asked for.
         preparation: What was done to the model before, once: conversions, engines of a provider.

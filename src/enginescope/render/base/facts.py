@@ -195,6 +195,9 @@ def phase_facts(run: Run) -> Facts:
     return (*phases, *((name, format_bytes(size)) for name, size in sizes if size is not None))
 
 
+_CALLS = {"arrays": "tensors in pageable memory", "client": "tensors copied by the caller"}
+
+
 def mode_text(mode: Mode) -> str | None:
     """Return how requests were issued, as far as it is known."""
     parts = (
@@ -208,6 +211,7 @@ def mode_text(mode: Mode) -> str | None:
         f"{mode.rotate} sets of inputs" if mode.rotate and mode.rotate > 1 else None,
         f"{format_ms(mode.idle_ms)} pause between" if mode.idle_ms else None,
         f"{mode.decode} tokens per request" if mode.decode is not None else None,
+        _CALLS.get(mode.call or ""),
     )
     return ", ".join(part for part in parts if part) or None
 

@@ -34,9 +34,9 @@ from enginescope.render.html.images import (
 ROW_HEIGHT = 19
 #: Letters of a name that have room in a wide picture and in a narrow one.
 _NAME_LENGTHS = (40, 18)
-_LABEL = "names[datum.value][(containerSize()[0] || 760) < 715 ? 1 : 0]"
+LABEL_EXPR = "names[datum.value][(containerSize()[0] || 760) < 715 ? 1 : 0]"
 #: Less than half of a narrow page.
-_LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
+LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
 
 
 def group_color(
@@ -63,7 +63,7 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
         tips: Fields of the tooltip and their titles; ``#`` at the end: a number.
         color: The channel.
     """
-    names = _labels(rows)
+    names = labels_of(rows)
     counts = all(isinstance(row["value"], int) for row in rows)
     whole = {"tickMinStep": 1, "format": ",.0f"} if counts else {}
     told, tips_channel = with_tips(rows, tips)
@@ -78,8 +78,8 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
                 "sort": None,
                 "title": None,
                 "axis": {
-                    "labelExpr": _LABEL,
-                    "labelLimit": _LABEL_WIDTH,
+                    "labelExpr": LABEL_EXPR,
+                    "labelLimit": LABEL_WIDTH,
                     "ticks": False,
                 },
             },
@@ -92,8 +92,8 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
     return picked(spec)
 
 
-def _labels(rows: list[Spec]) -> dict[str, tuple[str, ...]]:
-    """Return the name beside each bar for a wide and for a narrow picture, see `_LABEL`."""
+def labels_of(rows: list[Spec]) -> dict[str, tuple[str, ...]]:
+    """Return the name beside each bar for a wide and for a narrow picture, see `LABEL_EXPR`."""
     names = [row["label"] for row in rows]
     both = zip(*(shorten_apart(names, length) for length in _NAME_LENGTHS), strict=True)
     return {row["row"]: label for row, label in zip(rows, both, strict=True)}
@@ -139,14 +139,14 @@ def _spec(rows: list[Spec]) -> Spec:
     return {
         "data": {"values": rows},
         "mark": {"type": "bar", "cornerRadiusEnd": 2, "height": {"band": 0.72}},
-        "params": [{"name": "names", "value": _labels(rows)}],
+        "params": [{"name": "names", "value": labels_of(rows)}],
         "encoding": {
             "y": {
                 "field": "row",
                 "type": "nominal",
                 "sort": None,
                 "title": None,
-                "axis": {"labelExpr": _LABEL, "labelLimit": _LABEL_WIDTH, "ticks": False},
+                "axis": {"labelExpr": LABEL_EXPR, "labelLimit": LABEL_WIDTH, "ticks": False},
             },
             "x": quantity("s", "time of tuning, s", axis=X_TICKS),
             "tooltip": tooltip(

@@ -153,8 +153,9 @@ def _known_workload(workload: Workload) -> dict[str, Any]:
     The latter came later: cells that do not use them keep their keys.
     """
     fields: dict[str, Any] = msgspec.to_builtins(workload)
-    if fields["mode"]["decode"] is None:
-        del fields["mode"]["decode"]
+    for later in ("decode", "call"):
+        if fields["mode"][later] is None:
+            del fields["mode"][later]
     unused = [
         one for one in ("dims", "open_dims", "index_inputs", "filled", "derived") if not fields[one]
     ]

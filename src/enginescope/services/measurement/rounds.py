@@ -80,25 +80,15 @@ def run_rounds(
         is_decided: Asked at each look.
     """
     from enginescope.analysis.verdicts.measured_sides import compare_sides
-    from enginescope.render.verdicts.verdict_phrases import comparison_tag
-    from enginescope.runner.interleaved import Pacing, is_given_up, run_interleaved
+    from enginescope.runner.interleaved import Pacing, is_given_up
     from enginescope.services.verdicts.compare_inputs import named_sides
     from enginescope.store.noise_floors import usable_floors
-    from enginescope.store.run_keeper import RunKeeper
 
     floors = usable_floors(store.path, observer.warn)
     terms = replace(terms, spreads=spreads_at(store, observer.warn))
-    keeper = RunKeeper(store)
 
     def compared(sides: Sides) -> MeasuredComparison:
         return compare_sides(named_sides(sides), terms, floors)
-
-    @deferred_signals()
-    def keep(run: Run) -> None:
-        assert run.turn is not None
-        named = run.of_commit(request.commit)
-        keeper.keep(named, (*request.tags, comparison_tag(run.turn.comparison)))
-        observer.run_ended(named, is_stored=named not in keeper.lost)
 
     def decided(sides: Sides) -> bool:
         interim = compared(sides)
@@ -112,18 +102,47 @@ def run_rounds(
         looks=looks,
         seed=jobs[0].workload.seed,
     )
-    observer.rounds_started(jobs, looks[-1])
-    sides = run_interleaved(
-        jobs, keep, pacing, command=request.command, watcher=observer.turn_watcher
-    )
+    sides, not_stored = keep_rounds(jobs, pacing, request, store, observer)
     named = named_sides(sides)
     return InterleavedResult(
         sides=named,
         terms=terms,
         comparison=compared(sides) if all(side.measured for side in named) else None,
         is_complete=not is_given_up(sides),
-        not_stored=keeper.message,
+        not_stored=not_stored,
     )
+
+
+def keep_rounds(
+    jobs: tuple[Job, ...],
+    pacing: Pacing,
+    request: JobRequest,
+    store: Store,
+    observer: MeasurementObserver,
+) -> tuple[Sides, str | None]:
+    """Measure jobs in interleaved rounds; every run is stored as it ends.
+
+    Returns:
+        sides: As `run_interleaved` returns them.
+        not_stored: Which runs are not stored, and why.
+    """
+    from enginescope.render.verdicts.verdict_phrases import comparison_tag
+    from enginescope.runner.interleaved import run_interleaved
+    from enginescope.store.run_keeper import RunKeeper
+
+    keeper = RunKeeper(store)
+
+    @deferred_signals()
+    def keep(run: Run) -> None:
+        assert run.turn is not None
+        named = run.of_commit(request.commit)
+        keeper.keep(named, (*request.tags, comparison_tag(run.turn.comparison)))
+        observer.run_ended(named, is_stored=named not in keeper.lost)
+
+    observer.rounds_started(jobs, pacing.looks[-1])
+    watcher = observer.turn_watcher
+    sides = run_interleaved(jobs, keep, pacing, command=request.command, watcher=watcher)
+    return sides, keeper.message
 
 
 def successful(result: InterleavedResult, observer: MeasurementObserver) -> MeasuredComparison:

@@ -228,3 +228,25 @@ def test_defaults_are_filled_in() -> None:
     assert (found.in_flight, found.transfers, found.spin_wait) == (2, True, True)
     assert (found.streams, found.rotate, found.cold) == (1, 1, False)
     assert resolved(Mode()).kind == "latency"
+
+
+@pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])
+def test_arrays_are_copied_from_memory_that_is_not_page_locked(
+    each, perceptron, engines, mode
+) -> None:
+    locked: list[int] = []
+    usual = each.cuda.cudaHostAlloc
+    each.cuda.cudaHostAlloc = lambda *arguments: (locked.append(1), usual(*arguments))[1]
+    asked = changed(mode, transfers=True, call="arrays")
+    one = with_engine(job(perceptron, workload=workload(mode=asked)), engines)
+    found = measure(one)
+    assert locked == []
+    assert found.mode is not None
+    assert found.mode.call == "arrays"
+    (outputs,) = expected(perceptron, one)
+    np.testing.assert_allclose(found.answers[0].data, outputs, rtol=1e-5)
+
+
+def test_a_caller_that_copies_is_none_of_tensorrt() -> None:
+    with pytest.raises(UsageError, match="call client"):
+        resolved(Mode(call="client"))

@@ -122,6 +122,14 @@ class LaneParts(Record, frozen=True, kw_only=True, eq=False):
     log: Log
     managed: bool = False
 
+    def buffer(
+        self, tensor: EngineTensor, shape: tuple[int, ...], address: int | None = None
+    ) -> Buffer:
+        """Return memory of a tensor as mode and options ask for it; `address`: see `Buffer`."""
+        managed = self.managed and address is None
+        pageable = self.mode.call == "arrays"
+        return Buffer(self.cuda, tensor, shape, managed=managed, pageable=pageable, address=address)
+
 
 class InferenceStream:
     """One context with everything it needs to answer requests.
@@ -164,12 +172,7 @@ class InferenceStream:
         parts, context = self._parts, self._context
         inputs = [one for one in parts.tensors if one.is_input]
         for _ in range(max(parts.mode.rotate or 1, 1)):
-            self.sets.append(
-                {
-                    one.name: Buffer(parts.cuda, one, shapes[one.name], managed=parts.managed)
-                    for one in inputs
-                }
-            )
+            self.sets.append({one.name: parts.buffer(one, shapes[one.name]) for one in inputs})
         for group in self.sets:
             for name, buffer in group.items():
                 buffer.fill(arrays[name])
@@ -217,7 +220,7 @@ class InferenceStream:
             if any(size < 0 for size in shape):
                 self.grown[one.name] = Grown(parts.cuda)
                 continue
-            self.outputs[one.name] = Buffer(parts.cuda, one, shape, managed=parts.managed)
+            self.outputs[one.name] = parts.buffer(one, shape)
             self.set_address(one.name, self.outputs[one.name].address)
         if self.grown:
             self._allocator = make_allocator(parts.trt, self.grown)
@@ -285,7 +288,7 @@ class InferenceStream:
         for name, memory in self.grown.items():
             if memory.shape is not None:
                 tensor, where = by_name[name], memory.address
-                self.outputs[name] = Buffer(parts.cuda, tensor, memory.shape, address=where)
+                self.outputs[name] = parts.buffer(tensor, memory.shape, where)
         if parts.mode.cuda_graph is not False:
             self._capture_all()
 

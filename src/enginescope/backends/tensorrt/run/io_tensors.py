@@ -186,6 +186,7 @@ class Buffer:
 
     Args:
         managed: One memory for host and device, which needs no copies.
+        pageable: The host's side is not page-locked.
         address: Device memory that is there already.
     """
 
@@ -196,6 +197,7 @@ class Buffer:
         shape: tuple[int, ...],
         *,
         managed: bool = False,
+        pageable: bool = False,
         address: int | None = None,
     ) -> None:
         self._cuda = cuda
@@ -206,7 +208,9 @@ class Buffer:
             self.device = cuda.device_buffer(self.nbytes, managed=True)
             self.host: Array = host_view(self.device, self.nbytes)
         else:
-            self.host = cuda.host_buffer(self.nbytes)
+            is_pageable = pageable and not tensor.on_host
+            locked = None if is_pageable else cuda.host_buffer(self.nbytes)
+            self.host = np.zeros(self.nbytes, np.uint8) if locked is None else locked
             self.device = address or (0 if tensor.on_host else cuda.device_buffer(self.nbytes))
         self._copies = not (managed or tensor.on_host)
 

@@ -42,9 +42,12 @@ def resolved(asked: Mode) -> Mode:
     """Return `asked` with defaults: copies, spinning waits, one stream; graphs stay open.
 
     Raises:
-        UsageError: What only makes sense where queries overlap was asked of the latency mode.
+        UsageError: What only makes sense where queries overlap was asked of the latency mode; or
+            tensors that the caller copies.
     """
     kind = asked.kind or "latency"
+    if asked.call == "client":
+        raise UsageError("call client", why="TensorRT is given memory, which the caller fills")
     streams = asked.streams or 1
     if kind == "latency" and streams > 1:
         raise UsageError(

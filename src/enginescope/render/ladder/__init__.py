@@ -1,0 +1,1 @@
+"""A ladder on the terminal, as JSON and as a page."""

@@ -1,0 +1,116 @@
+"""Writers of a ladder: the waterfall of the terminal, and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from enginescope._version import __version__
+from enginescope.core.jsonio import encode
+from enginescope.records.samples import Interval
+from enginescope.records.verdict.ladder import LadderReport, LadderStep, RungKey
+from enginescope.render.base.data_table import printable
+from enginescope.render.ladder.ladder_phrases import (
+    adds,
+    answer_text,
+    ends_text,
+    level_text,
+    meaning_text,
+    places_of,
+    signed_ends,
+    signed_ms,
+    title,
+    title_of,
+)
+
+#: Version of the document's shape.
+LADDER_SCHEMA = 1
+_LABEL, _VALUE, _ENDS = 30, 8, 19
+_LEAST_BAR, _MOST_BAR = 12, 60
+_RUNG, _MORE, _LESS = "█", "▒", "░"
+
+
+def ladder_json(report: LadderReport) -> bytes:
+    """Return the answer and the whole report as strict JSON."""
+    return encode(
+        {
+            "schema": LADDER_SCHEMA,
+            "enginescope": __version__,
+            "answer": answer_text(report),
+            "meaning": meaning_text(report),
+            "titles": {rung.key.value: title(rung) for rung in report.rungs},
+            "report": report,
+        }
+    )
+
+
+def waterfall(report: LadderReport, *, width: int) -> tuple[str, ...]:
+    """Return a line for each rung and each step: name, bar, milliseconds, 95 % interval."""
+    room = width - _LABEL - _VALUE - _ENDS - 4
+    room = max(_LEAST_BAR, min(room, _MOST_BAR))
+    levels = [rung.value_ms for rung in report.measured if rung.value_ms is not None]
+    if report.mine is not None:
+        levels.append(report.mine.value_ms)
+    bars = _Bars(max(levels, default=1.0), room)
+    head = _line("", " " * room, "ms", "95 % interval")
+    return (head.rstrip(), *_lines(report, bars), *_missing(report))
+
+
+def _lines(report: LadderReport, bars: _Bars) -> Iterator[str]:
+    steps = {step.to: step for step in report.steps}
+    before: RungKey | None = None
+    for rung in report.measured:
+        step = steps.get(rung.key)
+        if step is not None:
+            yield _step_line(report, step, bars, is_next=step.base is before)
+        elif before in steps:  # what follows is not part of a sum
+            yield ""
+        value_ms = rung.value_ms or 0.0
+        ends = ends_text(report, rung.interval)
+        yield _line(title(rung), bars.of(value_ms), level_text(report, rung), ends)
+        before = rung.key
+        if report.mine is not None and rung.key is report.mine.nearest:
+            mine = report.mine
+            ends = ends_text(report, Interval(low=mine.low_ms, high=mine.high_ms))
+            level = f"{mine.value_ms:,.{places_of(report)}f}"
+            yield _line("► yours", bars.of(mine.value_ms, "▬"), level, ends)
+
+
+def _step_line(report: LadderReport, step: LadderStep, bars: _Bars, *, is_next: bool) -> str:
+    base = report.level_ms(step.base) or 0.0
+    name = adds(step) if is_next else f"{adds(step)} *"
+    bar = bars.between(base, base + step.value_ms)
+    ends = signed_ends(report, step.interval)
+    return _line(f"  {name}", bar, signed_ms(report, step.value_ms), ends)
+
+
+def _missing(report: LadderReport) -> Iterator[str]:
+    """Yield what a star means, and why rungs have no figure."""
+    order = [rung.key for rung in report.measured]
+    for step in report.steps:
+        if order.index(step.to) - order.index(step.base) != 1:
+            yield f"  * from {title_of(report, step.base)}"
+    for rung in report.rungs:
+        if rung.value_ms is None:
+            yield f"  {title(rung)}: not measured; {printable(rung.why or 'unknown')}"
+
+
+class _Bars:
+    """Bars from 0 to the largest figure, in so many columns."""
+
+    def __init__(self, most_ms: float, room: int) -> None:
+        self._scale, self._room = room / most_ms, room
+
+    def of(self, value_ms: float, sign: str = _RUNG) -> str:
+        return (sign * max(1, round(value_ms * self._scale))).ljust(self._room)
+
+    def between(self, first_ms: float, second_ms: float) -> str:
+        ends = (min(self._room, round(end * self._scale)) for end in (first_ms, second_ms))
+        low, high = sorted(ends)
+        low = min(low, self._room - 1)
+        sign = _MORE if second_ms >= first_ms else _LESS
+        return (" " * low + sign * max(1, high - low)).ljust(self._room)
+
+
+def _line(label: str, bar: str, value: str, ends: str) -> str:
+    shown = label if len(label) <= _LABEL else label[: _LABEL - 1] + "…"
+    return f"{shown:<{_LABEL}} {bar} {value:>{_VALUE}}  {ends}"

@@ -1,0 +1,151 @@
+"""A ladder as text, JSON, page and notebook: the answer leads, names are escaped."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.ladder.placement import placed
+from enginescope.analysis.ladder.rungs import climb
+from enginescope.notebook.html.verdicts import ladder_html
+from enginescope.records.notice import Notice
+from enginescope.records.samples import Interval
+from enginescope.records.verdict.evidence import EvidenceLevel
+from enginescope.records.verdict.ladder import LadderReport, Rung, RungKey
+from enginescope.render.ladder.ladder_page import ladder_chart, ladder_page
+from enginescope.render.ladder.ladder_phrases import answer_text, meaning_text, scope_facts
+from enginescope.render.ladder.ladder_writers import ladder_json, waterfall
+from tests.analysis.ladder.test_rungs import RUNGS, simulated
+from tests.render.verdicts.test_gate_files import NASTY
+
+MISSING = Rung(key=RungKey.PROVIDER, base=RungKey.PINNED, why="onnxruntime was built without it")
+
+
+def report(mine: str | None = None, **fields) -> LadderReport:
+    figures = simulated(8, 1)
+    figures[RungKey.ENQUEUE] = dict.fromkeys(range(8), 0.01)
+    climbed = climb((*RUNGS[:-1], MISSING, RUNGS[-1]), figures)
+    made = LadderReport(
+        model="net.engine",
+        backend="trt",
+        rungs=climbed.rungs,
+        steps=climbed.steps,
+        sums=climbed.sums,
+        mine=placed(mine, climbed.rungs) if mine else None,
+        rounds=8,
+        measured_rounds=9,
+        evidence=EvidenceLevel.INTERLEAVED,
+        comparison="0a1b2c3d",
+    )
+    return replace(made, **fields)
+
+
+def test_without_a_figure_the_answer_is_the_largest_step() -> None:
+    text = answer_text(report())
+    assert text.startswith("the largest step is “copies”, +0.1")
+    assert "to “pinned copies” (0.5" in str(meaning_text(report()))
+
+
+@pytest.mark.parametrize(
+    ("mine", "words"),
+    [
+        ("0.5ms", "is “pinned copies” (0.5"),
+        ("0.3ms", "cannot be told from “layers' own times” (0.3"),
+        ("0.4300ms", "nearest to “host latency, no copies” (0.3666 ms, × 1.17)"),
+        ("0.4300ms", "and “pinned copies” (0.5099 ms); “host latency, no copies” has the enqueue"),
+        ("0.5ms", "it waits for each query and copies from page-locked memory"),
+        ("0.3ms", "more rounds, or more digits, may tell"),
+        ("9.00ms", "it is above all rungs: it has something"),
+        ("0.0010ms", "it is below all rungs: it leaves out"),
+    ],
+)
+def test_a_figure_is_placed_in_a_sentence(mine, words) -> None:
+    made = report(mine)
+    assert words in f"{answer_text(made)}\n{meaning_text(made)}"
+
+
+def test_a_rung_with_a_wide_interval_is_not_named_as_the_answer() -> None:
+    made = report("0.5ms")
+    wide = Interval(low=0.001, high=9.0)
+    rungs = tuple(
+        replace(rung, interval=wide) if rung.key is RungKey.PINNED else rung for rung in made.rungs
+    )
+    uncertain = replace(made, rungs=rungs)
+    assert answer_text(uncertain).startswith("0.5ms cannot be told from “pinned copies”")
+    assert "measure more rounds" in str(meaning_text(uncertain))
+
+
+def test_many_rungs_are_counted_and_not_named() -> None:
+    made = report("0.3ms")
+    assert made.mine is not None
+    mine = replace(made.mine, alike=tuple(rung.key for rung in RUNGS[:5]))
+    assert "from 5 of 6 rungs (0.2" in answer_text(replace(made, mine=mine))
+
+
+def test_an_unstable_measurement_is_said_first() -> None:
+    notice = Notice(code="W-LOAD", message="others", evidence={"unstable": True})
+    assert answer_text(report(notices=(notice,))).startswith("unstable measurement: ")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_waterfall_fits_and_has_an_interval_on_each_line(width) -> None:
+    lines = waterfall(report("0.3ms"), width=width)
+    assert max(map(len, lines)) <= width
+    drawn = [line for line in lines if any(sign in line for sign in "█▒░▬")]
+    assert len(drawn) == len(RUNGS) + 4 + 1
+    assert all(" … " in line for line in drawn)
+    assert any(
+        "ONNX Runtime's TensorRT: not measured; onnxruntime was built" in one for one in lines
+    )
+
+
+def test_a_step_beyond_the_largest_rung_keeps_its_line() -> None:
+    made = report()
+    steps = tuple(replace(step, value_ms=1.0) for step in made.steps)
+    assert max(map(len, waterfall(replace(made, steps=steps), width=120))) <= 120
+
+
+def test_a_step_that_saves_time_has_another_sign_and_another_mark() -> None:
+    (line,) = (one for one in waterfall(report(), width=80) if "CUDA graph hides" in one)
+    assert "░" in line
+    assert "−0.05" in line
+
+
+def test_evidence_and_sums_are_facts() -> None:
+    facts = dict(scope_facts(report()))
+    assert facts["evidence"] == "interleaved processes, 8 rounds, 1 disturbed left out"
+    assert facts["adds up"].startswith("pinned copies: steps +0.1")
+
+
+def test_json_has_the_answer_and_every_rung() -> None:
+    document = json.loads(ladder_json(report("0.5ms")))
+    assert document["answer"] == answer_text(report("0.5ms"))
+    provider = document["report"]["rungs"][5]
+    assert (provider["key"], provider["value_ms"]) == ("provider", None)
+    assert provider["why"] == "onnxruntime was built without it"
+    assert document["titles"]["graph"] == "GPU compute, CUDA graph"
+
+
+def test_the_page_leads_with_the_answer_and_escapes_names() -> None:
+    page = ladder_page(report("0.5ms", model=NASTY)).decode()
+    assert NASTY not in page.split('id="report-data"')[0]
+    assert "<h1>0.5ms is “pinned copies”" in page
+    assert "not measured: onnxruntime was built without it" in page
+    assert page.index("waterfall") < page.index('id="steps"')
+
+
+def test_bars_of_steps_begin_where_their_rung_ends() -> None:
+    rows = ladder_chart(report()).spec["data"]["values"]
+    by_name = {row["name"]: row for row in rows}
+    copies = by_name["copies"]
+    assert copies["start"] == pytest.approx(by_name["host latency, no copies"]["end"])
+    assert copies["kind"] == "adds"
+    assert by_name["layers' own times"]["start"] == 0.0
+
+
+def test_a_notebook_has_rungs_and_steps() -> None:
+    shown = ladder_html(report())
+    assert "Rungs" in shown
+    assert "CUDA graph hides launches" in shown

@@ -1,0 +1,128 @@
+"""Ladders of ONNX Runtime's CPU and of the stand-in for TensorRT, workers in this process."""
+
+from __future__ import annotations
+
+import pytest
+
+import enginescope as es
+from enginescope.records.notice import Notice, is_unstable
+from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
+from enginescope.records.verdict.evidence import EvidenceLevel
+from enginescope.records.verdict.ladder import RungKey
+from enginescope.services.ladder.ladder import _merged
+from tests.fakes import loading, models
+from tests.plants.in_process import workers_in_process
+
+SHORT = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=30))
+KEYS = RungKey
+
+
+@pytest.fixture
+def perceptron(tmp_path):
+    return models.perceptron(tmp_path / "p.onnx")
+
+
+def climbed(model, tmp_path, **more) -> es.LadderReport:
+    usual = {"rounds": 3, "workload": SHORT, "store": tmp_path / "store"}
+    with workers_in_process():
+        return es.ladder(model, **{**usual, **more})
+
+
+def test_onnxruntime_from_its_nodes_to_a_client(convnet, tmp_path) -> None:
+    found = climbed(convnet, tmp_path, streams=3, mine="5ms")
+    assert [rung.key for rung in found.rungs] == [
+        *(KEYS.LAYERS, KEYS.BOUND, KEYS.ARRAYS, KEYS.CLIENT, KEYS.ONE_AHEAD, KEYS.STREAMS)
+    ]
+    assert found.measured == found.rungs
+    assert all(rung.interval is not None for rung in found.rungs)
+    assert found.evidence is EvidenceLevel.BUILDS
+    assert [total.whole.to for total in found.sums] == [KEYS.CLIENT, KEYS.STREAMS]
+    assert all(total.is_consistent for total in found.sums)
+    assert found.mine is not None
+    assert found.rungs[-1].count == 3
+
+
+@pytest.mark.parametrize("version", loading.VERSIONS)
+def test_tensorrt_from_its_layers_to_streams(perceptron, tmp_path, version) -> None:
+    with loading.loaded(version):
+        found = climbed(perceptron, tmp_path, on="trt")
+    missing = [rung for rung in found.rungs if rung.value_ms is None]
+    assert [rung.key for rung in missing] == [KEYS.PROVIDER]
+    assert "built without it" in str(missing[0].why)
+    assert {step.to for step in found.steps} == {
+        *(KEYS.GRAPH, KEYS.EAGER, KEYS.SYNC, KEYS.PINNED, KEYS.PAGEABLE),
+        *(KEYS.ONE_AHEAD, KEYS.STREAMS),
+    }
+    ahead = next(step for step in found.steps if step.to is KEYS.ONE_AHEAD)
+    assert ahead.base is KEYS.PINNED
+
+
+def test_without_a_graph_the_rung_says_why_and_the_steps_close_the_gap(
+    perceptron, tmp_path
+) -> None:
+    with loading.loaded("10.16.1", "graph_refused"):
+        found = climbed(perceptron, tmp_path, on="trt")
+    graph = found.rung(KEYS.GRAPH)
+    assert graph is not None
+    assert graph.value_ms is None
+    assert "cudaErrorStreamCaptureInvalidated" in str(graph.why)
+    assert (KEYS.LAYERS, KEYS.EAGER) in {(step.base, step.to) for step in found.steps}
+
+
+def test_a_way_that_fails_is_left_out_and_says_why(convnet, tmp_path, monkeypatch) -> None:
+    from enginescope.backends.onnxruntime import session
+    from enginescope.core.errors import UnsupportedError
+
+    usual = session.request_for
+
+    def failing(*arguments, **more):
+        if "client" in (*arguments, *more.values()):
+            raise UnsupportedError("copying", why="for this test")
+        return usual(*arguments, **more)
+
+    monkeypatch.setattr(session, "request_for", failing)
+    found = climbed(convnet, tmp_path)
+    client = found.rung(KEYS.CLIENT)
+    assert client is not None
+    assert client.value_ms is None
+    assert "for this test" in str(client.why)
+    assert found.rounds == 3
+    assert len(found.measured) == len(found.rungs) - 1
+
+
+def test_nothing_succeeded_is_an_error(tmp_path, convnet, monkeypatch) -> None:
+    from enginescope.backends.onnxruntime import session
+    from enginescope.core.errors import UnsupportedError
+
+    def failing(*_arguments, **_more):
+        raise UnsupportedError("binding", why="for this test")
+
+    monkeypatch.setattr(session, "request_for", failing)
+    with pytest.raises(es.UnsupportedError, match="for this test"):
+        climbed(convnet, tmp_path)
+
+
+@pytest.mark.parametrize(("unstable", "is_said"), [(2, False), (5, True)])
+def test_figures_are_unstable_where_half_of_the_processes_are(unstable, is_said) -> None:
+    load = [
+        Notice(code="W-LOAD", message="others", evidence={"unstable": number < unstable})
+        for number in range(8)
+    ]
+    merged = _merged(load, processes=10)
+    assert is_unstable(merged) is is_said
+    assert merged.message == "others (in 8 of 10 processes)"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rounds": 2}, "rounds"),
+        ({"streams": 2}, "streams"),
+        ({"mine": "fast"}, "not a duration"),
+        ({"on": "fake"}, "fake has no ladder"),
+        ({"workload": Workload(mode=Mode(streams=2))}, "streams"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_runs(convnet, tmp_path, options, words) -> None:
+    with pytest.raises(es.UsageError, match=words):
+        climbed(convnet, tmp_path, **options)
