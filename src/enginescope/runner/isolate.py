@@ -85,9 +85,11 @@ def run_isolated(
     kills_before = oom_kills()
     with children_pinned_to(job.conditions.pinned_cores if task == "measure" else ()):
         process = _spawn(job_file, folder, task)
-    log = threading.Thread(target=_keep_log, args=(process.stdout, folder / LOG), daemon=True)
-    log.start()
     with killed_after(process):
+        # opened here: an interruption may remove the folder before the thread begins
+        file = (folder / LOG).open("w+b", buffering=0)
+        log = threading.Thread(target=_keep_log, args=(process.stdout, file), daemon=True)
+        log.start()
         watch = _Watch(process, _limits_of(job, task), folder, on_progress)
         verdict = watch.until_end()
     log.join(_LAST_WORDS_S)
@@ -282,22 +284,22 @@ def _signalled(number: int, tail: str | None, *, killed: bool) -> Outcome:
     )
 
 
-def _keep_log(output: IO[bytes], log: Path) -> None:
+def _keep_log(output: IO[bytes], log: IO[bytes]) -> None:
     """Write a worker's output to its log until the last process that holds it has ended.
 
     One that has grown too long loses its middle. Nobody else writes to the log, so that no last
     words are lost to the cut.
     """
-    with output, log.open("w+b", buffering=0) as file:
+    with output, log:
         while part := os.read(output.fileno(), 1 << 16):
             with contextlib.suppress(OSError):  # the disk is full: the worker must not block
-                file.write(part)
-                if file.tell() > LOG_LIMIT_BYTES:
-                    file.seek(-LOG_KEPT_BYTES, os.SEEK_END)
-                    end = file.read()
-                    file.seek(LOG_KEPT_BYTES)
-                    file.write(_LOG_CUT + end)
-                    file.truncate()
+                log.write(part)
+                if log.tell() > LOG_LIMIT_BYTES:
+                    log.seek(-LOG_KEPT_BYTES, os.SEEK_END)
+                    end = log.read()
+                    log.seek(LOG_KEPT_BYTES)
+                    log.write(_LOG_CUT + end)
+                    log.truncate()
 
 
 def _tail(path: Path) -> str | None:
