@@ -112,6 +112,20 @@ def test_nothing_measured_is_said() -> None:
     assert suite_answer(crashed).failed == "Of 1 cell, 1 crashed: signal 11."
 
 
+def test_fp16_that_runs_as_fp32_is_not_ranked() -> None:
+    rows = [of("a", "ort-cpu", 8.0, error=0.0), of("a", "ort-cpu:fp16", 9.0, error=1e-3)]
+    rows.append(of("a", "trt:fp16", 9.5, error=1e-4))
+    rows[1] = replace(rows[1], warnings=("W-NOT-FP16",))
+    (chart,) = pareto_charts(result(rows))
+    assert chart.table is not None
+    said = {line[0]: line[4] for line in chart.table.rows}
+    assert said == {
+        "ort-cpu": "nothing is faster and closer",
+        "ort-cpu:fp16": "not FP16, so not ranked",
+        "trt:fp16": "beaten in both",
+    }
+
+
 def test_the_line_joins_what_no_backend_beats_in_both() -> None:
     made = result(
         [

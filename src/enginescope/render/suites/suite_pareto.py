@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from enginescope.analysis.suites.suite_table import Case, case_of
+from enginescope.analysis.suites.suite_table import Case, case_of, lost_fp16
 from enginescope.core.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.charts.series import colored
@@ -17,6 +17,7 @@ MOST_PARETO = 12
 #: Errors below this count as this on the logarithmic axis where none is above 0.
 _LEAST_ERROR = 1e-9
 _FRONT, _BEATEN = "nothing is faster and closer", "beaten in both"
+_UNRANKED = "not FP16, so not ranked"
 #: A seventh backend has the first one's color and another shape.
 _SHAPES = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross")
 _LEGEND_COLUMNS = 3
@@ -69,7 +70,8 @@ def _points(rows: Iterable[CellRow], called: dict[str, str]) -> list[Spec]:
     known = [(ms, error, row) for ms, error, row in pairs if ms is not None and error is not None]
     floor = min((error for _, error, _ in known if error > 0), default=_LEAST_ERROR) / 10
     for ms, error, row in sorted(known, key=lambda one: one[:2]):
-        is_front = row.status is CellStatus.OK and (least is None or error < least)
+        is_ranked = row.status is CellStatus.OK and not lost_fp16(row)
+        is_front = is_ranked and (least is None or error < least)
         least = error if is_front else least
         points.append(
             {
@@ -81,7 +83,7 @@ def _points(rows: Iterable[CellRow], called: dict[str, str]) -> list[Spec]:
                 "low": row.figure("latency_low") or ms,
                 "high": row.figure("latency_high") or ms,
                 "status": status_text(row.status),
-                "front": _FRONT if is_front else _BEATEN,
+                "front": _UNRANKED if lost_fp16(row) else _FRONT if is_front else _BEATEN,
             }
         )
     return points
