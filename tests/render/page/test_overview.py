@@ -74,6 +74,14 @@ def test_the_fastest_is_named_and_no_verdict_given() -> None:
     assert said.endswith("enginescope compare 013ac019 033ac019")
 
 
+def test_networks_with_other_inputs_have_no_fastest() -> None:
+    small, large = run(1, 1.0, "trt"), run(2, 2.0, "trt")
+    (tensor,) = small.run.inputs
+    other = replace(tensor, shape=(*tensor.shape[:-1], 7))
+    assert overview_sentence([small, large]) is not None
+    assert overview_sentence([small, RunView(replace(large.run, inputs=(other,)))]) is None
+
+
 def test_runs_without_samples_are_not_laid_over_each_other() -> None:
     bare = RunView(replace(measured_run(), samples=()))
     assert overview_chart([bare, run(1, 1.0, "trt")]) is None

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.comparability import differences
 from enginescope.core.units import format_ms
 from enginescope.render.base.phrases import in_text
 from enginescope.render.base.shared_options import BETWEEN, told_apart
@@ -34,7 +35,11 @@ def overview_chart(views: Sequence[RunView]) -> Chart | None:
 
 
 def overview_sentence(views: Sequence[RunView]) -> str | None:
-    """Return which run has the lowest median; ``None`` where no two can be compared."""
+    """Return which run has the lowest median.
+
+    Returns:
+        ``None``: no two can be compared, or some have other input shapes, so other work.
+    """
     medians = [
         (view.latency.median_ms, label, view)
         for label, view in _alike(views)
@@ -43,6 +48,9 @@ def overview_sentence(views: Sequence[RunView]) -> str | None:
     if len(medians) < 2:
         return None
     (least, label, first), *others = sorted(medians, key=lambda one: one[0])
+    apart = [one.key for _, _, view in others for one in differences((first.run,), (view.run,))]
+    if "shapes" in apart:
+        return None
     most, _, last = others[-1]
     between = f"; the highest is {format_ms(most)}" if len(others) > 1 else f"; {format_ms(most)}"
     return (
