@@ -188,7 +188,7 @@ class LoadRecorder:
                     cross()
             except threading.BrokenBarrierError:  # another worker has ended with an error
                 return
-            except BaseException:
+            except BaseException:  # whatever ends it: the others would wait at the barrier for good
                 barrier.abort()
                 raise
 
