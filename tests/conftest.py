@@ -46,6 +46,8 @@ SHARED = Path(
 
 #: Every random generator that a module of the tests holds, and its state before the first test.
 _GENERATORS: list[tuple[np.random.BitGenerator, Any]] = []
+#: The environment before the first test.
+_VARIABLES: dict[str, str] = {}
 
 
 def missing(reason: str) -> None:
@@ -77,12 +79,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Note the state of the random generators that tests share, and what stays until the end.
+    """Note the random generators' state, the environment, and what stays until the end.
 
     A collection of garbage then passes over all modules and tests.
     """
     gc.collect()
     gc.freeze()
+    _VARIABLES.update(_variables())
     for name, module in list(sys.modules.items()):
         if name.startswith("tests."):
             for value in vars(module).values():
@@ -95,6 +98,35 @@ def pytest_runtest_setup() -> None:
     """Set the random generators back: what a test draws depends on no other test."""
     for generator, state in _GENERATORS:
         generator.state = state
+
+
+def _variables() -> dict[str, str]:
+    """Return the environment without what imports and pytest set."""
+    return {
+        name: text
+        for name, text in os.environ.items()
+        if not name.startswith(("_", "PYTEST_CURRENT_", "ORT_DISABLE_"))
+    }
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Fail the last test of a module that leaves other variables to the processes of later tests.
+
+    Yields
+    ------
+    None
+    """
+    yield
+    if nextitem is not None and nextitem.path == item.path:
+        return
+    left = _variables()
+    if left != _VARIABLES:
+        changed = sorted({name for name, _ in left.items() ^ _VARIABLES.items()})
+        for name in changed:
+            os.environ.pop(name, None)
+        os.environ.update(_VARIABLES)
+        raise AssertionError(f"{item.path.name} leaves other environment variables: {changed}")
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -30,18 +31,20 @@ RULE = TelemetryRule(depth="full", interval_ms=20, duration_ms=300, idle_ms=150,
 
 
 @pytest.fixture
-def h200(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
-    """NVML's stand-in too, here and in the sampling process."""
+def h200(use: Use) -> Iterator[None]:
+    """NVML's stand-in too, here and in the sampling process; gone before TensorRT's is."""
     use()
-    nvml_scenarios.use(monkeypatch, "h200")
     place = nvml_scenarios.FOLDER / "pynvml.py"
     spec = importlib.util.spec_from_file_location("pynvml", place)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "pynvml", module)
-    spec.loader.exec_module(module)
-    monkeypatch.setattr(nvml, "probe_devices", probe_devices)
+    with pytest.MonkeyPatch.context() as patch:
+        nvml_scenarios.use(patch, "h200")
+        patch.setitem(sys.modules, "pynvml", module)
+        spec.loader.exec_module(module)
+        patch.setattr(nvml, "probe_devices", probe_devices)
+        yield
 
 
 @pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])

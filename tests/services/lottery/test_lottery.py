@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.core.errors import BackendError, UsageError
+from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.services.lottery import lottery as service
 from enginescope.store.archive import Store
@@ -29,11 +30,18 @@ class Planted:
         Engine caches of the processes, in their order.
     """
 
-    def __init__(self, build_sd=0.0, *, fails=lambda _build, _count: False, noisy=False) -> None:
+    def __init__(
+        self,
+        build_sd=0.0,
+        *,
+        fails=lambda _build, _count: False,
+        noisy=False,
+        anew=lambda _build: False,
+    ) -> None:
         self.builds: list[str] = []
         self._draw = np.random.default_rng(5)
         self._levels: dict[str, float] = {}
-        self._sd, self._fails, self._noisy = build_sd, fails, noisy
+        self._sd, self._fails, self._noisy, self._anew = build_sd, fails, noisy, anew
 
     def __call__(self, jobs, sink, *, command=None, watcher=None):
         (job,) = jobs
@@ -51,7 +59,8 @@ class Planted:
             bad = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV")
             run = replace(run, outcome=bad, samples=())
         watcher.started(0, job)
-        run = replace(run, stop=es_stop(run))
+        made = BuildReport(engine="net.engine", engine_bytes=1, from_cache=not self._anew(build))
+        run = replace(run, stop=es_stop(run), build=made)
         sink(run)
         return (run,)
 
@@ -123,6 +132,14 @@ def test_a_build_that_keeps_failing_is_skipped(convnet, tmp_path, planted) -> No
     assert [build.number for build in report.builds] == [1, 3, 4]
     (notice,) = (one for one in report.notices if one.code == "W-LOST-BUILD")
     assert "build 2 is skipped: a process failed: died of SIGSEGV" in notice.message
+
+
+def test_a_build_that_a_process_made_anew_is_skipped(convnet, tmp_path, planted) -> None:
+    planted(anew=lambda build: build == "build-3")
+    report = held(convnet, tmp_path, builds=4, processes=2)
+    assert [build.number for build in report.builds] == [1, 2, 4]
+    (notice,) = (one for one in report.notices if one.code == "W-LOST-BUILD")
+    assert "build 3 is skipped: a process did not find it and built anew" in notice.message
 
 
 def test_too_few_builds_that_run_are_an_error(convnet, tmp_path, planted) -> None:

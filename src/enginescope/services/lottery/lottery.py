@@ -224,6 +224,9 @@ class _Lottery:
                 timed = self._process(build, turn)
                 if timed.run.outcome.kind is not OutcomeKind.OK:
                     self._lost[build.number] = f"a process failed: {timed.run.outcome.message}"
+                made = timed.run.build or timed.run.preparation
+                if made is not None and not made.from_cache:
+                    self._lost[build.number] = "a process did not find it and built anew"
                 measured[build.number].append(timed)
             if number + 1 >= FEWEST_PROCESSES and self._is_over(1.0, perf_counter() - begin):
                 break
