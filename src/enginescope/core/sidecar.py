@@ -7,8 +7,10 @@ and either can be read with nothing but a JSON parser and NumPy.
 from __future__ import annotations
 
 import io
+import math
 import threading
 import zlib
+from functools import lru_cache
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, TypeVar
@@ -138,11 +140,31 @@ def _load_array(folder: Path, value: Any) -> np.ndarray[Any, Any]:
         data = file.read_bytes()
         if value.get(_CHECKSUM) not in (None, zlib.crc32(data)):  # older records have none
             raise ValueError("its checksum is another: it was damaged, or changed by hand")
-        with _LOADING:
-            array: np.ndarray[Any, Any] = np.load(io.BytesIO(data), allow_pickle=False)
+        return _array_in(data)
     except _UNREADABLE as error:
         raise ValueError(f"cannot read {value[_KEY]}: {error}") from None
-    if not isinstance(array, np.ndarray):
-        raise ValueError(f"{value[_KEY]} is not a single array")
-    array.setflags(write=False)
-    return array
+
+
+def _array_in(data: bytes) -> np.ndarray[Any, Any]:
+    """Return the array in the bytes of an ``.npy`` file, read-only and not copied."""
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    start = stream.tell()
+    size = 2 if version == (1, 0) else 4
+    begin = start + size + int.from_bytes(data[start : start + size], "little")
+    shape, is_fortran, dtype = _header_of(data[:begin])
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects")
+    array = np.frombuffer(data, dtype, math.prod(shape), begin)
+    return array if len(shape) == 1 else array.reshape(shape, order="F" if is_fortran else "C")
+
+
+@lru_cache(maxsize=1024)
+def _header_of(data: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return the header of an ``.npy`` file; runs of one job have the same ones."""
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    with _LOADING:
+        if version == (1, 0):
+            return np.lib.format.read_array_header_1_0(stream)
+        return np.lib.format.read_array_header_2_0(stream)

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
-from enginescope.serve import gates, push_log, suites, uploads
+from enginescope.serve import gates, page_states, push_log, suites, uploads
 from enginescope.serve import list_views as browsing
 from enginescope.serve import run_views as looking
 from enginescope.serve.access import LOGIN, Access, Guard, login, logout
@@ -63,21 +63,24 @@ def application(
     configuration = configuration or Configuration()
     runs, rows = KeptRuns(store), KeptRows(store)
     figures = KeptFigures(runs)
+    kept = KeptPages().endpoint
     hooks = [Webhook(one, store, rows, figures, say) for one in configuration.webhook]
     app = Starlette(
         routes=[
-            Route("/", browsing.home),
-            Route("/runs", browsing.runs),
-            Route("/runs/{run_id}", looking.run),
+            Route("/", kept(browsing.home, page_states.of_home)),
+            Route("/runs", kept(browsing.runs, page_states.of_lists)),
+            Route("/runs/{run_id}", kept(looking.run, page_states.of_run)),
             Route("/runs/{run_id}/files", looking.files),
             Route("/runs/{run_id}/files/{path:path}", looking.file),
             Route("/runs/{run_id}/archive", looking.archive),
-            Route("/models", browsing.models),
-            Route("/history", looking.history),
-            Route("/compare", looking.compare),
-            Route("/suites", suites.suites),
-            Route("/suites/{name}", suites.suite),
-            Route("/suites/{name}/report", suites.suite),  # an earlier address of it
+            Route("/models", kept(browsing.models, page_states.of_lists)),
+            Route("/history", kept(looking.history, page_states.of_lists)),
+            Route("/compare", kept(looking.compare, page_states.of_comparison)),
+            Route("/suites", kept(suites.suites, page_states.of_suites)),
+            Route("/suites/{name}", kept(suites.suite, page_states.of_suite)),
+            Route(
+                "/suites/{name}/report", kept(suites.suite, page_states.of_suite)
+            ),  # an earlier address of it
             Route("/suites/{name}/progress", suites.progress),
             Route("/suites/{name}/results.csv", suites.table),
             Route("/gate", gates.gates),
@@ -103,7 +106,6 @@ def application(
     app.state.gates = gates.KeptGates(store, rows, configuration.gate)
     app.state.figures = figures
     app.state.webhooks = hooks
-    app.state.pages = KeptPages()
     app.state.access = access
     app.state.pushes = push_log.PushLog(store.path)
     app.state.accepts = taking.is_on

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -22,16 +23,33 @@ _OWN = {
 #: A name without a hash is asked for again after an hour; one with a hash never changes.
 _FOR_AN_HOUR = "max-age=3600"
 _FOR_EVER = "public, max-age=31536000, immutable"
+#: Level of compression of what is compressed once.
+_BEST = 9
 
 
-class Asset(Record, frozen=True, kw_only=True):
-    """A file that pages load; `packed` is its content compressed with gzip."""
+class Packed(Record, frozen=True, kw_only=True):
+    """An answer's content, compressed with gzip; its hash tells browsers whether they have it."""
 
     data: bytes
-    packed: bytes
-    kind: str
     digest: str
-    keep: str = _FOR_AN_HOUR
+    kind: str
+
+    def response(self, request: Request, headers: Mapping[str, str]) -> Response:
+        """Return the content, or 304 to a browser that has it."""
+        takes_gzip = "gzip" in request.headers.get("accept-encoding", "")
+        tag = f'"{self.digest}{"-gzip" if takes_gzip else ""}"'
+        every = {**headers, "ETag": tag, "Vary": "Accept-Encoding"}
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=every)
+        if not takes_gzip:
+            return Response(gzip.decompress(self.data), media_type=self.kind, headers=every)
+        every["Content-Encoding"] = "gzip"
+        return Response(self.data, media_type=self.kind, headers=every)
+
+
+def packed(data: bytes, kind: str, level: int = _BEST) -> Packed:
+    """Return content compressed; `level` as zlib's, 0…9."""
+    return Packed(data=gzip.compress(data, level, mtime=0), digest=_digest(data), kind=kind)
 
 
 @cache
@@ -46,20 +64,15 @@ def script_address() -> str:
 
 
 @cache
-def _asset(name: str) -> Asset | None:
+def _asset(name: str) -> Packed | None:
     if name == script_name():
-        return _packed(every_script().text.encode(), "text/javascript", _FOR_EVER)
+        return packed(every_script().text.encode(), "text/javascript")
     if name == "page.css":
         own = (_STATIC / "serve.css").read_text(encoding="utf-8")
-        return _packed((style() + own).encode(), "text/css")
+        return packed((style() + own).encode(), "text/css")
     if name in _OWN:
-        return _packed((_STATIC / name).read_bytes(), _OWN[name])
+        return packed((_STATIC / name).read_bytes(), _OWN[name])
     return None
-
-
-def _packed(data: bytes, kind: str, keep: str = _FOR_AN_HOUR) -> Asset:
-    packed = gzip.compress(data, mtime=0)
-    return Asset(data=data, packed=packed, kind=kind, digest=_digest(data), keep=keep)
 
 
 def _digest(data: bytes) -> str:
@@ -71,12 +84,5 @@ def asset_response(request: Request, name: str) -> Response | None:
     asset = _asset(name) if name in {script_name(), "page.css", *_OWN} else None
     if asset is None:
         return None
-    takes_gzip = "gzip" in request.headers.get("accept-encoding", "")
-    tag = f'"{asset.digest}{"-gzip" if takes_gzip else ""}"'
-    headers = {"Cache-Control": asset.keep, "ETag": tag, "Vary": "Accept-Encoding"}
-    if tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    if takes_gzip:
-        headers["Content-Encoding"] = "gzip"
-    data = asset.packed if takes_gzip else asset.data
-    return Response(data, media_type=asset.kind, headers=headers)
+    keep = _FOR_EVER if name == script_name() else _FOR_AN_HOUR
+    return asset.response(request, {"Cache-Control": keep})

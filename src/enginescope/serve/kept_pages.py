@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from http import HTTPStatus
+from typing import TypeAlias
+from weakref import WeakValueDictionary
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
 
 from enginescope.analysis.verdicts.history import RunFigure, needed_series, run_figure
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice
+from enginescope.serve.assets import Packed, packed
 from enginescope.serve.kept_runs import KeptRuns
+from enginescope.serve.list_views import NO_STORE
 from enginescope.store.archive import Store
 from enginescope.store.row import Filter, RunRow, select
 
-#: Pages together, and figures of runs: some kilobytes each.
-MOST_PAGE_BYTES = 64 << 20
+#: Pages together; each counts with what it takes besides its content.
+MOST_PAGE_BYTES = 32 << 20
+_PAGE_BYTES = 2048
+#: Level of compression: higher ones take longer than they save.
+_PAGE_LEVEL = 4
 MOST_FIGURES = 16_384
 _MOST_LISTINGS = 128
 
@@ -35,66 +48,103 @@ class KeptRows:
         if state is None:
             return self._store.select(wanted)
         with self._reading:
-            if state != self._state or len(self._listings) > _MOST_LISTINGS:
+            if state != self._state:
                 self._listings = {}
                 every = self._store.select(Filter())
                 if self._store.notices:  # they are read again: what is wrong may be mended
                     return self._store.select(wanted)
                 self._state, self._listings = state, {Filter(): every}
             if wanted not in self._listings:
+                if len(self._listings) >= _MOST_LISTINGS:
+                    self._listings = {Filter(): self._listings[Filter()]}
                 self._listings[wanted] = select(list(self._listings[Filter()]), wanted)
             return self._listings[wanted]
 
 
-class Page(Record, frozen=True, kw_only=True):
-    """A page; one that names a problem is not kept, as the problem may be mended.
-
-    Attributes:
-        links: Addresses and texts of its bar, where they depend on what it shows.
-    """
-
-    data: bytes
-    is_kept: bool = True
-    links: tuple[tuple[str, str], ...] = ()
+Endpoint: TypeAlias = Callable[[Request], Response]
 
 
 class KeptPages:
-    """The pages that were asked for last, by everything that they depend on."""
+    """The pages that were asked for last, compressed, by their addresses and all that they show.
+
+    Pages are found here by the event loop, so that one that is made keeps no other waiting. All of
+    it but the making runs there: nothing needs a lock.
+    """
 
     def __init__(self) -> None:
-        self._lock, self._making = threading.Lock(), threading.Lock()
-        self._pages: OrderedDict[Hashable, Page] = OrderedDict()
+        self._pages: OrderedDict[Hashable, _Kept] = OrderedDict()
+        self._making: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
         self._size = 0
 
-    def get(self, key: Hashable | None, make: Callable[[], Page]) -> Page:
-        """Return a page, made unless it is kept.
+    def endpoint(
+        self, make: Endpoint, state: Callable[[Request], Hashable | None]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return an endpoint that makes a page anew only where it may have become another one.
 
         Args:
-            key: ``None``: what the page depends on is not known, and it is not kept.
+            make: Its page is not kept if it may not be stored, as one that names a problem.
+            state: Returns what differs once the page does, soon; ``None``: that is not known.
         """
-        if key is None:
-            return make()
-        kept = self._find(key)
-        if kept is not None:
-            return kept
-        with self._making:  # two at once would only share the processor
+
+        async def respond(request: Request) -> Response:
+            known = state(request)
+            if known is None:
+                return await run_in_threadpool(make, request)
+            key = (request.scope["path"], request.scope["query_string"], known)
             kept = self._find(key)
             if kept is not None:
-                return kept
-            page = make()
-        if page.is_kept:
-            with self._lock:
-                self._pages[key] = page
-                self._size += len(page.data)
-                while self._size > MOST_PAGE_BYTES:
-                    self._size -= len(self._pages.popitem(last=False)[1].data)
-        return page
+                return kept.response(request)
+            lock = self._making.setdefault(key, asyncio.Lock())
+            async with lock:  # who asks for the same page waits for it
+                kept = self._find(key)
+                if kept is not None:
+                    return kept.response(request)
+                made = await run_in_threadpool(_made, make, request)
+                if isinstance(made, Response):
+                    return made
+                self._keep(key, made)
+            return made.response(request)
 
-    def _find(self, key: Hashable) -> Page | None:
-        with self._lock:
-            if key in self._pages:
-                self._pages.move_to_end(key)
-            return self._pages.get(key)
+        return respond
+
+    def _find(self, key: Hashable) -> _Kept | None:
+        if key in self._pages:
+            self._pages.move_to_end(key)
+        return self._pages.get(key)
+
+    def _keep(self, key: Hashable, made: _Kept) -> None:
+        self._pages[key] = made
+        self._size += made.size
+        while self._size > MOST_PAGE_BYTES:
+            self._size -= self._pages.popitem(last=False)[1].size
+
+
+class _Kept(Record, frozen=True, kw_only=True):
+    """A page and the headers that it brings."""
+
+    content: Packed
+    headers: dict[str, str]
+
+    @property
+    def size(self) -> int:
+        return len(self.content.data) + _PAGE_BYTES
+
+    def response(self, request: Request) -> Response:
+        return self.content.response(request, self.headers)
+
+
+def _made(make: Endpoint, request: Request) -> Response | _Kept:
+    """Return a page as it is kept, or as it is."""
+    response = make(request)
+    if response.status_code != HTTPStatus.OK or response.headers.get("cache-control") == NO_STORE:
+        return response
+    headers = {
+        name: response.headers[name]
+        for name in ("content-security-policy",)
+        if name in response.headers
+    }
+    content = packed(bytes(response.body), "text/html", _PAGE_LEVEL)
+    return _Kept(content=content, headers=headers)
 
 
 class ReadFigures(Record, frozen=True, kw_only=True, eq=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from pathlib import Path
 
 from enginescope.core.errors import StoreError
@@ -27,7 +27,7 @@ class KeptRuns:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def run(self, run_id: str, series: Collection[str] | None = None) -> Run:
+    def run(self, run_id: str, series: Sequence[str] | None = None) -> Run:
         """Return a run; `series` as for `Store.load_id`.
 
         Raises:

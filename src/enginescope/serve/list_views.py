@@ -29,6 +29,8 @@ from enginescope.store.row import Filter, RunOrder, RunRow
 from enginescope.store.suite_folder import suite_folders
 
 _HERE = "enginescope.serve"
+#: `Cache-Control` of a page that is made anew each time, here too.
+NO_STORE = "no-store"
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 _CONNECT = b"; connect-src &#39;self&#39;"
 #: Where links of ours go in a page that the reading wing made.
@@ -45,16 +47,28 @@ def page(
         here: Which of the links at the top is this page's.
     """
     template = page_template(f"{name}.html.j2", package=_HERE)
-    state, holder = request.app.state, getattr(request.state, "holder", None)
+    state = request.app.state
+    problems = [*values.get("notices", ()), *values.get("broken", ())]
     text = template.render(
         here=here,
         version=__version__,
         has_token=state.access.needs_token,
         has_gates=bool(state.gates.gates),
-        has_pushes=state.accepts and (holder is None or holder.allows("admin")),
+        has_pushes=shows_pushes(request),
         **values,
     )
-    return HTMLResponse(text, status_code=status)
+    return HTMLResponse(text, status_code=status, headers=_keeping(problems))
+
+
+def shows_pushes(request: Request) -> bool:
+    """Whether pages lead whoever asks to the list of pushes."""
+    holder = getattr(request.state, "holder", None)
+    return request.app.state.accepts and (holder is None or holder.allows("admin"))
+
+
+def _keeping(problems: Sequence[object]) -> dict[str, str]:
+    """Return the header of a page: what is wrong may be mended, so such a page is made anew."""
+    return {"Cache-Control": NO_STORE} if problems else {}
 
 
 class LiveLine(Record, frozen=True, kw_only=True):
@@ -73,13 +87,17 @@ class LiveLine(Record, frozen=True, kw_only=True):
 
 
 def framed(
-    data: bytes, links: tuple[tuple[str, str], ...], live: LiveLine | None = None
+    data: bytes,
+    links: tuple[tuple[str, str], ...],
+    live: LiveLine | None = None,
+    problems: Sequence[object] = (),
 ) -> Response:
     """Return a page of the reading wing under links of ours, with its own policy.
 
     Args:
         links: Address and text.
         live: Its line is asked for again, and may connect to this server alone.
+        problems: What the page says is wrong.
     """
     if live is not None:  # the page's own policy holds besides that of the header
         data = _POLICY.sub(lambda meta: meta[0].replace(meta[1], meta[1] + _CONNECT), data, count=1)
@@ -89,7 +107,10 @@ def framed(
     return Response(
         data.replace(_BODY, _BODY + bar, 1),
         media_type="text/html",
-        headers={"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"},
+        headers={
+            "Content-Security-Policy": f"{policy}; frame-ancestors 'none'",
+            **_keeping(problems),
+        },
     )
 
 
@@ -355,10 +376,10 @@ def _pair(rows: Iterable[RunRow]) -> PairRuns | None:
     newest_first = tuple(rows)
     if not newest_first:
         return None
-    lines = [line_of(row) for row in newest_first if row.median_ms is not None][:1]
+    newest = next((row for row in newest_first if row.median_ms is not None), None)
     good = OutcomeKind.OK.value
     return PairRuns(
         count=len(newest_first),
         failed=sum(row.outcome != good for row in newest_first),
-        newest=lines[0] if lines else None,
+        newest=line_of(newest) if newest is not None else None,
     )

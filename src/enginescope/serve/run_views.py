@@ -31,7 +31,7 @@ from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.render.base.facts import subject_line
 from enginescope.render.verdicts.verdict_phrases import side_names
 from enginescope.serve.assets import script_address
-from enginescope.serve.kept_pages import KeptFigures, KeptPages, Page
+from enginescope.serve.kept_pages import KeptFigures
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import framed, page
 from enginescope.store.build_spreads import usable_spreads
@@ -55,17 +55,10 @@ class FileLine(Record, frozen=True, kw_only=True):
 
 def run(request: Request) -> Response:
     """Answer with the report of a run."""
-    kept: KeptRuns = request.app.state.kept
-    pages: KeptPages = request.app.state.pages
-    run_id, state = request.path_params["run_id"], kept.store.state()
-    key = None if state is None else (run_id, state)
-    found = pages.get(key, lambda: _run_page(kept.run(run_id)))
-    return framed(found.data, found.links)
-
-
-def _run_page(found: Run) -> Page:
     from enginescope.render.page.page import report_page
 
+    kept: KeptRuns = request.app.state.kept
+    found = kept.run(request.path_params["run_id"])
     model = found.job.subject.name
     links = (
         ("/runs", "Runs"),
@@ -73,7 +66,7 @@ def _run_page(found: Run) -> Page:
         (f"/runs?{urlencode({'model': model, 'with': found.id})}", "Compare with …"),
         (f"/runs/{found.id}/files", "Files"),
     )
-    return Page(data=report_page([RunView(found)], script_address=script_address()), links=links)
+    return framed(report_page([RunView(found)], script_address=script_address()), links)
 
 
 def files(request: Request) -> Response:
@@ -121,6 +114,7 @@ def archive(request: Request) -> Response:
 def history(request: Request) -> Response:
     """Answer with a figure over the runs of a model."""
     from enginescope.analysis.verdicts.compared_figures import check_metric
+    from enginescope.render.verdicts.history_page import history_page
 
     model = request.query_params.get("model", "")
     metric = check_metric(request.query_params.get("metric", "latency"))
@@ -129,17 +123,8 @@ def history(request: Request) -> Response:
     chosen = tuple(row for row in rows if row.model == model)[:MOST_HISTORY_RUNS]
     if not model or not chosen:
         raise UsageError("no runs of this model", hint="choose a model from the list")
-    pages: KeptPages = request.app.state.pages
-    data = pages.get((chosen, metric), lambda: _history_page(request, chosen, metric)).data
-    links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
-    return framed(data, links)
-
-
-def _history_page(request: Request, rows: tuple[RunRow, ...], metric: str) -> Page:
-    from enginescope.render.verdicts.history_page import history_page
-
     figures: KeptFigures = request.app.state.figures
-    model, read = rows[0].model, figures.read(rows[::-1], metric)
+    read = figures.read(chosen[::-1], metric)
     if not read.figures:
         why = f"none can be read; {read.notices[-1].message}"
         raise FormatError(f"the runs of {model}", why=why)
@@ -148,7 +133,8 @@ def _history_page(request: Request, rows: tuple[RunRow, ...], metric: str) -> Pa
         why = f"{len(read.figures)} runs have none"
         raise UsageError(f"no {metric} in the runs of {model}", why=why)
     data = history_page(found, model=model, notices=read.notices, script_address=script_address())
-    return Page(data=data, is_kept=not read.notices)
+    links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
+    return framed(data, links, problems=read.notices)
 
 
 def histories_in(figures: Sequence[RunFigure], metric: str) -> tuple[JobHistory, ...]:

@@ -18,7 +18,6 @@ from enginescope.records.notice import Notice
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.serve.assets import script_address
-from enginescope.serve.kept_pages import KeptPages, Page
 from enginescope.serve.kept_runs import NotHereError
 from enginescope.serve.list_views import LiveLine, framed, page
 from enginescope.store.archive import Store
@@ -60,15 +59,16 @@ def suites(request: Request) -> Response:
 
 def suite(request: Request) -> Response:
     """Answer with the page of a suite; the cells of its matrix lead to the runs of the store."""
+    from enginescope.render.suites.suite_page import suite_page
+
     store: Store = request.app.state.kept.store
     name: str = request.path_params["name"]
     folder = _folder(store, name)
-    pages: KeptPages = request.app.state.pages
-    states = (folder.state(), store.state())
-    key = None if None in states else (folder.path, *states)
-    data = pages.get(key, lambda: _suite_page(store, folder)).data
+    result = folder.result()
+    runs = {run: f"/runs/{quote(run)}" for run in store.ids()}
+    data = suite_page(result, _table(result), runs=runs, script_address=script_address())
     links = (("/suites", "Suites"), (f"/suites/{quote(name)}/results.csv", "results.csv"))
-    return framed(data, links, _live_line(store, folder))
+    return framed(data, links, _live_line(store, folder), problems=result.notices)
 
 
 def progress(request: Request) -> Response:
@@ -132,17 +132,6 @@ def _live_line(store: Store, folder: SuiteFolder) -> LiveLine | None:
 def _time_text(stamp: str) -> str:
     """Return a time of a row, which is UTC, for people."""
     return f"{stamp[:19].replace('T', ' ')} UTC"
-
-
-def _suite_page(store: Store, folder: SuiteFolder) -> Page:
-    from enginescope.render.suites.suite_page import suite_page
-
-    result = folder.result()
-    runs = {run: f"/runs/{quote(run)}" for run in store.ids()}
-    return Page(
-        data=suite_page(result, _table(result), runs=runs, script_address=script_address()),
-        is_kept=not result.notices,
-    )
 
 
 def table(request: Request) -> Response:

@@ -21,6 +21,7 @@ import numpy as np
 
 from enginescope.core.errors import UsageError
 from enginescope.records.samples import Array, Interval
+from enginescope.stats.once import once_per_series
 from enginescope.stats.series import as_series, quantum
 
 _STEPS = 200
@@ -281,6 +282,7 @@ _SHORT_BATCHES = 4.5
 _LEAST_VARIANCE = 0.25
 
 
+@once_per_series
 def quantile_interval(values: Any, q: float, *, confidence: float = 0.95) -> Interval | None:
     """Return the confidence interval of quantile `q` of the distribution behind a series.
 

@@ -13,6 +13,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.samples import Array, Percentile, Samples, Summary
 from enginescope.stats.autocorrelation import effective_samples, levels_of, quantile_interval
+from enginescope.stats.once import once_per_series
 from enginescope.stats.series import as_series, quantum
 
 
@@ -149,7 +150,11 @@ def describe_values(
     Raises:
         UsageError: No values, one that is not finite, or a percentile out of range.
     """
-    series = as_series(values_ms, name=f"samples of {metric}")
+    return _described(as_series(values_ms, name=f"samples of {metric}"), metric, tuple(percentiles))
+
+
+@once_per_series
+def _described(series: Array, metric: str, percentiles: tuple[float, ...]) -> Summary:
     ordered = np.sort(series)
     judged = sorted({_MEDIAN, *PERCENTILES, *percentiles})
     support = {p: _support(series, ordered, p) for p in judged}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -125,7 +125,7 @@ class Store:
         """Return the ids of all runs, damaged ones too."""
         return self._shelf.names()
 
-    def load_id(self, run_id: str, *, series: Collection[str] | None = None) -> Run:
+    def load_id(self, run_id: str, *, series: Sequence[str] | None = None) -> Run:
         """Return the run of just that id; neither a path nor any other name will do.
 
         Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import tempfile
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,7 +63,7 @@ class FolderStore:
         """Return the id of the run in a folder, if it is one of this store."""
         return folder.name if folder.parent == self.runs else None
 
-    def read(self, run_id: str, series: Collection[str] | None = None) -> Run:
+    def read(self, run_id: str, series: Sequence[str] | None = None) -> Run:
         """Return a run."""
         from enginescope.store.sql.scan import read_named
 

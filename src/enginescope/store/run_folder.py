@@ -6,7 +6,8 @@ Stored runs of older schemas, brought up step by step.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -92,13 +93,14 @@ def write_run(run: Run, folder: Path, *, files_from: Path | None = None) -> Run:
 
 
 def read_run(
-    folder: Path, *, source: str | None = None, series: Collection[str] | None = None
+    folder: Path, *, source: str | None = None, series: Sequence[str] | None = None
 ) -> Run:
     """Return the run in `folder`; one of an older schema is brought up, its file left as it is.
 
     Args:
         source: How errors name it; else the path of its ``run.json``.
-        series: Read the steady samples of these metrics, and no other array, plan or layer time.
+        series: Read the steady samples of the first of these metrics that has some, and no other
+            array, plan or layer time.
 
     Raises:
         StoreError: It was written by a newer enginescope.
@@ -109,22 +111,25 @@ def read_run(
     check_seal(data, source)
     if series is not None or not _is_current(data):
         document = migrated(_document(data, source), source=source)
-        data = encode(document if series is None else _with_series(document, series))
+        data = msgspec.json.encode(document if series is None else _with_series(document, series))
     run = decode_record(Run, data, folder, source=source)
     for where, array in _series(run):
         if array.ndim != 1 or array.dtype.kind not in "fiu":
             why = f"an array of {array.ndim} dimensions of {array.dtype}"
             raise FormatError(source, where=where, why=why, expected="one row of numbers")
+    if series and not any(map(len, run.samples)):
+        return read_run(folder, source=source, series=series[1:])
     return run
 
 
-def _with_series(document: Document, series: Collection[str]) -> Document:
-    """Return a document without all that is long but samples of some metrics."""
+def _with_series(document: Document, series: Sequence[str]) -> Document:
+    """Return a document without all that is long but samples of one metric."""
     samples = document.get("samples")
+    every = [one for one in samples if isinstance(one, dict)] if isinstance(samples, list) else []
+    found = (one for metric in series for one in every if one.get("metric") == metric)
     kept = [
         {key: value for key, value in one.items() if key not in ("warmup_ms", "start_ms")}
-        for one in (samples if isinstance(samples, list) else ())
-        if isinstance(one, dict) and one.get("metric") in series
+        for one in islice(found, 1)
     ]
     long = ("telemetry", "gpu", "plan", "profile", "trace", "answers")
     return {key: value for key, value in document.items() if key not in long} | {"samples": kept}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -65,7 +65,7 @@ class StoreBackend(SuiteShelf, Protocol):
         """Return the id of the run in a folder, if it is one of this store."""
         ...
 
-    def read(self, run_id: str, series: Collection[str] | None = None) -> Run:
+    def read(self, run_id: str, series: Sequence[str] | None = None) -> Run:
         """Return a run, or what is short of it and the samples of some metrics.
 
         Raises:

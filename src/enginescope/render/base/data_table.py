@@ -255,6 +255,8 @@ def csv_bytes(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
 
 
 def _cell(value: Any) -> Any:
+    if type(value) is float:  # most cells
+        return value
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -262,7 +264,7 @@ def _cell(value: Any) -> Any:
     if isinstance(value, str):
         text = f"'{value}" if value.startswith(_FORMULA) else value
         # The writer leaves a bare carriage return unquoted, and readers end the row there.
-        return text.replace("\r\n", "\n").replace("\r", "\n")
+        return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     return value
 
 

@@ -40,6 +40,7 @@ class Script(Record, frozen=True, kw_only=True):
         return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
+@cache
 def scripts(*more: str) -> tuple[Script, ...]:
     """Return the libraries, our own scripts and those of one page, in the order they must run."""
     libraries = (_read(f"vendor/{name}") for name in _LIBRARIES)
@@ -77,6 +78,7 @@ def licences() -> str:
     return _read("vendor/LICENSES.txt")
 
 
+@cache  # a server makes pages again and again
 def _read(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
@@ -100,6 +102,7 @@ def graph_style() -> str:
     return _read_graph_asset("graph.css")
 
 
+@cache
 def _read_graph_asset(name: str) -> str:
     return (_GRAPH_ASSETS / name).read_text(encoding="utf-8").replace("\r\n", "\n")
 

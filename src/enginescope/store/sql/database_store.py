@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,7 +90,7 @@ class DatabaseStore:
         """Return the id of the run that a folder is a copy of."""
         return folder.name if folder.parent == self._copies else None
 
-    def read(self, run_id: str, series: Collection[str] | None = None) -> Run:
+    def read(self, run_id: str, series: Sequence[str] | None = None) -> Run:
         """Return a run, all of its series, without its artifacts' contents."""
         from enginescope.store.sql.run_files import run_in
 

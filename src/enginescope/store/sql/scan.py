@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from enginescope.core.errors import FormatError, StoreError
@@ -33,7 +33,7 @@ class ReindexReport(Record, frozen=True, kw_only=True):
     broken: tuple[Broken, ...] = ()
 
 
-def read_named(folder: Path, series: Collection[str] | None = None) -> Run:
+def read_named(folder: Path, series: Sequence[str] | None = None) -> Run:
     """Return the run in a store's `folder`; `series` as for `read_run`.
 
     Raises:
