@@ -23,6 +23,8 @@ from enginescope.core.jsonio import prepared, read_stored, write_atomic
 
 T = TypeVar("T")
 
+#: Folder of a record's arrays, beside it.
+ARRAYS = "arrays"
 _KEY, _CHECKSUM = "npy", "crc32"
 #: Last field of a record: the checksum of all bytes before it.
 SEAL = "record_crc32"
@@ -42,7 +44,7 @@ def save_record(record: msgspec.Struct, folder: Path, name: str) -> None:
     The JSON ends with its checksum. It is written last and atomically: a folder without it is
     an unfinished one.
     """
-    arrays = folder / "arrays"
+    arrays = folder / ARRAYS
     count = 0
 
     def write_array(value: Any) -> dict[str, str | int]:
@@ -55,7 +57,7 @@ def save_record(record: msgspec.Struct, folder: Path, name: str) -> None:
         buffer = io.BytesIO()  # into a file, NumPy does not say that its last block did not fit
         np.save(buffer, value, allow_pickle=False)
         file.write_bytes(buffer.getbuffer())
-        return {_KEY: f"arrays/{file.name}", _CHECKSUM: zlib.crc32(buffer.getbuffer())}
+        return {_KEY: f"{ARRAYS}/{file.name}", _CHECKSUM: zlib.crc32(buffer.getbuffer())}
 
     folder.mkdir(parents=True, exist_ok=True)
     data = msgspec.json.encode(record, enc_hook=write_array)

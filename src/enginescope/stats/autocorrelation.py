@@ -282,7 +282,6 @@ _SHORT_BATCHES = 4.5
 _LEAST_VARIANCE = 0.25
 
 
-@once_per_series
 def quantile_interval(values: Any, q: float, *, confidence: float = 0.95) -> Interval | None:
     """Return the confidence interval of quantile `q` of the distribution behind a series.
 
@@ -303,7 +302,11 @@ def quantile_interval(values: Any, q: float, *, confidence: float = 0.95) -> Int
     for name, share in (("quantile", q), ("confidence", confidence)):
         if not 0 < share < 1:
             raise UsageError(f"{name} {share}", why="it is outside 0…1")
-    series = as_series(values)
+    return _interval(as_series(values), q, confidence)
+
+
+@once_per_series
+def _interval(series: Array, q: float, confidence: float) -> Interval | None:
     n = series.size
     if n < BATCHES:
         return None

@@ -17,21 +17,22 @@ def once_per_series(compute: Function) -> Function:
 
     A page, its notices, its files and its verdicts ask for the same intervals.
     """
-    known: dict[int, tuple[weakref.ref[Any], dict[Any, Any]]] = {}
+    known: dict[int, tuple[weakref.ref[Any], dict[Any, tuple[Any, Any]]]] = {}
 
     @wraps(compute)
-    def remembered(series: Any, *args: Any, **named: Any) -> Any:
-        if not _is_fixed(series):
-            return compute(series, *args, **named)
+    def remembered(series: Any, *args: Any) -> Any:
+        arrays = [series, *(value for value in args if isinstance(value, np.ndarray))]
+        if not all(map(_is_fixed, arrays)):
+            return compute(series, *args)
         place = id(series)
         reference, results = known.get(place, (None, {}))
         if reference is None or reference() is not series:
             results = {}
             known[place] = (weakref.ref(series, lambda _: known.pop(place, None)), results)
-        key = (args, *sorted(named.items()))
+        key = tuple(id(value) if isinstance(value, np.ndarray) else value for value in args)
         if key not in results:
-            results[key] = compute(series, *args, **named)
-        return results[key]
+            results[key] = (compute(series, *args), args)  # an array in use keeps its id
+        return results[key][0]
 
     return cast("Function", remembered)
 

@@ -22,6 +22,7 @@ from enginescope.records.samples import Array, Interval, Samples
 from enginescope.stats.autocorrelation import effective_samples, levels_of, quantile_interval
 from enginescope.stats.bimodality import two_modes
 from enginescope.stats.describe import LIMIT, outlier_scores
+from enginescope.stats.once import once_per_series
 from enginescope.stats.series import as_series, quantum
 from enginescope.stats.warmup import TOLERANCE
 
@@ -105,9 +106,8 @@ WIDE_PCT = 5.0
 class _Facts:
     """A series and what several rules ask of it, each computed once."""
 
-    def __init__(self, samples: Samples) -> None:
-        self.values = as_series(samples.values_ms, name=f"samples of {samples.metric}")
-        self.warmup = samples.warmup_ms
+    def __init__(self, values: Array, warmup: Array | None) -> None:
+        self.values, self.warmup = values, warmup
 
     @cached_property
     def median(self) -> float:
@@ -141,7 +141,13 @@ def notices_of(samples: Samples) -> tuple[Notice, ...]:
     Raises:
         UsageError: No samples, or one that is not finite.
     """
-    facts = _Facts(samples)
+    values = as_series(samples.values_ms, name=f"samples of {samples.metric}")
+    return _notices(values, samples.warmup_ms)
+
+
+@once_per_series
+def _notices(values: Array, warmup: Array | None) -> tuple[Notice, ...]:
+    facts = _Facts(values, warmup)
     if facts.median <= 0:
         return ()
     found = (rule(facts) for rule in _RULES)
