@@ -7,9 +7,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from http import HTTPStatus
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
+import msgspec
+from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -29,7 +31,11 @@ MOST_PAGE_BYTES = 32 << 20
 _PAGE_BYTES = 2048
 #: Level of compression: higher ones take longer than they save.
 _PAGE_LEVEL = 4
-MOST_FIGURES = 16_384
+#: Figures of runs together; what each takes by itself, and what the objects of a text take of it.
+MOST_FIGURE_BYTES = 32 << 20
+_FIGURE_BYTES = 1024
+_OF_TEXT = 4
+_MOST_PARTS = 1024
 _MOST_LISTINGS = 128
 
 
@@ -160,7 +166,9 @@ class KeptFigures:
     def __init__(self, kept: KeptRuns) -> None:
         self._kept = kept
         self._lock = threading.Lock()
-        self._figures: OrderedDict[tuple[RunRow, str], RunFigure] = OrderedDict()
+        self._figures: OrderedDict[tuple[RunRow, str], tuple[RunFigure, int]] = OrderedDict()
+        self._parts: OrderedDict[bytes, Any] = OrderedDict()
+        self._size = 0
 
     def read(self, rows: Sequence[RunRow], metric: str) -> ReadFigures:
         """Return the figures of runs; one that cannot be read is named, and hides no other."""
@@ -178,13 +186,28 @@ class KeptFigures:
     def _figure(self, row: RunRow, metric: str) -> RunFigure:
         key = (row, metric)
         with self._lock:
-            figure = self._figures.get(key)
-            if figure is not None:
+            if key in self._figures:
                 self._figures.move_to_end(key)
-                return figure
+                return self._figures[key][0]
         figure = run_figure(self._kept.run(row.id, needed_series(metric)), metric)
         with self._lock:
-            self._figures[key] = figure
-            if len(self._figures) > MOST_FIGURES:
-                self._figures.popitem(last=False)
+            figure, size = self._shared(figure)
+            self._size += size - self._figures.get(key, (figure, 0))[1]
+            self._figures[key] = (figure, size)
+            while self._size > MOST_FIGURE_BYTES:
+                self._size -= self._figures.popitem(last=False)[1][1]
         return figure
+
+    def _shared(self, figure: RunFigure) -> tuple[RunFigure, int]:
+        """Return a figure that shares parts of its run with others, and the bytes it adds."""
+        size, same = _FIGURE_BYTES, {}
+        for name in ("job", "environment", "inputs", "tool", "build"):
+            text = name.encode() + msgspec.json.encode(getattr(figure.run, name))
+            if text not in self._parts:
+                self._parts[text] = getattr(figure.run, name)
+                size += _OF_TEXT * len(text)
+            self._parts.move_to_end(text)
+            same[name] = self._parts[text]
+        while len(self._parts) > _MOST_PARTS:
+            self._parts.popitem(last=False)
+        return replace(figure, run=replace(figure.run, **same)), size

@@ -141,7 +141,7 @@ class RunFigure(Record, frozen=True, kw_only=True, eq=False):
     """What a history needs of one run: a figure of one metric, and what may have changed it.
 
     Attributes:
-        run: Without samples, plan, layer times, telemetry and build log.
+        run: Without samples, plan, layer times, telemetry, build log and the load of its machine.
         value: Above 0; ``None`` where the run does not have the metric.
         interval: Of the median of a sampled series.
     """
@@ -168,6 +168,7 @@ def run_figure(run: Run, metric: str = HEADLINE) -> RunFigure:
         value = median(series.values_ms) if series is not None and len(series) else None
         if series is not None and value is not None and value > 0:
             interval = quantile_interval(series.values_ms, 0.5)
+    where = run.environment
     return RunFigure(
         run=Run(
             id=run.id,
@@ -175,7 +176,7 @@ def run_figure(run: Run, metric: str = HEADLINE) -> RunFigure:
             origin=run.origin,
             job=run.job,
             outcome=run.outcome,
-            environment=run.environment,
+            environment=replace(where, host=replace(where.host, load_1min=None)),
             inputs=run.inputs,
             tool=run.tool,
             build=run.build,
