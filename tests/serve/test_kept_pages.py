@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
+import threading
 import time
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
-from enginescope.serve import kept_pages
+from enginescope.serve import kept_pages, kept_runs
+from enginescope.serve.access import Access
+from enginescope.serve.app import Taking
+from enginescope.serve.kept_runs import KeptRuns
 from enginescope.stats import describe
 from enginescope.store.archive import Store
+from enginescope.store.server_tokens import ServerTokens
+from enginescope.store.suite_folder import SUITES, SuiteFolder
 from tests.serve.conftest import client_of
-from tests.store.stored_runs import a_run
+from tests.store.stored_runs import a_run, edit
+from tests.suites.made import cell, result, timed
 
 HISTORY = "/history?model=resnet.onnx"
 #: Longer than a change counts as just made.
@@ -84,14 +95,185 @@ def test_a_change_by_another_process(store) -> None:
         assert "nightly" in client.get("/runs").text
 
 
+class Asked:
+    """Pages of an application of one address pattern, asked for without a server."""
+
+    def __init__(self, make) -> None:
+        self.pages = kept_pages.KeptPages()
+        self.respond = self.pages.endpoint(make, lambda request: request.headers.get("state"))
+
+    def get(self, path: str, **headers: str):
+        return asyncio.run(self.respond(request_of(path, **headers)))
+
+
+def request_of(path: str, **headers: str) -> Request:
+    named = [(name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()]
+    return Request({"type": "http", "path": path, "query_string": b"", "headers": named})
+
+
 def test_kept_pages_are_bounded(monkeypatch) -> None:
-    monkeypatch.setattr(kept_pages, "MOST_PAGE_BYTES", 100)
-    pages, made = kept_pages.KeptPages(), []
+    made = []
 
-    def get(key: int) -> bytes:
-        return pages.get(key, lambda: made.append(key) or kept_pages.Page(data=bytes(40))).data
+    def make(request: Request) -> Response:
+        made.append(request.url.path)
+        return Response(random.Random(request.url.path).randbytes(10_000))
 
-    for key in (1, 2, 1, 3, 1, 2):
-        assert get(key) == bytes(40)
-    assert made == [1, 2, 3, 2]
-    assert pages._size <= 100
+    monkeypatch.setattr(kept_pages, "MOST_PAGE_BYTES", 25_000 + 2 * kept_pages._PAGE_BYTES)
+    asked = Asked(make)
+    for path in ("/1", "/2", "/1", "/3", "/1", "/2"):
+        expected = random.Random(path).randbytes(10_000)
+        assert asked.get(path, state="same").body == expected
+    assert made == ["/1", "/2", "/3", "/2"]
+    assert asked.pages._size <= 25_000 + 2 * kept_pages._PAGE_BYTES
+    assert len(asked.pages._pages) == 2
+
+
+def test_pages_of_an_unknown_state_and_of_problems_are_made_anew() -> None:
+    made = []
+
+    def make(request: Request) -> Response:
+        made.append(request.url.path)
+        problem = {"Cache-Control": "no-store"} if request.url.path == "/problem" else None
+        return Response(
+            b"it", status_code=404 if request.url.path == "/none" else 200, headers=problem
+        )
+
+    asked = Asked(make)
+    for _ in range(2):
+        asked.get("/1")
+        asked.get("/problem", state="same")
+        asked.get("/none", state="same")
+    assert len(made) == 6
+    assert not asked.pages._pages
+
+
+def test_one_page_is_made_once_and_keeps_no_other_waiting() -> None:
+    release, made = threading.Event(), []
+
+    def make(request: Request) -> Response:
+        made.append(request.url.path)
+        if request.url.path == "/slow":
+            assert release.wait(60)
+        return Response(request.url.path.encode())
+
+    asked = Asked(make)
+
+    async def all_of_them() -> list[bytes]:
+        slow = [
+            asyncio.ensure_future(asked.respond(request_of("/slow", state="same")))
+            for _ in range(3)
+        ]
+        while not made:
+            await asyncio.sleep(0.01)
+        quick = await asked.respond(request_of("/quick", state="same"))
+        assert not any(one.done() for one in slow)
+        release.set()
+        return [quick.body, *(one.body for one in await asyncio.gather(*slow))]
+
+    assert asyncio.run(all_of_them()) == [b"/quick", b"/slow", b"/slow", b"/slow"]
+    assert made == ["/slow", "/quick"]
+
+
+PAGES = ("/", "/runs", "/runs/aaa111", "/models", HISTORY, "/compare?run=aaa111&run=aaa222")
+
+
+def test_a_browser_that_has_a_page_gets_no_other(store) -> None:
+    time.sleep(SETTLED_S)
+    with client_of(store) as client:
+        for address in PAGES:
+            first = client.get(address)
+            assert first.headers["content-encoding"] == "gzip"
+            again = client.get(address, headers={"If-None-Match": first.headers["etag"]})
+            assert (again.status_code, again.content) == (304, b""), address
+            plain = client.get(address, headers={"Accept-Encoding": "identity"})
+            assert plain.text == first.text
+            assert plain.headers["etag"] != first.headers["etag"]
+            assert plain.headers["cache-control"] == "private, no-cache"
+            policy = plain.headers["content-security-policy"]
+            assert policy == first.headers["content-security-policy"]
+            assert "frame-ancestors 'none'" in policy
+        store.save(a_run("resnet.onnx", id="aaa444", at=9))
+        for address in ("/", "/runs", "/models", HISTORY):
+            tag = {"If-None-Match": first.headers["etag"]}
+            assert client.get(address, headers=tag).status_code == 200
+
+
+def test_every_page_shows_a_change_at_once(store) -> None:
+    """Of a run, a tag, a suite, a noise floor; pages were kept before each."""
+    suite = SuiteFolder(store.path / SUITES / "nightly")
+    done = timed(cell("net", "ort-cpu"), 8.0)
+    suite.begin(result([done], cells=(done.cell, cell("net", "ort-cpu:fp16"))).plan)
+
+    def settle() -> None:
+        for address in (*PAGES, "/suites", "/suites/nightly"):
+            client.get(address)
+        time.sleep(SETTLED_S)
+        for address in (*PAGES, "/suites", "/suites/nightly"):
+            assert client.get(address).status_code == 200
+
+    with client_of(store) as client:
+        settle()
+        suite.keep(done)
+        assert "1 ok" in client.get("/suites").text
+        assert "8.00 ms" in client.get("/suites/nightly").text
+        settle()
+        suite.path.rename(suite.path.with_name("weekly"))
+        assert "weekly" in client.get("/").text
+        assert "weekly" in client.get("/suites").text
+        assert client.get("/suites/nightly").status_code == 404
+        suite.path.with_name("weekly").rename(suite.path)
+        settle()
+        edit(store.path / "runs" / "aaa222", tags=["by-hand"])
+        assert "by-hand" in client.get("/runs/aaa222").text
+        settle()
+        store.delete("aaa222")
+        assert client.get("/compare?run=aaa111&run=aaa222").status_code == 404
+        assert client.get("/runs/aaa222").status_code == 404
+        assert "1 run" in client.get(HISTORY).text
+
+
+def test_a_kept_page_is_shown_to_nobody_else(store) -> None:
+    tokens = ServerTokens(store.path)
+    admin, reader, pusher = (
+        {"Authorization": f"Bearer {tokens.create(one, (one,), None)}"}
+        for one in ("admin", "read", "push")
+    )
+    time.sleep(SETTLED_S)
+    with client_of(store, Access(named=tokens), Taking(is_on=True)) as client:
+        for address in ("/", "/runs", "/models", "/runs/aaa111"):
+            is_ours = address != "/runs/aaa111"
+            page = client.get(address, headers=admin)
+            assert ('href="/pushes"' in page.text) is is_ours
+            assert 'href="/pushes"' not in client.get(address, headers=reader).text
+            assert ('href="/pushes"' in client.get(address, headers=admin).text) is is_ours
+            tag = {"If-None-Match": page.headers["etag"]}
+            assert client.get(address, headers=tag).status_code == 303
+            assert client.get(address, headers={**pusher, **tag}).status_code == 403
+
+
+def test_kept_runs_are_bounded_and_read_anew_once_they_changed(store, monkeypatch) -> None:
+    time.sleep(SETTLED_S)
+    kept = KeptRuns(store)
+    first = kept.run("aaa111")
+    assert kept.run("aaa111") is first
+    one = kept._size
+    monkeypatch.setattr(kept_runs, "MOST_RUN_BYTES", one + one // 2)
+    kept.run("aaa222")
+    assert kept._size <= one + one // 2
+    assert len(kept._runs) == 1
+    assert kept.run("aaa111") is not first
+    store.tag("aaa111", "new")
+    assert kept.run("aaa111").tags == ("main", "new")
+
+
+def test_kept_figures_are_bounded_and_share_what_is_equal(store, monkeypatch) -> None:
+    rows = store.rows(model="resnet")
+    kept = kept_pages.KeptFigures(KeptRuns(store))
+    one, two = kept.read(rows, "latency").figures
+    assert one.run.environment is two.run.environment
+    assert one.run.job is two.run.job
+    size = kept._size
+    monkeypatch.setattr(kept_pages, "MOST_FIGURE_BYTES", size)
+    kept.read(store.rows(), "latency")
+    assert kept._size <= size
+    assert len(kept._figures) < len(store.rows())

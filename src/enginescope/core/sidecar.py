@@ -149,9 +149,10 @@ def _load_array(folder: Path, value: Any) -> np.ndarray[Any, Any]:
 
 def _array_in(data: bytes) -> np.ndarray[Any, Any]:
     """Return the array in the bytes of an ``.npy`` file, read-only and not copied."""
-    stream = io.BytesIO(data)
-    version = np.lib.format.read_magic(stream)
-    start = stream.tell()
+    if not data.startswith(np.lib.format.MAGIC_PREFIX):
+        raise ValueError("not a single array")
+    version = np.lib.format.read_magic(io.BytesIO(data))
+    start = np.lib.format.MAGIC_LEN
     size = 2 if version == (1, 0) else 4
     begin = start + size + int.from_bytes(data[start : start + size], "little")
     shape, is_fortran, dtype = _header_of(data[:begin])

@@ -63,23 +63,23 @@ def application(
     configuration = configuration or Configuration()
     runs, rows = KeptRuns(store), KeptRows(store)
     figures = KeptFigures(runs)
-    kept = KeptPages().endpoint
+    keep = KeptPages().endpoint
     hooks = [Webhook(one, store, rows, figures, say) for one in configuration.webhook]
     app = Starlette(
         routes=[
-            Route("/", kept(browsing.home, page_states.of_home)),
-            Route("/runs", kept(browsing.runs, page_states.of_lists)),
-            Route("/runs/{run_id}", kept(looking.run, page_states.of_run)),
+            Route("/", keep(browsing.home, page_states.of_home)),
+            Route("/runs", keep(browsing.runs, page_states.of_lists)),
+            Route("/runs/{run_id}", keep(looking.run, page_states.of_run)),
             Route("/runs/{run_id}/files", looking.files),
             Route("/runs/{run_id}/files/{path:path}", looking.file),
             Route("/runs/{run_id}/archive", looking.archive),
-            Route("/models", kept(browsing.models, page_states.of_lists)),
-            Route("/history", kept(looking.history, page_states.of_lists)),
-            Route("/compare", kept(looking.compare, page_states.of_comparison)),
-            Route("/suites", kept(suites.suites, page_states.of_suites)),
-            Route("/suites/{name}", kept(suites.suite, page_states.of_suite)),
+            Route("/models", keep(browsing.models, page_states.of_lists)),
+            Route("/history", keep(looking.history, page_states.of_lists)),
+            Route("/compare", keep(looking.compare, page_states.of_comparison)),
+            Route("/suites", keep(suites.suites, page_states.of_suites)),
+            Route("/suites/{name}", keep(suites.suite, page_states.of_suite)),
             Route(
-                "/suites/{name}/report", kept(suites.suite, page_states.of_suite)
+                "/suites/{name}/report", keep(suites.suite, page_states.of_suite)
             ),  # an earlier address of it
             Route("/suites/{name}/progress", suites.progress),
             Route("/suites/{name}/results.csv", suites.table),
@@ -101,8 +101,7 @@ def application(
         },
         lifespan=watching(hooks, few_threads),
     )
-    app.state.kept = runs
-    app.state.rows = rows
+    app.state.kept, app.state.rows = runs, rows
     app.state.gates = gates.KeptGates(store, rows, configuration.gate)
     app.state.figures = figures
     app.state.webhooks = hooks

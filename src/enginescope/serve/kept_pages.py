@@ -27,7 +27,7 @@ from enginescope.store.archive import Store
 from enginescope.store.row import Filter, RunRow, select
 
 #: Pages together; each counts with what it takes besides its content.
-MOST_PAGE_BYTES = 32 << 20
+MOST_PAGE_BYTES = 24 << 20
 _PAGE_BYTES = 2048
 #: Level of compression: higher ones take longer than they save.
 _PAGE_LEVEL = 4
@@ -78,7 +78,7 @@ class KeptPages:
     """
 
     def __init__(self) -> None:
-        self._pages: OrderedDict[Hashable, _Kept] = OrderedDict()
+        self._pages: OrderedDict[Hashable, _PackedPage] = OrderedDict()
         self._making: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
         self._size = 0
 
@@ -93,39 +93,38 @@ class KeptPages:
         """
 
         async def respond(request: Request) -> Response:
-            known = state(request)
-            if known is None:
+            shown = state(request)
+            if shown is None:
                 return await run_in_threadpool(make, request)
-            key = (request.scope["path"], request.scope["query_string"], known)
-            kept = self._find(key)
-            if kept is not None:
-                return kept.response(request)
-            lock = self._making.setdefault(key, asyncio.Lock())
-            async with lock:  # who asks for the same page waits for it
-                kept = self._find(key)
-                if kept is not None:
-                    return kept.response(request)
-                made = await run_in_threadpool(_made, make, request)
-                if isinstance(made, Response):
-                    return made
-                self._keep(key, made)
-            return made.response(request)
+            key = (request.scope["path"], request.scope["query_string"], shown)
+            page = self._find(key)
+            if page is None:
+                lock = self._making.setdefault(key, asyncio.Lock())
+                async with lock:  # who asks for the same page waits for it
+                    page = self._find(key)
+                    if page is None:
+                        response = await run_in_threadpool(make, request)
+                        if not _may_be_kept(response):
+                            return response
+                        page = await run_in_threadpool(_packed, response)
+                        self._keep(key, page)
+            return page.response(request)
 
         return respond
 
-    def _find(self, key: Hashable) -> _Kept | None:
+    def _find(self, key: Hashable) -> _PackedPage | None:
         if key in self._pages:
             self._pages.move_to_end(key)
         return self._pages.get(key)
 
-    def _keep(self, key: Hashable, made: _Kept) -> None:
-        self._pages[key] = made
-        self._size += made.size
+    def _keep(self, key: Hashable, page: _PackedPage) -> None:
+        self._pages[key] = page
+        self._size += page.size
         while self._size > MOST_PAGE_BYTES:
             self._size -= self._pages.popitem(last=False)[1].size
 
 
-class _Kept(Record, frozen=True, kw_only=True):
+class _PackedPage(Record, frozen=True, kw_only=True):
     """A page and the headers that it brings."""
 
     content: Packed
@@ -139,18 +138,16 @@ class _Kept(Record, frozen=True, kw_only=True):
         return self.content.response(request, self.headers)
 
 
-def _made(make: Endpoint, request: Request) -> Response | _Kept:
-    """Return a page as it is kept, or as it is."""
-    response = make(request)
-    if response.status_code != HTTPStatus.OK or response.headers.get("cache-control") == NO_STORE:
-        return response
-    headers = {
-        name: response.headers[name]
-        for name in ("content-security-policy",)
-        if name in response.headers
-    }
+def _may_be_kept(response: Response) -> bool:
+    cache = response.headers.get("cache-control")
+    return response.status_code == HTTPStatus.OK and cache != NO_STORE
+
+
+def _packed(response: Response) -> _PackedPage:
+    policy = "content-security-policy"
+    headers = {policy: response.headers[policy]} if policy in response.headers else {}
     content = packed(bytes(response.body), "text/html", _PAGE_LEVEL)
-    return _Kept(content=content, headers=headers)
+    return _PackedPage(content=content, headers=headers)
 
 
 class ReadFigures(Record, frozen=True, kw_only=True, eq=False):
