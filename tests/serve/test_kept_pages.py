@@ -147,6 +147,17 @@ def test_pages_of_an_unknown_state_and_of_problems_are_made_anew() -> None:
     assert not asked.pages._pages
 
 
+def test_a_page_that_changed_while_it_was_made_is_not_kept() -> None:
+    """Such as that of a suite whose lease has expired meanwhile, and is renewed later."""
+    states = iter(("running", "stopped", "running", "running", "running"))
+    texts = iter((b"stopped", b"running"))
+    respond = kept_pages.KeptPages().endpoint(
+        lambda _: Response(next(texts)), lambda _: next(states)
+    )
+    pages = [asyncio.run(respond(request_of("/suite"))).body for _ in range(3)]
+    assert pages == [b"stopped", b"running", b"running"]
+
+
 def test_one_page_is_made_once_and_keeps_no_other_waiting() -> None:
     release, made = threading.Event(), []
 

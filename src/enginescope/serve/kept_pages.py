@@ -107,7 +107,8 @@ class KeptPages:
                         if not _may_be_kept(response):
                             return response
                         page = await run_in_threadpool(_packed, response)
-                        self._keep(key, page)
+                        if state(request) == shown:  # nothing has changed meanwhile
+                            self._keep(key, page)
             return page.response(request)
 
         return respond
