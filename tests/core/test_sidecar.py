@@ -162,3 +162,28 @@ def test_an_array_that_does_not_fit_is_not_saved(tmp_path, most) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert not (tmp_path / "it.json").exists()
+
+
+class Held(Record, frozen=True, kw_only=True, eq=False):
+    """An array of any shape."""
+
+    data: np.ndarray
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0).reshape(2, 3),
+        np.asfortranarray(np.arange(6).reshape(2, 3)),
+        np.zeros((0, 4), np.float32),
+        np.array(3.5),
+        np.arange(4, dtype=">i2"),
+        np.array([True, False]),
+    ],
+)
+def test_arrays_of_every_shape_and_type(tmp_path, array) -> None:
+    save_record(Held(data=array), tmp_path, "it.json")
+    loaded = load_record(Held, tmp_path, "it.json").data
+    np.testing.assert_array_equal(loaded, array)
+    assert (loaded.dtype, loaded.shape) == (array.dtype, array.shape)
+    assert not loaded.flags.writeable

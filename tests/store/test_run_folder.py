@@ -221,3 +221,21 @@ def test_the_size_of_a_folder(tmp_path, monkeypatch) -> None:
         patch.setattr(Path, "stat", vanished)
         size = size_of(tmp_path)
     assert size is None
+
+
+def test_the_first_series_that_has_samples(tmp_path) -> None:
+    series = [
+        Samples(metric=metric, values_ms=frozen(values), warmup_ms=frozen([9.0]))
+        for metric, values in (("h2d", [1.0]), ("gpu_compute", [2.0]), ("latency", []))
+    ]
+    write_run(a_run(samples=tuple(series)), tmp_path)
+    wanted = {
+        ("latency", "trtexec_latency", "gpu_compute"): ["gpu_compute"],
+        ("h2d",): ["h2d"],
+        ("latency",): ["latency"],
+        ("d2h",): [],
+    }
+    for asked, metrics in wanted.items():
+        run = read_run(tmp_path, series=asked)
+        assert [one.metric for one in run.samples] == metrics
+        assert all(one.warmup_ms is None for one in run.samples)

@@ -117,7 +117,7 @@ def read_run(
         if array.ndim != 1 or array.dtype.kind not in "fiu":
             why = f"an array of {array.ndim} dimensions of {array.dtype}"
             raise FormatError(source, where=where, why=why, expected="one row of numbers")
-    if series and not any(map(len, run.samples)):
+    if series is not None and len(series) > 1 and not any(map(len, run.samples)):
         return read_run(folder, source=source, series=series[1:])
     return run
 
