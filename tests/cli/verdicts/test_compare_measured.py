@@ -124,7 +124,7 @@ def test_who_compares_two_precisions_means_their_difference(store, capsys) -> No
 
 
 def test_the_threshold(compared, capsys) -> None:
-    assert "B is as fast as A within 10 %" in shown([TAG, "--threshold", "10"], capsys)
+    assert "A and B are the same within 10 %" in shown([TAG, "--threshold", "10"], capsys)
 
 
 def test_verdicts_stand_before_the_plans(store, capsys) -> None:

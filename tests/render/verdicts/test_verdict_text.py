@@ -36,6 +36,7 @@ from enginescope.render.verdicts.verdict_writers import (
     verdict_markdown,
     verdict_text,
 )
+from enginescope.services.explain import explain
 from enginescope.stats.comparison.ratio import decide
 from tests.analysis.in_turn import in_turn, job, named, process
 from tests.render.runs import EVIL
@@ -62,6 +63,21 @@ def sentence(one: Verdict) -> str:
     return headline_sentence(MeasuredPair(a="A", b="B", verdicts=(one,)))
 
 
+@pytest.mark.parametrize("metric", ["latency", "throughput", "peak_memory", "energy"])
+@pytest.mark.parametrize("kind", [kind.value for kind in VerdictKind])
+def test_explain_knows_each_word_of_a_verdict(metric, kind) -> None:
+    one = verdict(kind, metric=metric, higher_is_better=metric == "throughput")
+    assert explain(kind_text(one)).code == kind
+    assert explain(kind_text(replace(one, is_tested=False))).meaning
+
+
+def test_one_verdict_has_one_wording() -> None:
+    one = verdict("same", "within-threshold", ratio=1.0, interval=Interval(low=0.99, high=1.01))
+    assert sentence(one).startswith("A and B are the same within 1 %: 1.000 × A")
+    assert kind_text(one) == "same"
+    assert explain("the same") == explain("same")
+
+
 @pytest.mark.parametrize(
     ("one", "said"),
     [
@@ -75,7 +91,7 @@ def sentence(one: Verdict) -> str:
         ),
         (
             verdict("same", "within-threshold", ratio=1.0, interval=Interval(low=0.99, high=1.01)),
-            "B is as fast as A within 1 %: 1.000 × A (95 % CI 0.990 … 1.010), 8 rounds, inter",
+            "A and B are the same within 1 %: 1.000 × A (95 % CI 0.990 … 1.010), 8 rounds, inter",
         ),
         (
             verdict(

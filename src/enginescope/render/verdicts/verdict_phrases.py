@@ -131,7 +131,7 @@ def headline_sentence(pair: MeasuredPair) -> str:
     how = "; ".join(filter(None, (_how(verdict), instability_text(pair))))
     if verdict.kind is VerdictKind.SAME:
         within = f"within {verdict.threshold_pct:g} %"
-        return f"{b} is as fast as {a} {within}: {amount}, {how}"
+        return f"{a} and {b} are the same {within}: {amount}, {how}"
     if verdict.is_decided:
         return f"{b} is {kind_text(verdict)}: {amount}, {how}"
     direction = _direction(verdict)
