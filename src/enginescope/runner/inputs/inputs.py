@@ -194,7 +194,7 @@ def _check_names(specs: tuple[InputSpec, ...], workload: Workload) -> None:
 
 
 def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
-    what = f"shape {'x'.join(map(str, given))} for input {spec.name}"
+    what = f"shape {'x'.join(map(str, given))} for input `{spec.name}`"
     wanted = "x".join(str(dim) if dim is not None else "?" for dim in spec.shape)
     if len(given) != len(spec.shape):
         raise UsageError(what, why=f"the model expects {wanted or 'a scalar'}")
@@ -293,7 +293,7 @@ def _assumed_notice(
         for one in assumed
         if any(name.startswith(_UNNAMED) for name in one.names)
     ]
-    texts = [f"{dims.input} {'x'.join(map(str, shapes[dims.input]))}" for dims in assumed]
+    texts = [f"`{dims.input}` {'x'.join(map(str, shapes[dims.input]))}" for dims in assumed]
     more = len(texts) - _MOST_SHAPES
     inputs = ", ".join([*texts[:_MOST_SHAPES], *([f"{more} more"] if more > 0 else [])])
     is_batch = all(one.axes == (0,) for one in assumed)
