@@ -427,5 +427,5 @@ def test_noisy_rounds_are_counted_in_rounds() -> None:
     assert sentence(once).endswith("60 rounds, interleaved, 1 noisy round repeated")
     a, b = in_turn(1.05)
     screen = as_text(verdict_text(compare_sides(named(a, b))))
-    assert "A 12 rounds, n 2,400" in screen
+    assert "A 12 processes, n 2,400" in screen
     assert "processes" not in screen

@@ -318,9 +318,7 @@ def counts_text(side: MeasuredSide, pair: MeasuredPair, *, is_base: bool) -> str
     samples = verdict.samples_a if is_base else verdict.samples_b
     effective = verdict.effective_a if is_base else verdict.effective_b
     count = sum(run.outcome.kind is OutcomeKind.OK for run in side.runs)
-    is_rounds = verdict.estimate is not None and verdict.estimate.method == "rounds"
-    units = ("round", "rounds") if is_rounds else ("process", "processes")
-    text = f"{side.label} {count:,} {units[count != 1]}"
+    text = f"{side.label} {count:,} {'process' if count == 1 else 'processes'}"
     if not samples:
         return text
     worth = f" (effective {int(effective):,})" if effective is not None else ""
