@@ -40,7 +40,9 @@ def test_another_batch_is_unsupported_in_a_suite(tmp_path, fixed, capsys) -> Non
 def test_a_shape_that_the_model_fixes_is_unsupported(tmp_path, fixed, capsys, given) -> None:
     arguments = ["bench", str(fixed), "--iterations", "2", *given, "--store", str(tmp_path)]
     assert main(arguments) == 3
-    text = " ".join(capsys.readouterr().out.split())
+    printed = capsys.readouterr()
+    assert "exit code 3: a run failed; enginescope explain 3" in printed.err
+    text = " ".join(printed.out.split())
     assert "outcome unsupported" in text
     assert "the model has" in text
 
