@@ -68,6 +68,16 @@ def test_runs(stored, capsys) -> None:
     assert "Convolution: FP32 → FP16" in text
 
 
+def test_a_side_that_is_given_twice_is_told_at_once(files, capsys) -> None:
+    first, second = files
+    assert (
+        main(["compare", first, str(Path(first).parent / ".." / "before" / Path(first).name)]) == 0
+    )
+    assert capsys.readouterr().err.startswith(f"A and B are the same: {first}; name two different")
+    assert main(["compare", first, second]) == 0
+    assert "are the same" not in capsys.readouterr().err
+
+
 def test_files_of_one_name_are_told_apart(files, capsys) -> None:
     text = shown(files, capsys)
     assert text.startswith("The layers of B take 100 % more time")
