@@ -11,7 +11,7 @@ import pytest
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import MeasuredPair, compare_sides
-from enginescope.records.progress import RoundPlan
+from enginescope.records.progress import Phase, RoundPlan
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.base.text import as_text
@@ -19,7 +19,7 @@ from enginescope.render.charts.sides import process_medians, side_distributions
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.verdicts.measured_section import verdict_table
+from enginescope.render.verdicts.measured_section import took_text, verdict_table
 from enginescope.render.verdicts.verdict_phrases import (
     headline_sentence,
     is_other_ratio,
@@ -61,6 +61,17 @@ def verdict(
 
 def sentence(one: Verdict) -> str:
     return headline_sentence(MeasuredPair(a="A", b="B", verdicts=(one,)))
+
+
+def test_the_total_time_of_each_side_is_shown() -> None:
+    phases = (Phase(name="load", duration_ms=1500.0), Phase(name="steady_state", duration_ms=500.0))
+    a, b = ([replace(run, phases=phases) for run in side] for side in in_turn(1.05, rounds=8))
+    found = compare_sides(named(tuple(a), tuple(b)))
+    told = "A 16.00 s, 4,000 ms of it timed · B 16.00 s, 4,000 ms of it timed"
+    assert f"took {told}" in " ".join(as_text(verdict_text(found)).split())
+    assert f"All processes together: {told}." in verdict_markdown(found)
+    without = compare_sides(named(tuple(a), in_turn(1.05, rounds=8)[1]))
+    assert took_text(without) is None
 
 
 @pytest.mark.parametrize("metric", ["latency", "throughput", "peak_memory", "energy"])
