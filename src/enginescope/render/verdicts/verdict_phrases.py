@@ -5,9 +5,7 @@ What the sides of a comparison are called.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from string import ascii_uppercase
 
 from enginescope.analysis.runs.run_view import RunView
@@ -35,7 +33,7 @@ from enginescope.records.run.run import OutcomeKind
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.base.data_table import UNKNOWN
-from enginescope.render.base.facts import backend_text
+from enginescope.render.base.facts import backend_text, subject_names
 from enginescope.stats.comparison.ratio import FEWEST_TOGETHER, LOOK_CONFIDENCE, LOOKS
 
 _FIGURES = {one.name: one for one in (*TAILS, *FIGURES)}
@@ -342,16 +340,9 @@ def looks_text(found: MeasuredComparison) -> str | None:
 
 def side_names(jobs: Sequence[Job]) -> list[str]:
     """Return ``net.onnx · ort-cpu``; models of one name by where their paths part ways."""
-    paths = {job.subject.path for job in jobs}
-    names = {job.subject.name for job in jobs}
-    if len(names) < len(paths) and None not in paths:
-        whole = [Path(str(job.subject.path)) for job in jobs]
-        shared = os.path.commonpath([one.parent for one in whole])
-        subjects = [str(one.relative_to(shared)) for one in whole]
-    else:
-        subjects = [job.subject.name for job in jobs]
     return [
-        f"{name} · {backend_text(job.backend)}" for name, job in zip(subjects, jobs, strict=True)
+        f"{name} · {backend_text(job.backend)}"
+        for name, job in zip(subject_names(jobs), jobs, strict=True)
     ]
 
 
