@@ -97,7 +97,7 @@ def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareRe
         return CompareResult(choices=choices)
     repeated = repeated_sides(request.sides)
     if repeated is not None:
-        observer.warn(repeated)
+        observer.progress(repeated)
     store = Store(request.store)
     sides = resolve_sides(request.sides, store, observer)
     if request.names is not None:
