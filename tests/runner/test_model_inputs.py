@@ -84,7 +84,7 @@ def test_a_dimension_that_is_left_open_is_one_and_is_said_once(tmp_path) -> None
     (notice,) = (one for one in make_feeds(SPECS, found).notices if "SHAPE" in one.code)
     assert notice.code == "I-DYNAMIC-SHAPE"
     assert notice.message == (
-        "using size 1 for the dynamic dimension batch (ids 1x7, types 1x7, mask 1x7); "
+        "using size 1 for the dynamic dimension batch (`ids` 1x7, `types` 1x7, `mask` 1x7); "
         "to set a size: --dim batch=SIZE"
     )
     with_batch = settled_workload([model], Workload(dims=dims(seq=7), batch=3))
@@ -96,7 +96,7 @@ def test_without_sizes_one_notice_names_all_dimensions_and_the_option() -> None:
     odd = spec("x", DataType.FP32, 1, None)
     (notice,) = make_feeds((*SPECS, odd), Workload()).notices
     assert notice.code == "W-DYNAMIC-SHAPE"
-    assert "batch, seq, axis 1 (ids 1x1, types 1x1, mask 1x1, x 1x1)" in notice.message
+    assert "batch, seq, axis 1 (`ids` 1x1, `types` 1x1, `mask` 1x1, `x` 1x1)" in notice.message
     assert "--dim batch=SIZE --dim seq=SIZE --shape x:DIMS" in notice.message
 
 

@@ -75,6 +75,8 @@ def test_an_explanation_is_plain(code) -> None:
         ("plan101", "PLAN101"),
         ("interval-too-wide", "interval-too-wide"),
         ("3", "exit-3"),
+        ("timed out", "timed_out"),
+        ("not comparable", "incomparable"),
     ],
 )
 def test_a_code_in_any_spelling(asked, code) -> None:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from enginescope._version import __version__
-from enginescope.cli.messages import USUAL, set_level
-from enginescope.cli.termination import EXIT_INTERRUPTED
+from enginescope.cli.messages import USUAL, note, set_level
+from enginescope.cli.termination import EXIT_INTERRUPTED, EXIT_RUN_FAILED
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 
 if TYPE_CHECKING:
@@ -147,7 +147,9 @@ class VerbGroup(click.Group):
 @click.group(
     cls=VerbGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Start with `enginescope bench`: without a model, it measures two small samples.",
+    epilog="Start with `enginescope bench`: without a model, it measures two small samples. Exit "
+    "codes: 0 success, 1 a check failed, 2 an invalid command, 3 a run failed; `enginescope "
+    "explain 3` says more.",
 )
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -182,6 +184,8 @@ def main(arguments: list[str] | None = None) -> int:
         traceback.print_exc()
         print("enginescope: this is a bug of enginescope; please report it", file=sys.stderr)
         return EXIT_BUG
+    if status == EXIT_RUN_FAILED:
+        note("exit code 3: a run failed; enginescope explain 3 says which cases count")
     return status if isinstance(status, int) else 0
 
 

@@ -21,6 +21,7 @@ from enginescope.records.environment import ClockLock
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.render.base.facts import subject_names
 from enginescope.services.measurement.observer import MeasurementObserver
 
 T = TypeVar("T", Live, Bars)
@@ -116,6 +117,12 @@ class JobProgress(Shown[Live], MeasurementObserver):
             detail(f"cached preparation of {run.job.subject.name}")
         self.ended(run)
 
+    def _text(self, job: Job) -> str:
+        """Return a job in a few words; models of one name by where their paths part ways."""
+        subjects = [one.subject for one in self._jobs]
+        names = dict(zip(subjects, subject_names(self._jobs), strict=True))
+        return job_text(job, names.get(job.subject))
+
     def standing(self) -> str:
         """Return what an interrupt leaves in the store."""
         return f"{self._stored} of {len(self._jobs)} runs are stored"
@@ -124,20 +131,20 @@ class JobProgress(Shown[Live], MeasurementObserver):
         """Say how a job has ended; alone on a terminal the summary says it."""
         if self._quiet or (self._live and len(self._jobs) == 1):
             return
-        self._line(f"{job_text(run.job)}: {_ending(run)}")
+        self._line(f"{self._text(run.job)}: {_ending(run)}")
 
     def job_started(self, index: int, job: Job) -> None:
         """Show a job that starts."""
         self._begin = time.monotonic()
         if not self._live and not self._quiet:
-            self._line(f"{self._place(index)}{job_text(job)} …")
+            self._line(f"{self._place(index)}{self._text(job)} …")
         elif self._live:
-            self._live.update(Text(f"{self._place(index)}{job_text(job)}\n  starting"))
+            self._live.update(Text(f"{self._place(index)}{self._text(job)}\n  starting"))
 
     def job_progressed(self, index: int, progress: Progress) -> None:
         """Show the phase of a job."""
         if self._live:
-            text = f"{self._place(index)}{job_text(self._jobs[index])}\n  {describe(progress)}"
+            text = f"{self._place(index)}{self._text(self._jobs[index])}\n  {describe(progress)}"
             self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
         elif progress.phase == "cooldown" and self._said_to_cool != index and not self._quiet:
             self._said_to_cool = index  # minutes without a line would look like a hang
@@ -171,9 +178,9 @@ def describe(progress: Progress) -> str:
     return " · ".join(parts)
 
 
-def job_text(job: Job) -> str:
-    """Return a job in a few words."""
-    return f"{job.subject.name} · {job.backend}"
+def job_text(job: Job, name: str | None = None) -> str:
+    """Return a job in a few words; `name` tells its model from others."""
+    return f"{name or job.subject.name} · {job.backend}"
 
 
 def _ending(run: Run) -> str:

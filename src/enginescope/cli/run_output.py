@@ -56,16 +56,18 @@ def present(runs: Sequence[Run], *, as_json: bool, store: StorePlace | None = No
         sys.stdout.buffer.write(summary_json(views))
         sys.stdout.flush()
         return
+    from enginescope.render.base.facts import subject_names
     from enginescope.render.base.text import runs_table, show, summary
 
     width = shutil.get_terminal_size().columns
     if len(views) > SCREENS:
         show(runs_table(views, width=width))
     else:
-        for number, view in enumerate(views):
+        names = subject_names([view.run.job for view in views])
+        for number, (view, name) in enumerate(zip(views, names, strict=True)):
             if number:
                 sys.stdout.write("\n")
-            show(summary(view, width=width))
+            show(summary(view, width=width, name=name))
     _next(views, ("--store", store) if store else ())
 
 

@@ -14,7 +14,18 @@ _FIELDS = 4
 
 
 #: Word of the output -> its code.
-_PROSE = {"inconclusive": "undecided"}
+_PROSE = {
+    "inconclusive": "undecided",
+    "timed out": "timed_out",
+    "out of memory": "out_of_memory",
+}
+#: Words of sentences, and of sizes, rates and energy -> the code of the verdict.
+_ALSO = {
+    "the same": "same",
+    "not comparable": "incomparable",
+    **dict.fromkeys(("smaller", "higher", "less"), "faster"),
+    **dict.fromkeys(("larger", "lower", "more"), "slower"),
+}
 
 
 class Explanation(Result, Record, frozen=True, kw_only=True):
@@ -47,7 +58,7 @@ def explain(code: str) -> Explanation:
     """
     known = {one.code.lower(): one for one in explanations()}
     wanted = code.strip().lower()
-    wanted = _PROSE.get(wanted, wanted)
+    wanted = (_PROSE | _ALSO).get(wanted, wanted)
     for key in (wanted, f"exit-{wanted}", _rule_codes().get(wanted, "")):
         if key in known:
             return known[key]

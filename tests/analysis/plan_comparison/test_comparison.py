@@ -11,6 +11,7 @@ from enginescope.analysis.plan_comparison.layer_changes import Relation
 from enginescope.core.errors import UsageError
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
+from enginescope.records.notice import Notice
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run
 from enginescope.records.samples import ReportedSummary
@@ -149,6 +150,12 @@ def test_notices_of_a_plan_say_of_which() -> None:
     (told,) = stray.notices
     assert told.message.startswith("B: ")
     assert told.evidence["plan"] == "B"
+
+
+def test_a_notice_that_several_plans_have_is_shown_once() -> None:
+    notice = Notice(code="I-JSON-REPAIRED", message="repaired", level="info")
+    (told,) = compare([replace(run, notices=(notice,)) for run in (run_a(), run_b())]).notices
+    assert (told.message, told.evidence["plan"]) == ("A, B: repaired", "A, B")
 
 
 def test_columns_are_of_one_length_and_hold_every_pair() -> None:

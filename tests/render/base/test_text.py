@@ -168,6 +168,18 @@ def test_several_runs_are_a_row_each() -> None:
     assert "* too few samples to state it" in text
 
 
+def test_models_of_one_name_are_told_apart_by_their_folders() -> None:
+    def view(folder: str) -> RunView:
+        run = measured_run()
+        subject = Subject(name="onnx/model.onnx", path=f"/zoo/{folder}/onnx/model.onnx")
+        return RunView(replace(run, job=replace(run.job, subject=subject)))
+
+    text = as_text(runs_table([view("bert"), view("vit")]), width=120)
+    assert "bert" in text
+    assert "vit" in text
+    assert "bert" not in as_text(runs_table([view("bert"), view("bert")]), width=120)
+
+
 @pytest.mark.parametrize("width", [60, 80])
 def test_a_narrow_table_of_runs_breaks_no_name_and_no_id(width: int) -> None:
     trtexec = Job(

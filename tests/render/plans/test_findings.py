@@ -86,7 +86,10 @@ def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
 def test_what_may_be_won_in_all() -> None:
     words = stake_words(TIMED)
     assert words is not None
-    at_most = "ms: time that these findings could save at most, 0.1875 ms of 0.5000 ms in all"
+    at_most = (
+        "sorted by ms, the time that these findings could save at most: 0.1875 ms of 0.5000 ms "
+        "in all"
+    )
     assert words.startswith(at_most)
     assert stake_words(UNTIMED) is None
     given = LintInput(plan=PLAN, profile=timed(PLAN, 0.25, 0.0625, 0.125, 0.0625), whole_ms=0.492)

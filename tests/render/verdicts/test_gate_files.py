@@ -7,13 +7,20 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
+from msgspec.structs import replace
 
 from enginescope.analysis.gate.gate import gate
+from enginescope.records.notice import Notice
 from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
 from enginescope.render.verdicts.gate_junit import gate_junit
 from enginescope.render.verdicts.gate_phrases import answer_text, checked_text
 from enginescope.render.verdicts.gate_sarif import RULES, gate_sarif
-from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown, gate_rows
+from enginescope.render.verdicts.gate_writers import (
+    gate_json,
+    gate_markdown,
+    gate_notices,
+    gate_rows,
+)
 from tests.analysis.gated_runs import crashed, job, process, processes
 
 UNSTEADY = (0.0, 0.09, -0.08, 0.04, 0.05)
@@ -197,6 +204,30 @@ def test_rows_of_the_terminal_say_why() -> None:
     assert "W-FLAKY-BASELINE" in rows["inconclusive"]
     assert "no regression" not in rows
     assert "no regression" in dict(gate_rows(report(), everything=True))
+
+
+def test_a_notice_of_several_rows_is_shown_once_with_their_number() -> None:
+    made = report()
+    loads = [Notice(code="W-LOAD", message=f"{load} % load") for load in (8, 8, 9)]
+    steal = Notice(code="W-STEAL", message="2 % stolen")
+    rows = [
+        replace(row, notices=(load, *((steal,) if load.message == "9 % load" else ())))
+        for row, load in zip(made.rows, loads, strict=False)
+    ]
+    busy = replace(made, rows=(*rows, *(replace(row, notices=()) for row in made.rows[3:])))
+    told = "8 % load; this or a similar notice in 3 rows"
+    assert [notice.message for notice in gate_notices(busy)] == [*said(made), told]
+    lines = "\n".join(text for _, text in gate_rows(busy))
+    assert "W-LOAD" not in lines
+    assert "2 % stolen (W-STEAL)" in lines
+    markdown = gate_markdown(busy).decode()
+    assert markdown.count("W-LOAD") == markdown.count(f"- {told} (W-LOAD)") == 1
+    alike = replace(busy, rows=tuple(replace(row, notices=loads[:1]) for row in busy.rows[:2]))
+    assert [notice.message for notice in gate_notices(alike)][-1] == "8 % load; in 2 rows"
+
+
+def said(made: GateReport) -> list[str]:
+    return [notice.message for notice in gate_notices(made)]
 
 
 def test_figures_without_an_interval() -> None:

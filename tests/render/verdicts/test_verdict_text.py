@@ -11,7 +11,7 @@ import pytest
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import MeasuredPair, compare_sides
-from enginescope.records.progress import RoundPlan
+from enginescope.records.progress import Phase, RoundPlan
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.base.text import as_text
@@ -19,7 +19,7 @@ from enginescope.render.charts.sides import process_medians, side_distributions
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.verdicts.measured_section import verdict_table
+from enginescope.render.verdicts.measured_section import took_text, verdict_table
 from enginescope.render.verdicts.verdict_phrases import (
     headline_sentence,
     is_other_ratio,
@@ -36,6 +36,7 @@ from enginescope.render.verdicts.verdict_writers import (
     verdict_markdown,
     verdict_text,
 )
+from enginescope.services.explain import explain
 from enginescope.stats.comparison.ratio import decide
 from tests.analysis.in_turn import in_turn, job, named, process
 from tests.render.runs import EVIL
@@ -62,6 +63,32 @@ def sentence(one: Verdict) -> str:
     return headline_sentence(MeasuredPair(a="A", b="B", verdicts=(one,)))
 
 
+def test_the_total_time_of_each_side_is_shown() -> None:
+    phases = (Phase(name="load", duration_ms=1500.0), Phase(name="steady_state", duration_ms=500.0))
+    a, b = ([replace(run, phases=phases) for run in side] for side in in_turn(1.05, rounds=8))
+    found = compare_sides(named(tuple(a), tuple(b)))
+    told = "A 16.00 s, 4,000 ms of it timed · B 16.00 s, 4,000 ms of it timed"
+    assert f"took {told}" in " ".join(as_text(verdict_text(found)).split())
+    assert f"All processes together: {told}." in verdict_markdown(found)
+    without = compare_sides(named(tuple(a), in_turn(1.05, rounds=8)[1]))
+    assert took_text(without) is None
+
+
+@pytest.mark.parametrize("metric", ["latency", "throughput", "peak_memory", "energy"])
+@pytest.mark.parametrize("kind", [kind.value for kind in VerdictKind])
+def test_explain_knows_each_word_of_a_verdict(metric, kind) -> None:
+    one = verdict(kind, metric=metric, higher_is_better=metric == "throughput")
+    assert explain(kind_text(one)).code == kind
+    assert explain(kind_text(replace(one, is_tested=False))).meaning
+
+
+def test_one_verdict_has_one_wording() -> None:
+    one = verdict("same", "within-threshold", ratio=1.0, interval=Interval(low=0.99, high=1.01))
+    assert sentence(one).startswith("A and B are the same within 1 %: 1.000 × A")
+    assert kind_text(one) == "same"
+    assert explain("the same") == explain("same")
+
+
 @pytest.mark.parametrize(
     ("one", "said"),
     [
@@ -75,7 +102,7 @@ def sentence(one: Verdict) -> str:
         ),
         (
             verdict("same", "within-threshold", ratio=1.0, interval=Interval(low=0.99, high=1.01)),
-            "B is as fast as A within 1 %: 1.000 × A (95 % CI 0.990 … 1.010), 8 rounds, inter",
+            "A and B are the same within 1 %: 1.000 × A (95 % CI 0.990 … 1.010), 8 rounds, inter",
         ),
         (
             verdict(
@@ -411,5 +438,5 @@ def test_noisy_rounds_are_counted_in_rounds() -> None:
     assert sentence(once).endswith("60 rounds, interleaved, 1 noisy round repeated")
     a, b = in_turn(1.05)
     screen = as_text(verdict_text(compare_sides(named(a, b))))
-    assert "A 12 rounds, n 2,400" in screen
-    assert "processes" not in screen
+    assert "A 12 processes, n 2,400" in screen
+    assert screen.count("12 rounds") == 1

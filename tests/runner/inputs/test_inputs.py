@@ -122,10 +122,6 @@ def test_given_shapes() -> None:
     ("workload", "message"),
     [
         (Workload(shapes=(InputShape(name="imag", dims=(1,)),)), "no input called 'imag'"),
-        (
-            Workload(shapes=(InputShape(name="image", dims=(1, 4, 8, 8)),)),
-            "the model expects batch",
-        ),
         (Workload(shapes=(InputShape(name="image", dims=(1, 3)),)), "the model expects batch"),
         (Workload(ranges=(InputRange(name="x", low=0, high=1),)), "no input called 'x'"),
         (Workload(files=(InputFile(name="y", path="y.npy"),)), "no input called 'y'"),
@@ -136,9 +132,20 @@ def test_what_does_not_fit_is_refused(workload, message) -> None:
         make_feeds((IMAGE,), workload)
 
 
-def test_batch_against_a_fixed_dimension() -> None:
-    with pytest.raises(UsageError, match="fixed first dimension of 2"):
-        make_feeds((spec(DataType.FP32, 2, 3),), Workload(batch=4))
+@pytest.mark.parametrize(
+    ("workload", "message"),
+    [
+        (Workload(batch=4), "a fixed batch of 2 .input `image`"),
+        (
+            Workload(shapes=(InputShape(name="image", dims=(2, 5)),)),
+            "fixed dimensions: 2x3",
+        ),
+    ],
+)
+def test_a_model_with_fixed_dimensions_does_not_support_others(workload, message) -> None:
+    with pytest.raises(UnsupportedError, match=message) as refused:
+        make_feeds((spec(DataType.FP32, 2, 3, name="image"),), workload)
+    assert "dynamic" in (refused.value.hint or "")
 
 
 def test_types_without_arrays() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
+from msgspec.structs import replace
+
 from enginescope.analysis import frames
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison, compare_layers
 from enginescope.analysis.plan_comparison.plan_summary import (
@@ -51,7 +53,7 @@ def comparison_notices(
         *_modes(summaries),
         *_times(summaries),
         *(_networks(summaries, found) if found else ()),
-        *(_labelled(plan.label, notice) for plan in plans for notice in plan.view.notices),
+        *_labelled(plans),
     )
 
 
@@ -162,13 +164,21 @@ def _networks(plans: Sequence[PlanSummary], found: LayerComparison) -> Iterator[
         )
 
 
-def _labelled(label: str, notice: Notice) -> Notice:
-    return Notice(
-        code=notice.code,
-        message=f"{label}: {notice.message}",
-        evidence={"plan": label, **notice.evidence},
-        level=notice.level,
-    )
+def _labelled(plans: Sequence[ComparedPlan]) -> Iterator[Notice]:
+    """Yield the notices of the plans; one that several plans have, once with all their labels."""
+    labels: dict[tuple[str, str], list[str]] = {}
+    notices: dict[tuple[str, str], Notice] = {}
+    for plan in plans:
+        for notice in plan.view.notices:
+            labels.setdefault((notice.code, notice.message), []).append(plan.label)
+            notices.setdefault((notice.code, notice.message), notice)
+    for key, notice in notices.items():
+        listed = ", ".join(dict.fromkeys(labels[key]))
+        yield replace(
+            notice,
+            message=f"{listed}: {notice.message}",
+            evidence={"plan": listed, **notice.evidence},
+        )
 
 
 #: Pairs whose times differ by less are shown as equal, in percent of A's.

@@ -186,7 +186,12 @@ def _next(
     write = words("enginescope", "compare", *at, *what, "--html", "compare.html")
     steps = [("open", str(page)) if page else ("one page", write)]
     if result.measured is not None:
-        headline = result.measured.pairs[0].headline
+        first, *_ = result.measured.pairs
+        headline = first.headline
+        if first.differing:
+            keys = ",".join(one.key for one in first.differing)
+            line = words("enginescope", "compare", *at, *what, "--across", keys)
+            steps.insert(0, ("compare across these conditions", line))
         is_printed = headline.reason is Reason.PRINTED_ONLY
         code = headline.reason.value if is_printed else headline.kind.value
         steps.append(("explain the verdict", words("enginescope", "explain", shown_word(code))))

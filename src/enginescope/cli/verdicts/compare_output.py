@@ -68,7 +68,7 @@ def present(result: CompareResult, chosen: Chosen, *, as_json: bool) -> None:
     if result.plans is not None:
         from enginescope.render.compare.compare_writers import compare_text
 
-        show(compare_text(result.plans, chosen, width=width))
+        show(compare_text(result.plans, chosen, measured=result.measured, width=width))
     if result.choices is not None:
         _present_choices(result.choices, chosen, width)
 

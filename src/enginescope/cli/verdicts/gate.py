@@ -206,11 +206,12 @@ def _print(report: GateReport, *, everything: bool, as_json: bool) -> None:
         return
     from enginescope.render.base.text import show_answer, table
     from enginescope.render.verdicts.gate_phrases import answer_text, scope_facts
-    from enginescope.render.verdicts.gate_writers import HEADERS, gate_rows
+    from enginescope.render.verdicts.gate_writers import HEADERS, gate_notices, gate_rows
 
     rows = gate_rows(report, everything=everything)
     shown = table(HEADERS, rows) if rows else None
-    show_answer(answer_text(report), scope_facts(report), shown, report.notices)
+    notices = gate_notices(report, everything=everything)
+    show_answer(answer_text(report), scope_facts(report), shown, notices)
 
 
 def _next(report: GateReport, table: Path | None, store: StorePlace | None) -> None:

@@ -82,7 +82,7 @@ const pairList = (() => {
   }
   if (pairs.only) select.value = tests.has(pairs.only) ? pairs.only : tests.has("type " + pairs.only) ? "type " + pairs.only : "all";
   const folded = pairs.length - unfolded;
-  same.nextElementSibling.textContent = "with " + counted(folded, "pair") + " that do not differ";
+  same.nextElementSibling.textContent = "with " + counted(folded, "unchanged pair");
   same.parentElement.hidden = folded === 0;
   same.checked = unfolded === 0;
 

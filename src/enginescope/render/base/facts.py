@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.records.environment import Device, Host
-from enginescope.records.run.job import BackendSpec, Mode
+from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.phrases import stop_sentence, warm_up_sentence
@@ -76,11 +79,26 @@ def inputs_text(run: Run) -> str | None:
     return f"{named}, …" if len(shapes) > 3 else named
 
 
-def subject_line(run: Run) -> str:
-    """Return what was measured: ``model.onnx · ort-cpu · batch 1 · 1×3×224×224``."""
+def subject_names(jobs: Sequence[Job]) -> list[str]:
+    """Return the names of models; models of one name by where their paths part ways."""
+    paths = {job.subject.path for job in jobs}
+    names = [job.subject.name for job in jobs]
+    if len(set(names)) >= len(paths) or None in paths:
+        return names
+    whole = [Path(str(job.subject.path)) for job in jobs]
+    shared = os.path.commonpath([one.parent for one in whole])
+    return [str(one.relative_to(shared)) for one in whole]
+
+
+def subject_line(run: Run, name: str | None = None) -> str:
+    """Return what was measured: ``model.onnx · ort-cpu · batch 1 · 1×3×224×224``.
+
+    Args:
+        name: Of the model, if its own does not tell it from others.
+    """
     batch = run.job.workload.batch
     parts = (
-        run.job.subject.name,
+        name or run.job.subject.name,
         backend_text(run.job.backend),
         f"batch {batch}" if batch is not None else None,
         inputs_text(run),

@@ -16,7 +16,7 @@ from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.records.notice import Hint, Notice, is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Percentile, ReportedSummary, Summary
-from enginescope.render.base.facts import backend_text, place_line, subject_line
+from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
 from enginescope.render.base.gpu_phrases import clock_parts, energy_parts
 from enginescope.render.base.phrases import (
     count_text,
@@ -59,9 +59,13 @@ def summary_text(view: RunView, *, width: int = 80, color: bool = False) -> str:
     return as_text(summary(view, width=width), width=width, color=color)
 
 
-def summary(view: RunView, *, width: int = 80) -> RenderableType:
-    """Return what `summary_text` writes, for a rich console."""
-    lines: list[RenderableType] = [_title(view.run, width), Text()]
+def summary(view: RunView, *, width: int = 80, name: str | None = None) -> RenderableType:
+    """Return what `summary_text` writes, for a rich console.
+
+    Args:
+        name: Of the model, if its own does not tell it from others.
+    """
+    lines: list[RenderableType] = [_title(view.run, width, name), Text()]
     if view.run.outcome.kind is not OutcomeKind.OK:
         lines += [*failure_lines(view.run), Text()]
     if view.latency is not None:
@@ -84,7 +88,7 @@ def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:
     headers, *figures = zip(*columns, strict=True)
     apart = told_apart([backend_text(one.run.job.backend) for one in views])
     backend = min(max(map(len, apart.labels)), max(_LEAST_BACKEND, spare * 2 // 5))
-    names = shorten_apart([one.run.job.subject.name for one in views], spare - backend)
+    names = shorten_apart(subject_names([one.run.job for one in views]), spare - backend)
     specs = shorten_apart(apart.labels, backend)
     rows = [
         (view.id[:_RUN_ID], name, spec, *row)
@@ -131,8 +135,8 @@ def show_answer(
         show(line)
 
 
-def _title(run: Run, width: int) -> Text:
-    what, where = subject_line(run), place_line(run)
+def _title(run: Run, width: int, name: str | None) -> Text:
+    what, where = subject_line(run, name), place_line(run)
     title = Text(what, style="bold")
     if where is None:
         return title

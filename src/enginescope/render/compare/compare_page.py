@@ -104,7 +104,9 @@ def compare_page(
         script_address=script_address,
         **_heading(found, measured),
         measured=section,
-        plans=_plan_part(found, chosen.threshold_pct, section) if found is not None else None,
+        plans=_plan_part(found, chosen.threshold_pct, section, measured)
+        if found is not None
+        else None,
         falls=[chart for chart in charts if chart.key.startswith("waterfall_")],
         charts={chart.key: chart for chart in charts},
         tables=_tables(found, whole) if found is not None else {},
@@ -128,21 +130,24 @@ def _heading(found: Comparison | None, measured: MeasuredComparison | None) -> d
 
 
 def _plan_part(
-    found: Comparison, threshold_pct: float, measured: MeasuredSection | None
+    found: Comparison,
+    threshold_pct: float,
+    section: MeasuredSection | None,
+    measured: MeasuredComparison | None,
 ) -> dict[str, Any]:
-    known = {notice.code for notice in measured.notices} if measured is not None else set()
+    known = {notice.code for notice in section.notices} if section is not None else set()
     # Warnings of the sides' runs stand under the verdict, for all processes together.
     notices = [
         one
         for one in found.notices
-        if measured is None
+        if section is None
         or "plan" not in one.evidence
         or (one.level != "warning" and one.code not in known)
     ]
     return {
-        "answer": answer(found, threshold_pct),
+        "answer": answer(found, threshold_pct, measured),
         "sentences": _sentences(found, threshold_pct),
-        "cards": _cards(found.overview.plans, measured.cards if measured else ()),
+        "cards": _cards(found.overview.plans, section.cards if section else ()),
         "warnings": [notice for notice in notices if notice.level == "warning"],
         "notes": [notice for notice in notices if notice.level != "warning"],
         "first": _first_picture(found),

@@ -56,14 +56,22 @@ _SPARED = (" layers", "share %", "B − A ms")
 _SHORTENED = {"differs in": 24, "from → to": 34, "type": 28}
 
 
-def compare_text(found: Comparison, chosen: Chosen, *, width: int = 80) -> RenderableType:
+def compare_text(
+    found: Comparison,
+    chosen: Chosen,
+    *,
+    measured: MeasuredComparison | None = None,
+    width: int = 80,
+) -> RenderableType:
     """Return the result, its notices, and the tables, for a rich console.
 
     Args:
         chosen: Layers and rows to show.
+        measured: Verdicts, where every side has samples.
         width: Columns.
     """
-    lines: list[RenderableType] = [Text(answer(found, chosen.threshold_pct), style="bold")]
+    told = answer(found, chosen.threshold_pct, measured)
+    lines: list[RenderableType] = [Text(told, style="bold")]
     if found.layers is None:
         lines += map(Text, against_first(found.overview.plans, chosen.threshold_pct))
     lines += [Text(), *_titles(found, width), Text()]
@@ -276,7 +284,7 @@ def compare_markdown(
     if plans is not None:
         lines += ["## Plans", ""]
         lines += [f"- **{plan.label}** {escaped(plan.name)}" for plan in plans.overview.plans]
-        lines += ["", f"**{escaped(answer(plans, chosen.threshold_pct))}**", ""]
+        lines += ["", f"**{escaped(answer(plans, chosen.threshold_pct, measured))}**", ""]
         if plans.layers is not None:
             lines += [f"{escaped(pairing_sentence(plans.layers, plans.overview.plans))}.", ""]
             lines += _titled(explanation_table(plans.layers, chosen.top))

@@ -46,7 +46,7 @@ class Chosen(Record, frozen=True, kw_only=True):
         return one.is_of_type(self.only)
 
     def is_shown(self, one: ComparedLayers) -> bool:
-        """Whether layers differ in more than a time within the threshold."""
+        """Whether layers differ, or their times do by more than the threshold."""
         return one.is_changed or one.differs_by(self.threshold_pct)
 
 
@@ -99,7 +99,7 @@ def explanation_table(layers: LayerComparison, top: int) -> TextTable:
 
 
 def layer_table(layers: LayerComparison, chosen: Chosen, *, wide: bool) -> TextTable:
-    """Return the layers that differ, the largest difference first."""
+    """Return the layers that differ or take another time, the largest difference first."""
     admitted = [one for one in layers.by_difference() if chosen.admits(one)]
     differing = [one for one in admitted if chosen.is_shown(one)]
     differing.sort(key=lambda one: -abs(one.difference_ms or 0.0))
@@ -119,7 +119,7 @@ def layer_table(layers: LayerComparison, chosen: Chosen, *, wide: bool) -> TextT
     columns["layer"] = [one.name for one in shown]
     what = f" ({chosen.only})" if chosen.only else ""
     return _table(
-        f"Layers that differ{what}, the largest difference first",
+        f"Layers{what} by difference in time, the largest first",
         columns,
         numbers=("A ms", "B ms", _DIFFERENCE, _SHARE, "A ÷ B"),
         note=_left_out(len(differing) - len(shown), admitted, chosen),
@@ -220,11 +220,11 @@ def _reformat_table(title: str, found: Sequence[ReformatLayer], top: int) -> Tex
 
 def _left_out(more: int, admitted: Sequence[ComparedLayers], chosen: Chosen) -> str | None:
     alike = [one for one in admitted if not chosen.is_shown(one)]
-    parts = [f"and {more:,} more that differ"] if more else []
+    parts = [f"and {more:,} more"] if more else []
     if alike:
         times = (_sum([one.a_ms for one in alike]), _sum([one.b_ms for one in alike]))
-        words = f"{len(alike):,} that differ in nothing but at most {chosen.threshold_pct:g} %"
-        words += " of their time"
+        verbs = "does not differ and takes" if len(alike) == 1 else "do not differ and take"
+        words = f"{len(alike):,} {verbs} the same time within {chosen.threshold_pct:g} %"
         if None not in times:
             a, b = number_column(times)
             words += f": {a} ms in A, {b} ms in B"

@@ -304,7 +304,7 @@ def _speedup_spec(rows: list[Spec]) -> Spec:
                     "y": _names_axis(rows, 270),
                     "x": quantity(
                         "one",
-                        "A ÷ B; above 1: B is faster",
+                        "A ÷ B; above 1: less time in B",
                         scale={"zero": False},
                         axis={"tickCount": 8},
                     ),

@@ -69,10 +69,10 @@ def stake_words(report: LintReport) -> str | None:
     is_open = any(group.open_ms is not None for group in report.groups)
     if not engine_ms or (stake_ms is None and not is_open):
         return None
-    words = "ms: time that these findings could save at most"
+    words = "sorted by ms, the time that these findings could save at most"
     if stake_ms is not None:
         share = format_significant(100 * stake_ms / engine_ms, 3)
-        words += f", {format_ms(stake_ms)} of {format_ms(engine_ms)} in all ({share} %)"
+        words += f": {format_ms(stake_ms)} of {format_ms(engine_ms)} in all ({share} %)"
     if is_open:
         words += f'; "{_OPEN}": time of the layers, saving unknown'
     if report.profiler_ms is not None:

@@ -81,7 +81,7 @@ def _line(line: MatrixLine, name: str, backends: Sequence[str]) -> tuple[str, ..
 
 
 def _failures(result: SuiteResult) -> TextTable | None:
-    """Return what failed, cells that failed alike together."""
+    """Return the cells that are not ``ok``, those that ended alike together."""
     rows = [
         (status_text(group.status), f"{group.cells}\n{group.reason}")
         for group in failure_groups(result)
@@ -89,7 +89,7 @@ def _failures(result: SuiteResult) -> TextTable | None:
     if not rows:
         return None
     return TextTable(
-        title="failing models and backends",
+        title="cells that are not ok",
         headers=("status", "backend and models, and why"),
         rows=tuple(rows[:MOST_LINES]),
         left_out=max(0, len(rows) - MOST_LINES),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core.units import counted, format_significant
 from enginescope.records.notice import Notice
@@ -35,6 +37,8 @@ _SINGULARS = {
 _NOUNS = frozenset({GateOutcome.REGRESSION, GateOutcome.NEW_FAILURE})
 #: Notices on what differs, which are about the pair and not its trust: always said.
 _ALWAYS = frozenset({"I-ALTERED", "I-MEANT"})
+#: Whether rows have messages of their own -> what stands before the number of rows.
+_OTHERS = {False: "in", True: "this or a similar notice in"}
 
 
 def answer_text(report: GateReport) -> str:
@@ -178,6 +182,24 @@ def shown_notices(report: GateReport, row: GateRow) -> list[Notice]:
         for notice in row.notices
         if matters or notice.level == "warning" or notice.code in _ALWAYS
     ]
+
+
+def repeated_notices(report: GateReport, rows: Sequence[GateRow]) -> dict[str, Notice]:
+    """Return by code the notices that several rows show, each once, with the number of rows."""
+    by_code: dict[str, list[Notice]] = {}
+    for row in rows:
+        of_row = {notice.code: notice for notice in shown_notices(report, row)}
+        for code in of_row.keys() - _ALWAYS:
+            by_code.setdefault(code, []).append(of_row[code])
+    return {
+        code: replace(
+            notices[0],
+            message=f"{notices[0].message}; {_OTHERS[len({n.message for n in notices}) > 1]} "
+            f"{len(notices):,} rows",
+        )
+        for code, notices in sorted(by_code.items())
+        if len(notices) > 1
+    }
 
 
 def sentence(row: GateRow) -> str:

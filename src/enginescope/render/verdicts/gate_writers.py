@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import to_builtins
@@ -11,6 +11,7 @@ from enginescope._version import __version__
 from enginescope.analysis.gate.job_means import gate_means
 from enginescope.core.jsonio import encode
 from enginescope.core.units import counted
+from enginescope.records.notice import Notice
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.render.base.data_table import escaped, markdown_row
 from enginescope.render.verdicts.gate_phrases import (
@@ -23,6 +24,7 @@ from enginescope.render.verdicts.gate_phrases import (
     is_listed,
     metric_text,
     outcome_text,
+    repeated_notices,
     row_cells,
     scope_facts,
     shown_notices,
@@ -39,21 +41,31 @@ def gate_rows(report: GateReport, *, everything: bool = False) -> tuple[tuple[st
     Args:
         everything: Jobs without regression too.
     """
-    rows = (
-        (outcome_text(row.outcome), "\n".join(_lines(report, row)))
-        for row in report.rows
-        if everything or is_listed(report, row)
-    )
+    listed = _listed(report, everything=everything)
+    repeated = repeated_notices(report, listed)
+    rows = ((outcome_text(row.outcome), "\n".join(_lines(report, row, repeated))) for row in listed)
     return (*rows, *(("mean", mean_lines(mean, "job")) for mean in gate_means(report)))
 
 
-def _lines(report: GateReport, row: GateRow) -> Iterator[str]:
+def gate_notices(report: GateReport, *, everything: bool = False) -> tuple[Notice, ...]:
+    """Return what is said below `gate_rows`: of the gate, then of several rows."""
+    repeated = repeated_notices(report, _listed(report, everything=everything))
+    return (*report.notices, *repeated.values())
+
+
+def _listed(report: GateReport, *, everything: bool) -> list[GateRow]:
+    return [row for row in report.rows if everything or is_listed(report, row)]
+
+
+def _lines(report: GateReport, row: GateRow, repeated: Container[str]) -> Iterator[str]:
     yield row.job
     figures = figures_sentence(row)
     if figures:
         yield figures
     yield from details(row)
     for notice in shown_notices(report, row):
+        if notice.code in repeated:
+            continue
         yield f"{'!' if notice.level == 'warning' else '·'} {notice.message} ({notice.code})"
 
 
@@ -95,7 +107,7 @@ _MARKS = ("---", "---", "---", "---:", "---:", "---:", "---:", "---:")
 
 def gate_markdown(report: GateReport) -> bytes:
     """Return the result, a table of what is to be seen, why, and the rest folded away."""
-    listed = [row for row in report.rows if is_listed(report, row)]
+    listed, notices = _listed(report, everything=False), gate_notices(report)
     rest = [row for row in report.rows if not is_listed(report, row)]
     scope = "; ".join(f"{name} {text}" for name, text in scope_facts(report))
     lines = [
@@ -110,11 +122,8 @@ def gate_markdown(report: GateReport) -> bytes:
     if listed or means:
         lines += ["", *_table(report, listed), *map(markdown_row, means)]
         lines += _reasons(report, listed)
-    if report.notices:
-        lines += [
-            "",
-            *(f"- {escaped(notice.message)} ({notice.code})" for notice in report.notices),
-        ]
+    if notices:
+        lines += ["", *(f"- {escaped(one.message)} ({one.code})" for one in notices)]
     if rest:
         title = f"{counted(len(rest), 'metric')} without regression"
         lines += ["", f"<details><summary>{title}</summary>", "", *_table(report, rest)]
@@ -139,12 +148,14 @@ def _cells(report: GateReport, row: GateRow) -> list[str]:
     ]
 
 
-def _reasons(report: GateReport, rows: Iterable[GateRow]) -> list[str]:
-    lines = []
+def _reasons(report: GateReport, rows: Sequence[GateRow]) -> list[str]:
+    lines, repeated = [], repeated_notices(report, rows)
     for row in rows:
         said = [escaped(detail) for detail in details(row)]
         said += [
-            f"{escaped(notice.message)} ({notice.code})" for notice in shown_notices(report, row)
+            f"{escaped(notice.message)} ({notice.code})"
+            for notice in shown_notices(report, row)
+            if notice.code not in repeated
         ]
         metric = f", {escaped(metric_text(row))}" if row.metric else ""
         if said:

@@ -13,6 +13,7 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredPair,
 )
 from enginescope.core.record import Record
+from enginescope.core.units import format_ms
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.base.facts import made_text, place_line
@@ -191,11 +192,30 @@ def _cards(found: MeasuredComparison, names: Sequence[str]) -> Iterator[SideCard
         yield SideCard(label=side.label, name=name, counts=counts)
 
 
+def took_text(found: MeasuredComparison) -> str | None:
+    """Return the total time of each side's processes, and how much of it was timed.
+
+    ``None`` where a process does not say, as an imported one.
+    """
+    parts = []
+    for side in found.sides:
+        timed = [run.phase_ms("steady_state") for run in side.measured]
+        known = [time_ms for time_ms in timed if time_ms is not None]
+        if not known or len(known) < len(timed):
+            return None
+        whole = sum(phase.duration_ms for run in side.measured for phase in run.phases)
+        parts.append(f"{side.label} {format_ms(whole)}, {format_ms(sum(known))} of it timed")
+    return " · ".join(parts)
+
+
 def _told(found: MeasuredComparison) -> Iterator[str]:
     places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
     known = [place for place in places if place]
     if known:
         yield f"On {' and '.join(known)}."
+    took = took_text(found)
+    if took:
+        yield f"All processes together: {took}."
     looks = looks_text(found)
     if looks:
         yield f"Interleaved: {looks}."

@@ -5,9 +5,7 @@ What the sides of a comparison are called.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from string import ascii_uppercase
 
 from enginescope.analysis.runs.run_view import RunView
@@ -35,7 +33,7 @@ from enginescope.records.run.run import OutcomeKind
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.base.data_table import UNKNOWN
-from enginescope.render.base.facts import backend_text
+from enginescope.render.base.facts import backend_text, subject_names
 from enginescope.stats.comparison.ratio import FEWEST_TOGETHER, LOOK_CONFIDENCE, LOOKS
 
 _FIGURES = {one.name: one for one in (*TAILS, *FIGURES)}
@@ -131,7 +129,7 @@ def headline_sentence(pair: MeasuredPair) -> str:
     how = "; ".join(filter(None, (_how(verdict), instability_text(pair))))
     if verdict.kind is VerdictKind.SAME:
         within = f"within {verdict.threshold_pct:g} %"
-        return f"{b} is as fast as {a} {within}: {amount}, {how}"
+        return f"{a} and {b} are the same {within}: {amount}, {how}"
     if verdict.is_decided:
         return f"{b} is {kind_text(verdict)}: {amount}, {how}"
     direction = _direction(verdict)
@@ -318,9 +316,7 @@ def counts_text(side: MeasuredSide, pair: MeasuredPair, *, is_base: bool) -> str
     samples = verdict.samples_a if is_base else verdict.samples_b
     effective = verdict.effective_a if is_base else verdict.effective_b
     count = sum(run.outcome.kind is OutcomeKind.OK for run in side.runs)
-    is_rounds = verdict.estimate is not None and verdict.estimate.method == "rounds"
-    units = ("round", "rounds") if is_rounds else ("process", "processes")
-    text = f"{side.label} {count:,} {units[count != 1]}"
+    text = f"{side.label} {count:,} {'process' if count == 1 else 'processes'}"
     if not samples:
         return text
     worth = f" (effective {int(effective):,})" if effective is not None else ""
@@ -344,16 +340,9 @@ def looks_text(found: MeasuredComparison) -> str | None:
 
 def side_names(jobs: Sequence[Job]) -> list[str]:
     """Return ``net.onnx · ort-cpu``; models of one name by where their paths part ways."""
-    paths = {job.subject.path for job in jobs}
-    names = {job.subject.name for job in jobs}
-    if len(names) < len(paths) and None not in paths:
-        whole = [Path(str(job.subject.path)) for job in jobs]
-        shared = os.path.commonpath([one.parent for one in whole])
-        subjects = [str(one.relative_to(shared)) for one in whole]
-    else:
-        subjects = [job.subject.name for job in jobs]
     return [
-        f"{name} · {backend_text(job.backend)}" for name, job in zip(subjects, jobs, strict=True)
+        f"{name} · {backend_text(job.backend)}"
+        for name, job in zip(subject_names(jobs), jobs, strict=True)
     ]
 
 

@@ -27,7 +27,7 @@ from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.base.shared_options import ToldApart, told_apart
 from enginescope.render.base.text import label_row, notice_lines, table
-from enginescope.render.verdicts.measured_section import pair_table, verdict_table
+from enginescope.render.verdicts.measured_section import pair_table, took_text, verdict_table
 from enginescope.render.verdicts.ranking_text import (
     ranking_data,
     ranking_sentence,
@@ -89,6 +89,8 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
     rate = rate_note(found)
     lines += [label_row("throughput", rate)] if rate else []
     lines += [label_row("samples", " · ".join(_counts(found)))]
+    took = took_text(found)
+    lines += [label_row("took", took)] if took else []
     looks = looks_text(found)
     lines += [label_row("looks", looks)] if looks else []
     return Group(*lines, Text(), *notice_lines(measured_notices(found)))
@@ -306,6 +308,8 @@ def verdict_markdown(found: MeasuredComparison) -> str:
     rate, looks = rate_note(found), looks_text(found)
     lines += ["", f"Throughput: {rate}."] if rate else []
     lines += ["", f"Interleaved: {looks}."] if looks else []
+    took = took_text(found)
+    lines += ["", f"All processes together: {took}."] if took else []
     notices = [
         f"- {'**Warning:**' if notice.level == 'warning' else 'Note:'} {escaped(notice.message)} "
         f"({notice.code})"

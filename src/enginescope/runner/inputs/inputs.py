@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.onnx.language_names import is_past
 from enginescope.formats.tensors.tensor_files import load_data_set, load_tensor
@@ -38,7 +38,8 @@ def make_feeds(specs: tuple[InputSpec, ...], workload: Workload) -> Feeds:
 
     Raises:
         UsageError: A name the model does not have, or a shape or file that does not fit.
-        UnsupportedError: An input that has no array form here (a sequence, a map).
+        UnsupportedError: A batch or a shape that the model's fixed dimensions exclude, or an input
+            that has no array form here (a sequence, a map).
     """
     _check_names(specs, workload)
     from_set = _data_set_arrays(specs, workload)
@@ -94,7 +95,8 @@ def resolve_shape(spec: InputSpec, workload: Workload) -> tuple[tuple[int, ...],
     """Return the shape an input is fed with, and its dimensions that are 1 without a request.
 
     Raises:
-        UsageError: A fixed shape that contradicts the model's.
+        UsageError: A shape with another number of dimensions than the model's.
+        UnsupportedError: The model has a fixed batch or dimension of another size.
     """
     given = next((one.dims for one in workload.shapes if one.name == spec.name), None)
     if given is not None:
@@ -108,10 +110,10 @@ def resolve_shape(spec: InputSpec, workload: Workload) -> tuple[tuple[int, ...],
                 dims[axis] = spec.default_shape[axis]
     shape, left = sized(dims, {}, workload.batch)
     if workload.batch is not None and spec.shape and shape[0] != workload.batch:
-        raise UsageError(
+        raise UnsupportedError(
             f"batch {workload.batch}",
-            why=f"input {spec.name} has a fixed first dimension of {shape[0]}",
-            hint="omit --batch, or export the model with a dynamic batch",
+            why=f"the model has a fixed batch of {shape[0]} (input `{spec.name}`)",
+            hint=f"use batch {shape[0]}, or export the model with a dynamic batch",
         )
     return shape, open_dims(spec.name, left) if left else None
 
@@ -192,15 +194,16 @@ def _check_names(specs: tuple[InputSpec, ...], workload: Workload) -> None:
 
 
 def _check_shape(spec: InputSpec, given: tuple[int, ...]) -> None:
-    fits = len(given) == len(spec.shape) and all(
-        not isinstance(dim, int) or dim in (-1, size)
-        for dim, size in zip(spec.shape, given, strict=True)
-    )
-    if not fits:
-        wanted = "x".join(str(dim) if dim is not None else "?" for dim in spec.shape)
-        raise UsageError(
-            f"shape {'x'.join(map(str, given))} for input {spec.name}",
-            why=f"the model expects {wanted or 'a scalar'}",
+    what = f"shape {'x'.join(map(str, given))} for input `{spec.name}`"
+    wanted = "x".join(str(dim) if dim is not None else "?" for dim in spec.shape)
+    if len(given) != len(spec.shape):
+        raise UsageError(what, why=f"the model expects {wanted or 'a scalar'}")
+    sizes = zip(spec.shape, given, strict=True)
+    if any(isinstance(dim, int) and dim not in (-1, size) for dim, size in sizes):
+        raise UnsupportedError(
+            what,
+            why=f"the model has fixed dimensions: {wanted}",
+            hint="use these sizes, or export the model with dynamic dimensions",
         )
 
 
@@ -290,7 +293,7 @@ def _assumed_notice(
         for one in assumed
         if any(name.startswith(_UNNAMED) for name in one.names)
     ]
-    texts = [f"{dims.input} {'x'.join(map(str, shapes[dims.input]))}" for dims in assumed]
+    texts = [f"`{dims.input}` {'x'.join(map(str, shapes[dims.input]))}" for dims in assumed]
     more = len(texts) - _MOST_SHAPES
     inputs = ", ".join([*texts[:_MOST_SHAPES], *([f"{more} more"] if more > 0 else [])])
     is_batch = all(one.axes == (0,) for one in assumed)

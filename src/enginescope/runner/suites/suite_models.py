@@ -20,7 +20,7 @@ LIGHT = "onnx:light"
 #: The two small models that ``bench`` measures where it is given none.
 SAMPLES = "samples"
 _LIGHT_FOLDER = "backend/test/data/light"
-_SUFFIXES = frozenset({".onnx", *ENGINE_SUFFIXES})
+MODEL_SUFFIXES = frozenset({".onnx", *ENGINE_SUFFIXES})
 
 
 class FoundModel(Record, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ def _distinct(names: dict[Path, str]) -> tuple[FoundModel, ...]:
 
 
 def _is_model(path: Path) -> bool:
-    return path.suffix.lower() in _SUFFIXES and path.is_file()
+    return path.suffix.lower() in MODEL_SUFFIXES and path.is_file()
 
 
 def _pattern(path: Path) -> tuple[Path, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from enginescope.formats.suites.suite_file import (
 )
 from enginescope.records.suite.suite import Cell, Suite
 from enginescope.runner.suites.suite_cells import cells_of
+from enginescope.runner.suites.suite_models import MODEL_SUFFIXES
 from enginescope.runner.suites.suite_plan import suite_of
 from enginescope.services.suites.request import SuiteRequest, ThisMachine
 from enginescope.store.archive import Store
@@ -60,7 +62,8 @@ def resolve_suite(request: SuiteRequest, store: Store) -> Suite:
     """Return the suite of a file or folder, with the values of the request in place of its keys.
 
     Raises:
-        UsageError: The file does not exist, or no cell could have what the request names.
+        UsageError: There is no such file, it is a model, or no cell could have what the request
+            names.
         FormatError: The file is not a suite, or a value of the request is not of its type.
     """
     source = request.source
@@ -68,6 +71,12 @@ def resolve_suite(request: SuiteRequest, store: Store) -> Suite:
         models = (str(source.resolve()),)
         file, base = SuiteFile(suite=GeneralPart(models=models)), Path.cwd()
         name = source.resolve().name
+    elif source.is_file() and source.suffix.lower() in MODEL_SUFFIXES:
+        raise UsageError(
+            f"suite {source}",
+            why="it is a model, and a suite is a file of settings or a folder of models",
+            hint=f"{shlex.join(['enginescope', 'bench', str(source)])} measures one model",
+        )
     elif source.is_file():
         file, base, name = read_suite_file(source), source.resolve().parent, source.stem
     else:

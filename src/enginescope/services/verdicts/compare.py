@@ -20,6 +20,7 @@ from enginescope.services.verdicts.compare_inputs import (
     check_names,
     measured_sides,
     plan_names,
+    repeated_sides,
     resolve_sides,
 )
 from enginescope.services.verdicts.run_selection import input_of
@@ -94,6 +95,9 @@ def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareRe
         if choices is None:
             raise nothing_to_compare()
         return CompareResult(choices=choices)
+    repeated = repeated_sides(request.sides)
+    if repeated is not None:
+        observer.progress(repeated)
     store = Store(request.store)
     sides = resolve_sides(request.sides, store, observer)
     if request.names is not None:
@@ -241,7 +245,7 @@ def _measured(
         for run in side.runs
     }
     same = same_work_text([side.runs[0].job for side in sides], side_labels(len(sides)))
-    if same is not None and len(places) == 1:
+    if same is not None and len(places) == 1 and repeated_sides(request.sides) is None:
         observer.progress(same)
     return compare_sides(measured_sides(sides, request.names), terms, floors)
 

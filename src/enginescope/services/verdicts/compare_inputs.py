@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.verdicts.printed_verdicts import has_printed
@@ -86,6 +87,22 @@ def resolve_sides(
         else _side_of_runs(given, label, store, warn)
         for label, given in enumerate(inputs, start=1)
     )
+
+
+def repeated_sides(inputs: Sequence[RunsInput]) -> str | None:
+    """Say which sides are one file, run or tag, given twice; ``None`` if none are."""
+    sides: dict[str, list[tuple[str, str]]] = {}
+    for label, given in zip(ascii_uppercase, inputs, strict=False):
+        if len(given) == 1 and isinstance(given[0], str):
+            name = given[0]
+            whole = str(Path(name).resolve()) if Path(name).exists() else name
+            sides.setdefault(whole, []).append((label, name))
+    repeated = [
+        f"{' and '.join(label for label, _ in same)} are the same: {same[0][1]}"
+        for same in sides.values()
+        if len(same) > 1
+    ]
+    return f"{'; '.join(repeated)}; name two different sides" if repeated else None
 
 
 def measured_sides(

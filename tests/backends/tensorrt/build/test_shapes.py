@@ -10,7 +10,7 @@ import pytest
 
 from enginescope.backends.tensorrt.build.options import read_options
 from enginescope.backends.tensorrt.build.profiles import NetworkInput, Span, spans_of
-from enginescope.core.errors import BackendError, UsageError
+from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.records.run.job import DimSize, InputFile, InputShape, Workload
 from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.model_inputs import settled_workload
@@ -79,7 +79,6 @@ def test_a_model_without_dynamic_inputs_needs_no_profile() -> None:
     ("options", "words"),
     [
         ({"opt_shapes": "y:1x4"}, "no input called 'y'"),
-        ({"opt_shapes": "x:1x5"}, "the model expects ?x4"),
         ({"opt_shapes": "x:1x4x1"}, "the model expects ?x4"),
         ({"min_shapes": "x:3x4", "opt_shapes": "x:2x4"}, "not in ascending order"),
         ({"min_shapes": "x:1x4;x:2x4", "opt_shapes": "x:2x4"}, "unequal numbers"),
@@ -90,6 +89,11 @@ def test_a_model_without_dynamic_inputs_needs_no_profile() -> None:
 def test_shapes_that_cannot_be_are_refused(options, words) -> None:
     with pytest.raises(UsageError, match=words.replace("?", r"\?")):
         spans(X, IDS, **options)
+
+
+def test_a_fixed_dimension_of_another_size_is_unsupported() -> None:
+    with pytest.raises(UnsupportedError, match=r"the model has fixed dimensions: \?x4"):
+        spans(X, IDS, opt_shapes="x:1x5")
 
 
 def test_shapes_for_a_model_that_is_fixed_are_refused() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from enginescope.backends.decoding import prompt_of
 from enginescope.backends.profile_bounds import dims_text, is_in_order
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.onnx.language_names import is_past
@@ -54,8 +54,9 @@ def spans_of(
     optimum at one token after half of the generated ones.
 
     Raises:
-        UsageError: A name the network does not have, bounds that contradict the model or each
-            other, or shapes for a model that has no dynamic input.
+        UsageError: A name the network does not have, bounds that contradict each other, or shapes
+            for a model that has no dynamic input.
+        UnsupportedError: A bound that the model's fixed dimensions exclude.
     """
     given = {key: options.get(f"{key}_shapes", ()) for key in ("min", "opt", "max")}
     count = max((len(one) for one in given.values()), default=0)
@@ -190,11 +191,9 @@ def _check_shape(one: NetworkInput, dims: tuple[int, ...]) -> None:
                 why=f"it holds {count} values, which are dimensions",
             )
         return
-    fits = len(dims) == len(one.shape) and all(
-        size is None or size == dim for size, dim in zip(one.shape, dims, strict=True)
-    )
-    if not fits:
-        wanted = "x".join("?" if size is None else str(size) for size in one.shape)
-        raise UsageError(
-            f"shape {dims_text(dims)} for input {one.name}", why=f"the model expects {wanted}"
-        )
+    what = f"shape {dims_text(dims)} for input {one.name}"
+    wanted = "x".join("?" if size is None else str(size) for size in one.shape)
+    if len(dims) != len(one.shape):
+        raise UsageError(what, why=f"the model expects {wanted}")
+    if any(size not in (None, dim) for size, dim in zip(one.shape, dims, strict=True)):
+        raise UnsupportedError(what, why=f"the model has fixed dimensions: {wanted}")
