@@ -103,6 +103,7 @@ ORDER = (
         "render/plan_comparison",
         "render/verdicts",
         "render/ladder",
+        "render/self_test",
         "render/compare",
         "render/accuracy",
         "render/bisection",

@@ -51,11 +51,11 @@ def across_option(function: F) -> F:
     )(function)
 
 
-def rounds_option(usual: int | str) -> Callable[[F], F]:
-    """Add ``--rounds``; `usual` is what is taken without it."""
+def rounds_option(usual: int | str, most: int = MOST_ROUNDS) -> Callable[[F], F]:
+    """Add ``--rounds``, up to `most`; `usual` is what is taken without it."""
     return option(
         "--rounds",
-        type=click.IntRange(LOOKS[0], MOST_ROUNDS),
+        type=click.IntRange(LOOKS[0], most),
         help=f"Maximum number of rounds.  [default: {usual}]",
     )
 

@@ -57,6 +57,7 @@ class Pacing(Record, frozen=True, kw_only=True):
         seed: Of the orders.
         is_vain: Asked after the first complete round: whether no number of them would tell
             anything.
+        is_late: Asked after every round: whether the time is over.
         builds_each: Whether jobs that are rebuilt are rebuilt in every round.
         profiles_each: Whether jobs that time their layers do so in every round.
         run: Runs the job of a process; by default `run_jobs`.
@@ -66,6 +67,7 @@ class Pacing(Record, frozen=True, kw_only=True):
 
     decided: Callable[[Sides], bool] = lambda _sides: False
     is_vain: Callable[[Sides], bool] = lambda _sides: False
+    is_late: Callable[[Sides], bool] = lambda _sides: False
     looks: tuple[int, ...] = LOOKS
     seed: int = 0
     builds_each: bool = False
@@ -141,6 +143,8 @@ def run_interleaved(
         so_far = tuple(map(tuple, sides))
         tally.add(uncertainties_of([runs[-1] for runs in so_far]))
         if is_given_up(so_far) or tally.is_over or _may_end(pacing, tally, so_far):
+            break
+        if pacing.is_late(so_far):
             break
     return so_far
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from enginescope.analysis.runs.run_view import RunView
     from enginescope.records.verdict.lottery import BuildSpread
     from enginescope.records.verdict.noise_floor import NoiseFloor
+    from enginescope.records.verdict.self_test import SelfTest
     from enginescope.store.archive import Store
     from enginescope.store.row import Filter, RunRow
 
@@ -43,6 +44,13 @@ def spreads_at(store: Store, warn: Callable[[str], None]) -> tuple[BuildSpread, 
     from enginescope.store.build_spreads import usable_spreads
 
     return usable_spreads(store.path, warn)
+
+
+def self_tests_at(store: Store, warn: Callable[[str], None]) -> tuple[SelfTest, ...]:
+    """Read the self-tests in a store; `warn` receives why a file cannot be read."""
+    from enginescope.store.self_tests import usable_self_tests
+
+    return usable_self_tests(store.path, warn)
 
 
 def open_run(path: str | PathLike[str]) -> RunView:

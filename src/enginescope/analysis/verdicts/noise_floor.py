@@ -37,12 +37,7 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
     """
     comparison = comparison_of(sides)
     measured = _rounds(sides)
-    steady = steady_rounds([[uncertainty_pct(pair[at]) for pair in measured] for at in (0, 1)])
-    pairs = [
-        (float(np.median(a)), float(np.median(b)))
-        for (a, b), counts in zip(measured, steady, strict=True)
-        if counts
-    ]
+    pairs = counted_medians(sides)
     if comparison is None or len(pairs) < LOOKS[0]:
         raise UsageError(
             f"{len(pairs)} of {len(measured)} rounds count",
@@ -51,7 +46,7 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
         )
     first = sides[0].measured[0]
     differences = [math.log(b / a) for a, b in pairs]
-    round_s = _round_s([run for side in sides for run in side.runs]) * len(measured) / len(pairs)
+    round_s = middle_round_s(sides) * len(measured) / len(pairs)
     runs = [run for side in sides for run in side.measured]
     return NoiseFloor(
         environment=first.environment.comparable_key(),
@@ -65,7 +60,7 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
         within_pct=_within_pct(runs),
         decidable=tuple(_decidable(differences, rounds, round_s) for rounds in _asked(round_s)),
         other_cores=_other_cores(runs),
-        notices=_disturbances(runs),
+        notices=disturbance_notices(runs),
     )
 
 
@@ -88,6 +83,17 @@ def check_floor(floor: NoiseFloor) -> None:
         )
 
 
+def counted_medians(sides: Sequence[MeasuredSide]) -> list[tuple[float, float]]:
+    """Return the medians of both sides, in ms, of each round that counts."""
+    measured = _rounds(sides)
+    steady = steady_rounds([[uncertainty_pct(pair[at]) for pair in measured] for at in (0, 1)])
+    return [
+        (float(np.median(a)), float(np.median(b)))
+        for (a, b), counts in zip(measured, steady, strict=True)
+        if counts
+    ]
+
+
 def _rounds(sides: Sequence[MeasuredSide]) -> list[tuple[Array, Array]]:
     """Return the samples of either side, of rounds that both have."""
     by_round = [
@@ -102,10 +108,10 @@ def _rounds(sides: Sequence[MeasuredSide]) -> list[tuple[Array, Array]]:
     return [(by_round[0][one], by_round[1][one]) for one in shared]
 
 
-def _round_s(runs: Sequence[Run]) -> float:
+def middle_round_s(sides: Sequence[MeasuredSide]) -> float:
     """Return how long the middle round took, from its first start to the next round's."""
     starts: dict[int, float] = {}
-    for run in runs:
+    for run in (run for side in sides for run in side.runs):
         if run.turn is not None:
             begun = datetime.fromisoformat(run.created).timestamp()
             starts[run.turn.round] = min(begun, starts.get(run.turn.round, begun))
@@ -126,7 +132,7 @@ def _other_cores(runs: Sequence[Run]) -> float | None:
     return float(np.median(known)) if known else None
 
 
-def _disturbances(runs: Sequence[Run]) -> tuple[Notice, ...]:
+def disturbance_notices(runs: Sequence[Run]) -> tuple[Notice, ...]:
     """Return the gravest notice of each disturbance that half of the processes or more had."""
     found = []
     for code in _DISTURBANCES:

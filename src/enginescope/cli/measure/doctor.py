@@ -1,20 +1,53 @@
-"""``enginescope doctor``: what this machine can measure with."""
+"""``enginescope doctor``: what this machine can measure with, and what difference it finds."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.options import json_option
+from enginescope.cli.compare_options import rounds_option
+from enginescope.cli.completion import complete_backends
+from enginescope.cli.options import (
+    DURATION_MS,
+    FILE,
+    MOST_ITEMS,
+    PATH,
+    SHAPE,
+    Finite,
+    dims_option,
+    json_option,
+    option,
+    store_option,
+    tags_option,
+)
 from enginescope.cli.verb import Verb
+from enginescope.core.errors import UsageError
 from enginescope.records.environment import Device, Host
+from enginescope.stats.comparison.detection import MOST_ROUNDS
+from enginescope.stats.comparison.ratio import LOOKS
 
 if TYPE_CHECKING:
     from enginescope.services.measurement.doctor import Capability, Diagnosis
+    from enginescope.store.location import StorePlace
 
 _HOW = "to get it"
+#: Parameters that ask for a self-test -> how they are written.
+_OF_SELF_TEST = {
+    "model": "MODEL",
+    "backend": "--on",
+    "shapes": "--shape",
+    "dims": "--dim",
+    "batch": "--batch",
+    "rounds": "--rounds",
+    "threshold_pct": "--threshold",
+    "duration": "--duration",
+    "max_time": "--max-time",
+    "tags": "--tag",
+    "markdown": "--markdown",
+    "html": "--html",
+}
 
 
 @click.command(
@@ -23,28 +56,97 @@ _HOW = "to get it"
     examples=(
         ("Show usable backends and what to install", "enginescope doctor"),
         ("Store the machine's facts for a bug report", "enginescope doctor --json"),
+        (
+            "Measure how small a difference this machine finds",
+            "enginescope doctor --self-test model.onnx --max-time 2min",
+        ),
     ),
 )
+@click.argument("model", required=False, type=PATH)
+@option(
+    "--self-test",
+    "is_self_test",
+    is_flag=True,
+    help="Compare MODEL with itself: measure false verdicts and the smallest difference found.",
+)
+@option(
+    "--on",
+    "backend",
+    shell_complete=complete_backends,
+    help="Backend of --self-test.  [default: ort-cpu; trt for an engine]",
+)
+@option("--shape", "shapes", multiple=True, type=SHAPE, help="Set the shape of an input.")
+@dims_option
+@option(
+    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
+)
+@rounds_option(LOOKS[-1], MOST_ROUNDS)
+@option(
+    "--threshold",
+    "threshold_pct",
+    type=Finite(0, 100, min_open=True),
+    metavar="PERCENT",
+    help="Ignore smaller differences.  [default: 1]",
+)
+@option("--duration", type=DURATION_MS, help="Measuring time per process.  [default: 1s]")
+@option("--max-time", type=DURATION_MS, help="Time limit of --self-test.  [default: 2min]")
+@option("--markdown", type=FILE, help="Write the answer and tables of --self-test to FILE.")
+@option("--html", type=FILE, help="Write the page of --self-test to FILE.")
+@tags_option
+@store_option
 @json_option
-def command(as_json: bool) -> None:
-    """Report what this machine can measure, and what to install for the rest."""
+def command(
+    is_self_test: bool, as_json: bool, store_folder: StorePlace | None, **options: Any
+) -> int:
+    """Report what this machine can measure, and what to install for the rest.
+
+    With --self-test, enginescope compares MODEL, or a small sample, with itself for --max-time.
+    It then draws comparisons from the measured rounds, with a planted difference. The result is
+    stored, and doctor shows it with its age.
+    """
+    if is_self_test:
+        from enginescope.cli.measure.self_test import self_test
+
+        return self_test({**options, "as_json": as_json, "store_folder": store_folder})
+    for name, flag in _OF_SELF_TEST.items():
+        if options[name]:
+            raise UsageError(
+                f"{flag} without --self-test", hint="enginescope doctor --self-test MODEL"
+            )
+    _diagnose(as_json, store_folder)
+    return 0
+
+
+def _diagnose(as_json: bool, store: StorePlace | None) -> None:
+    from enginescope.cli.messages import warn
     from enginescope.core.jsonio import encode
     from enginescope.render.base.text import hint_lines, show, table
-    from enginescope.services.measurement.doctor import doctor
+    from enginescope.services.measurement.doctor import diagnose
 
-    found = doctor()
+    diagnosis = diagnose(store, lambda text: warn(f"enginescope: {text}"))
     if as_json:
-        sys.stdout.buffer.write(encode(found))
+        sys.stdout.buffer.write(encode(diagnosis))
         return
-    _print_machine(found)
+    _print_machine(diagnosis)
     print()
-    show(table(("backend", "usable", "", _HOW), _rows(found.backends)))
+    show(table(("backend", "usable", "", _HOW), _rows(diagnosis.backends)))
     print()
     # a command that is broken over two lines cannot be copied
-    show(table(("extra", "there", "for", _HOW), _rows(found.extras), whole=(_HOW,)))
-    if found.hints:
+    show(table(("extra", "there", "for", _HOW), _rows(diagnosis.extras), whole=(_HOW,)))
+    print()
+    _print_self_tests(diagnosis)
+    if diagnosis.hints:
         print()
-        show(hint_lines(found.hints))
+        show(hint_lines(diagnosis.hints))
+
+
+def _print_self_tests(diagnosis: Diagnosis) -> None:
+    from enginescope.render.self_test.self_test_phrases import recorded_line
+
+    for test in diagnosis.self_tests:
+        print(recorded_line(test))
+    if not diagnosis.self_tests:
+        print("no self-test of this machine; enginescope doctor --self-test")
 
 
 def _print_machine(found: Diagnosis) -> None:

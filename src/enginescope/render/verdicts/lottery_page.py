@@ -20,10 +20,12 @@ def lottery_page(report: LotteryReport, *, script_address: str | None = None) ->
     answer = answer_text(report)
     components, *others = lottery_tables(report, top=None)
     return page_bytes(
-        "lottery.html.j2",
+        "answer.html.j2",
         PageData(charts={}, files={"lottery.json": lottery_json(report).decode()}),
         script_address=script_address,
         title="Lottery of builds",
+        what="lottery",
+        chart=None,
         answer=f"{answer[:1].upper()}{answer[1:]}",
         facts=scope_facts(report),
         notices=report.notices,

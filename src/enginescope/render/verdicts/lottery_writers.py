@@ -5,7 +5,7 @@ from __future__ import annotations
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
 from enginescope.records.verdict.lottery import LotteryReport
-from enginescope.render.base.data_table import escaped, markdown_row
+from enginescope.render.base.answer_markdown import answer_markdown
 from enginescope.render.base.figures import TextTable
 from enginescope.render.verdicts.lottery_phrases import (
     TOP_LAYERS,
@@ -44,14 +44,5 @@ def lottery_json(report: LotteryReport) -> bytes:
 
 def lottery_markdown(report: LotteryReport) -> bytes:
     """Return the answer, what it is about, and the tables."""
-    lines = [f"### enginescope: {escaped(answer_text(report))}", ""]
-    lines += [f"- {name}: {escaped(text)}" for name, text in scope_facts(report)]
-    for part in lottery_tables(report):
-        marks = ["---:" if name in part.numbers else "---" for name in part.headers]
-        lines += ["", markdown_row(part.headers), markdown_row(marks)]
-        lines += [
-            markdown_row([escaped(cell.replace("\n", "; ")) for cell in row]) for row in part.rows
-        ]
-    if report.notices:
-        lines += ["", *(f"- {escaped(one.message)} ({one.code})" for one in report.notices)]
-    return ("\n".join(lines) + "\n").encode()
+    tables = lottery_tables(report)
+    return answer_markdown(answer_text(report), scope_facts(report), tables, report.notices)

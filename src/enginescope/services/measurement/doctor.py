@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import metadata
+from os import PathLike
 
 from enginescope.backends.registry import backend_names, load_backend
 from enginescope.core.errors import EnginescopeError
@@ -13,7 +15,12 @@ from enginescope.probe.clock import timer_resolution_ms
 from enginescope.probe.environment import probe_environment
 from enginescope.records.environment import Environment
 from enginescope.records.notice import Hint
+from enginescope.records.verdict.self_test import SelfTest
 from enginescope.runner.machine.machine_hints import machine_hints
+from enginescope.services.observer import Observer
+from enginescope.services.store_access import place_of, self_tests_at
+from enginescope.store.archive import Store
+from enginescope.store.location import StorePlace
 
 #: extra -> (module that shows it is there, what it is for)
 EXTRAS = {
@@ -55,27 +62,44 @@ class Capability(Record, frozen=True, kw_only=True):
 
 
 class Diagnosis(Result, Record, frozen=True, kw_only=True):
-    """The machine, its backends, the installed extras, and hints."""
+    """The machine, its backends, the installed extras, hints, and recorded self-tests.
+
+    Attributes:
+        self_tests: Of this machine, the newest last.
+    """
 
     environment: Environment
     timer_resolution_ms: float
     backends: tuple[Capability, ...]
     extras: tuple[Capability, ...]
     hints: tuple[Hint, ...] = ()
+    self_tests: tuple[SelfTest, ...] = ()
 
 
-def doctor() -> Diagnosis:
-    """Report the machine, its backends and the installed extras; nothing is measured.
+def doctor(store: str | PathLike[str] | None = None) -> Diagnosis:
+    """Report the machine, its backends, the installed extras and self-tests; nothing is measured.
 
     Providers other than the CPU are started once: only that shows whether they work.
+
+    Args:
+        store: Where `self_test` recorded its results; by default the store of the command line.
     """
+    return diagnose(place_of(store), Observer().warn)
+
+
+def diagnose(store: StorePlace | None, warn: Callable[[str], None]) -> Diagnosis:
+    """Return the report of `doctor`; `warn` receives why self-tests cannot be read."""
     environment = probe_environment()
+    machine = environment.comparable_key()
     return Diagnosis(
         environment=environment,
         timer_resolution_ms=timer_resolution_ms(),
         backends=tuple(_backend(name) for name in backend_names()),
         extras=tuple(_extra(name) for name in EXTRAS),
         hints=machine_hints(environment),
+        self_tests=tuple(
+            one for one in self_tests_at(Store(store), warn) if one.environment == machine
+        ),
     )
 
 

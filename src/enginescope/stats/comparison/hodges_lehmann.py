@@ -83,11 +83,34 @@ def _ends(ordered: Array, counts: Array, confidence: float) -> Shift:
         counts: How often the statistic is 0…m where there is no shift, as shares.
     """
     middle = float(np.median(ordered))
-    tails = np.cumsum(counts)
-    cut = int(np.searchsorted(tails, (1 - confidence) / 2 * (1 + 1e-12), side="right"))
+    cut = _cut(counts, confidence)
     if cut == 0:
         return Shift(middle, None, None)
     return Shift(middle, float(ordered[cut - 1]), float(ordered[-cut]))
+
+
+def _cut(counts: Array, confidence: float) -> int:
+    """Return the rank of either end; 0: no rank is rare enough."""
+    share = (1 - confidence) / 2 * (1 + 1e-12)
+    return int(np.searchsorted(np.cumsum(counts), share, side="right"))
+
+
+def paired_shifts(rows: Array, *, confidence: float) -> Array:
+    """Return `paired_shift` of each row: low end, value and high end, a row each.
+
+    Args:
+        rows: Differences, B − A, of as many rounds in each row.
+        confidence: 0…1, both excluded.
+
+    Returns:
+        Ends of −∞ and ∞ where there are too few rounds.
+    """
+    first, second = np.triu_indices(rows.shape[1])
+    averages = np.sort((rows[:, first] + rows[:, second]) / 2, axis=1)
+    cut = _cut(_signed_rank_counts(rows.shape[1]), confidence)
+    least = np.full(len(rows), -np.inf)
+    ends = (averages[:, cut - 1], averages[:, -cut]) if cut else (least, -least)
+    return np.column_stack((ends[0], np.median(averages, axis=1), ends[1]))
 
 
 @lru_cache(maxsize=256)

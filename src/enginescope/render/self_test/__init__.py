@@ -1,0 +1,1 @@
+"""How small a difference comparisons on a machine find: phrases, files, page."""

@@ -1,0 +1,210 @@
+"""Self-test: how small a difference comparisons on this machine find, and how often in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig, check_pct
+from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.services.measurement.interleaved import paced_workload
+from enginescope.services.measurement.jobs import (
+    JobRequest,
+    held_clocks,
+    jobs_of,
+    raise_unless_ok,
+)
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.rounds import keep_rounds
+from enginescope.services.own_command import own_command
+from enginescope.services.store_access import place_of
+from enginescope.stats.comparison.detection import MOST_ROUNDS
+from enginescope.stats.comparison.ratio import LOOKS
+
+if TYPE_CHECKING:
+    from enginescope.analysis.verdicts.self_test import SameSides
+    from enginescope.records.run.job import Job, Limits, Workload
+    from enginescope.records.verdict.self_test import SelfTest
+    from enginescope.runner.interleaved import Pacing, Sides
+    from enginescope.store.archive import Store
+
+MAX_TIME_S = 120.0
+
+
+class SelfTestRequest(JobRequest, frozen=True, kw_only=True):
+    """A job to compare with itself; without a model, the first bundled sample.
+
+    Attributes:
+        rounds: Maximum of a comparison, 8 to 120.
+        threshold_pct: Smaller differences do not matter.
+        max_time_s: Of all that is measured; the first 8 rounds are measured in any case.
+    """
+
+    rounds: int = LOOKS[-1]
+    threshold_pct: float = THRESHOLD_PCT
+    max_time_s: float = MAX_TIME_S
+
+
+def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> SelfTest:
+    """Compare a job with itself until the time is over; record the detection curve in the store.
+
+    Raises:
+        UsageError: A value is out of range, or too few rounds count for a comparison; or as
+            `jobs_of`.
+        MissingDependencyError: As `jobs_of`.
+        UnsupportedError, BackendError: No process of a side succeeded.
+        StoreError: The store cannot be written; nothing is measured then.
+    """
+    from enginescope.analysis.verdicts.self_test import self_test_of
+    from enginescope.store.archive import Store
+    from enginescope.store.self_tests import record_self_test
+
+    if not LOOKS[0] <= request.rounds <= MOST_ROUNDS:
+        raise UsageError(f"rounds: {request.rounds} is not between {LOOKS[0]} and {MOST_ROUNDS}")
+    if request.max_time_s <= 0:
+        raise UsageError(f"max_time: {request.max_time_s:g} s is not above 0")
+    check_pct("threshold", request.threshold_pct, 100)
+    store = Store(request.store)
+    store.check_writable()
+    job = jobs_of(replace(request, layer_profile=False), store)[0]
+    begin = perf_counter()
+    with held_clocks((job,), request, observer):
+        measured = list(_Comparisons(job, request, store, observer).measured())
+    test = self_test_of(
+        measured,
+        rounds=request.rounds,
+        threshold_pct=request.threshold_pct,
+        duration_s=perf_counter() - begin,
+    )
+    recorded = replace(test, is_recorded=True)
+    try:
+        record_self_test(store.path, recorded)
+    except EnginescopeError as error:
+        observer.warn(f"the self-test is not recorded: {error}")
+        return test
+    return recorded
+
+
+class _Comparisons:
+    """Comparisons of a job with itself, one after another until the time is over."""
+
+    def __init__(
+        self, job: Job, request: SelfTestRequest, store: Store, observer: MeasurementObserver
+    ) -> None:
+        self._job, self._request = job, request
+        self._store, self._observer = store, observer
+        self._begin = perf_counter()
+        self._rounds = 0
+        self._is_late = False
+
+    def measured(self) -> Iterator[SameSides]:
+        """Yield each comparison; the last one may be cut off by the time."""
+        from enginescope.analysis.verdicts.self_test import SameSides
+        from enginescope.runner.interleaved import is_given_up
+        from enginescope.services.verdicts.compare_inputs import named_sides
+
+        number = 0
+        while not self._is_late:
+            runs, not_stored = keep_rounds(
+                (self._job, self._job),
+                self._pacing(number),
+                self._request,
+                self._store,
+                self._observer,
+            )
+            if not_stored is not None:
+                self._observer.warn(not_stored)
+            sides = named_sides(runs)
+            for side in sides:
+                if not side.measured:
+                    raise_unless_ok(side.runs[-1])
+            self._rounds += len(runs[0])
+            self._is_late = self._is_late or is_given_up(runs)
+            yield SameSides(sides=sides, is_late=self._is_late)
+            number += 1
+            self._is_late = self._is_late or self._ends_before(1)
+
+    def _pacing(self, number: int) -> Pacing:
+        from enginescope.analysis.verdicts.measured_sides import compare_sides
+        from enginescope.runner.interleaved import Pacing
+        from enginescope.services.verdicts.compare_inputs import named_sides
+        from enginescope.stats.comparison.looks import looks_up_to
+
+        terms = CompareConfig(threshold_pct=self._request.threshold_pct)
+
+        def decided(sides: Sides) -> bool:
+            return compare_sides(named_sides(sides), terms).is_final
+
+        def late(sides: Sides) -> bool:
+            self._is_late = self._ends_before(len(sides[0]) + 1)
+            return self._is_late
+
+        return Pacing(
+            looks=looks_up_to(self._request.rounds),
+            seed=self._job.workload.seed + number,
+            decided=decided,
+            is_late=late,
+        )
+
+    def _ends_before(self, more: int) -> bool:
+        """Whether the time would be over before the last of `more` rounds of a comparison ends."""
+        past = perf_counter() - self._begin
+        every = self._rounds + more
+        return every > LOOKS[0] and past * every / max(every - 1, 1) > self._request.max_time_s
+
+
+def self_test(
+    model: str | PathLike[str] | None = None,
+    *,
+    on: str | None = None,
+    max_time_s: float = MAX_TIME_S,
+    rounds: int = LOOKS[-1],
+    threshold_pct: float = THRESHOLD_PCT,
+    workload: Workload | None = None,
+    limits: Limits | None = None,
+    tags: tuple[str, ...] = (),
+    store: str | PathLike[str] | None = None,
+) -> SelfTest:
+    """Measure how small a difference comparisons on this machine find, and how often in vain.
+
+    A model is compared with itself, as ``bench --compare`` does it, again and again. The share of
+    false verdicts of these comparisons is measured. The curve is of comparisons that are drawn from
+    their rounds, with a planted difference. The result is recorded in the store, where `doctor`
+    finds it.
+
+    Args:
+        model: By default a small sample.
+        on: Backend with precision and options; by default the usual one.
+        max_time_s: Of all that is measured; the first 8 rounds are measured in any case.
+        rounds: Maximum of a comparison, 8 to 120.
+        threshold_pct: Smaller differences do not matter.
+        workload: As for `bench_interleaved`.
+        limits: Of each process.
+        tags: Names for the runs in the store.
+        store: Where the runs are stored.
+
+    Returns:
+        ``test.smallest_pct`` is found in 95 of 100 drawn comparisons.
+
+    Raises:
+        UsageError: A request that contradicts itself or the model; or too few rounds count.
+        UnsupportedError, BackendError: A process failed.
+    """
+    request = SelfTestRequest(
+        models=(Path(model),) if model is not None else (),
+        backends=(on,) if on else (),
+        workload=paced_workload(workload),
+        limits=limits,
+        rounds=rounds,
+        threshold_pct=threshold_pct,
+        max_time_s=max_time_s,
+        tags=tuple(tags),
+        store=place_of(store),
+        command=own_command(),
+    )
+    return run_self_test(request, MeasurementObserver())
