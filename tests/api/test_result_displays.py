@@ -16,6 +16,7 @@ from enginescope.notebook.measure import (
     ShownDepth,
     ShownLoad,
     ShownNoise,
+    ShownSelfTest,
     ShownValidation,
 )
 from enginescope.notebook.plan import ShownProcess
@@ -31,6 +32,7 @@ from tests.api.public_functions import public_functions, result_classes
 from tests.depth_benchmarks import depth_benchmark
 from tests.notebook.html.pages import checked
 from tests.render.load import load_reports as loads
+from tests.render.test_self_test_files import TEST as SELF_TEST
 from tests.render.validation import test_validate_page as validations
 from tests.render.verdicts import test_ladder_files as ladders
 from tests.render.verdicts import test_upgrade_files as upgrades
@@ -132,6 +134,7 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
         "builds of net.onnx differ by",
     ),
     es.NoiseFloor: (lambda _: shown_as(ShownNoise)(FLOOR), "smallest difference"),
+    es.SelfTest: (lambda _: shown_as(ShownSelfTest)(SELF_TEST), "a difference of 2.1 %"),
     es.BuildReport: (build, "net.plan"),
     es.DepthBenchmark: (
         lambda _: shown_as(ShownDepth)(depth_benchmark(["a · trt", "b · trt"])),

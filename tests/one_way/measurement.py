@@ -14,6 +14,7 @@ from enginescope.render.ladder.ladder_writers import ladder_json
 from enginescope.render.load.load_writers import load_json
 from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.render.self_test.self_test_writers import self_test_json
 from enginescope.render.verdicts.lottery_writers import lottery_json
 from enginescope.store.archive import Store
 from tests.fakes import loading, models
@@ -203,6 +204,35 @@ def _noise(name: str, backend: str, file: str = "m.onnx") -> Case:
                 "decidable",
                 "other_cores",
                 "notices",
+            }
+        ),
+    )
+
+
+def _self_test(name: str, flags: tuple[str, ...] = (), file: str = "m.onnx", **options) -> Case:
+    return Case(
+        name=f"doctor --self-test: {name}",
+        prepare=model,
+        arguments=lambda folder: [
+            *("doctor", "--self-test", str(folder / file), "--on", "fake", "--rounds", str(ROUNDS)),
+            *("--max-time", "1ms", "--duration", "10ms", "--store", str(folder / "store"), *flags),
+        ],
+        call=lambda folder: es.self_test(
+            folder / file,
+            on="fake",
+            rounds=ROUNDS,
+            max_time_s=1e-3,
+            workload=Workload(stop=StopRule(duration_ms=10, precision_pct=None)),
+            store=folder / "store",
+            **options,
+        ),
+        data=self_test_json,
+        context=workers_in_process,
+        volatile=frozenset(
+            {
+                *("answer", "created", "duration_s", "round_s", "comparisons", "curve", "notices"),
+                *("ended", "false_verdicts", "false_low_pct", "false_high_pct"),
+                *("counted", "skipped", "smallest_pct", "smallest_low_pct", "smallest_high_pct"),
             }
         ),
     )
@@ -403,6 +433,8 @@ CASES: tuple[Case, ...] = (
     _ladder("a figure that is no time", None, "--mine", "fast", mine="fast"),
     _noise("the fake backend", "fake"),
     _noise("no such model", "fake", file="n.onnx"),
+    _self_test("a threshold", ("--threshold", "3"), threshold_pct=3),
+    _self_test("no such model", file="n.onnx"),
     _lottery("a model on ONNX Runtime"),
     _lottery("no such model", file="n.onnx"),
     _lottery("a backend without builds", ("--on", "fake"), on="fake"),

@@ -12,6 +12,7 @@ from enginescope.notebook.verdicts import ShownVerdicts
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.self_test import SelfTest
 from enginescope.services import explain as explain_service
 from enginescope.services import store_access
 from enginescope.services.accuracy import depth as depth_service
@@ -21,6 +22,7 @@ from enginescope.services.measurement import build as build_service
 from enginescope.services.measurement import continued, interleaved
 from enginescope.services.measurement import doctor as doctor_service
 from enginescope.services.measurement import noise as noise_service
+from enginescope.services.measurement import self_test as self_test_service
 from enginescope.services.plans import import_artifacts as import_artifacts_service
 from enginescope.services.store import export_runs
 from enginescope.services.validation import validate as validate_service
@@ -50,6 +52,28 @@ class ShownNoise(NoiseFloor, frozen=True, kw_only=True):
         from enginescope.notebook.html.measure import noise_html
 
         return noise_html(self)
+
+
+class ShownSelfTest(SelfTest, frozen=True, kw_only=True):
+    """A self-test; in notebooks the answer, the curve and the comparisons, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.self_test.self_test_phrases import answer_text
+
+        return answer_text(self)
+
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The chart of the page: ``"detection"``."""
+        from enginescope.notebook.chart import displays
+        from enginescope.render.self_test.self_test_writers import detection_chart
+
+        return displays((detection_chart(self),))
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.measure import self_test_html
+
+        return self_test_html(self)
 
 
 class ShownLoad(LoadReport, frozen=True, kw_only=True):
@@ -101,6 +125,7 @@ doctor = displayed(doctor_service.doctor, shown_as(ShownDiagnosis))
 explain = displayed(explain_service.explain, shown_as(ShownExplanation))
 load = displayed(load_service.load, shown_as(ShownLoad))
 noise_floor = displayed(noise_service.noise_floor, shown_as(ShownNoise))
+self_test = displayed(self_test_service.self_test, shown_as(ShownSelfTest))
 
 
 class ShownRun(RunView):

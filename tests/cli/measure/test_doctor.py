@@ -10,6 +10,7 @@ from enginescope.cli.main import main
 from enginescope.records.notice import Hint
 from enginescope.services.measurement import doctor as capabilities
 from enginescope.services.measurement.doctor import doctor
+from tests.plants.in_process import workers_in_process
 from tests.probe.test_nvml import fake_nvml
 
 
@@ -26,6 +27,41 @@ def test_a_gpu_and_its_highest_clocks(monkeypatch, capsys) -> None:
     shown = capsys.readouterr().out
     assert "Example GPU · driver 555.1 · " in shown
     assert "at most SM 1,980 MHz, memory 2,619 MHz" in shown
+
+
+def test_a_self_test_is_measured_stored_and_shown(verb, tmp_path) -> None:
+    model, page, table = (tmp_path / name for name in ("m.onnx", "t.html", "t.md"))
+    model.touch()
+    quick = ("--on", "fake", "--rounds", "8", "--max-time", "1ms", "--duration", "10ms")
+    with workers_in_process():
+        code, out, err = verb(
+            "doctor", "--self-test", model, *quick, "--html", page, "--markdown", table
+        )
+    assert code == 0, err
+    answer, *lines = out.splitlines()
+    assert answer.startswith("comparisons on this machine find ")
+    assert lines[0].split() == ["model", "m.onnx", "on", "fake"]
+    assert "enginescope compare --store" in err
+    assert answer in table.read_text(encoding="utf-8")
+    assert answer[1:] in page.read_text(encoding="utf-8")
+    code, out, _ = verb("doctor")
+    assert code == 0
+    assert "self-test of m.onnx on fake: comparisons of 8 rounds find " in out
+    assert "measured today" in out
+
+
+def test_without_a_self_test_its_command_is_named(verb) -> None:
+    assert "no self-test of this machine; enginescope doctor --self-test" in verb("doctor")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flag"),
+    [(("m.onnx",), "MODEL"), (("--on", "fake"), "--on"), (("--max-time", "2min"), "--max-time")],
+)
+def test_options_of_a_self_test_alone_are_refused(verb, arguments, flag) -> None:
+    code, _, err = verb("doctor", *arguments)
+    assert code == 2
+    assert f"{flag} without --self-test" in err
 
 
 def test_json(capfdbinary) -> None:

@@ -22,6 +22,7 @@ from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.lottery import BuildSpread, LotteryReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.self_test import SelfTest
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.page.export import report_json, summary_json
@@ -47,6 +48,10 @@ TYPED: dict[str, tuple[type[msgspec.Struct], str]] = {
     "suite-row": (CellRow, "a line of `cells.jsonl` in a suite's folder"),
     "history": (JobHistory, "an element of `series` of `history --json`"),
     "noise-floor": (NoiseFloor, "an element of `floors` of `noise-floors.json`"),
+    "self-test": (
+        SelfTest,
+        "`report` of `doctor --self-test --json`",
+    ),
     "passport": (Passport, "`passport --json`; `net.engine.passport.json`"),
     "load": (LoadReport, "`report` of `load --json`"),
     "lottery": (LotteryReport, "`report` of `lottery --json`"),

@@ -19,6 +19,7 @@ from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.self_test import SelfTest
 from enginescope.render.accuracy.validate_phrases import (
     OUTPUT_HEADERS,
     answer,
@@ -41,6 +42,8 @@ from enginescope.render.depth.depth_writers import (
 )
 from enginescope.render.load import load_phrases
 from enginescope.render.plans.build_text import build_facts
+from enginescope.render.self_test import self_test_phrases
+from enginescope.render.self_test.self_test_writers import self_test_tables
 from enginescope.render.verdicts.noise_text import (
     NOISE_HEADERS,
     noise_answer,
@@ -85,6 +88,19 @@ def noise_html(floor: NoiseFloor) -> str:
     )
 
 
+def self_test_html(test: SelfTest) -> str:
+    """Return the answer, what it is about, and every table."""
+    return fragment(
+        self_test_phrases.answer_text(test),
+        fact_list(self_test_phrases.scope_facts(test)),
+        notice_list(test.notices),
+        *(
+            data_table(part.title, part.headers, part.rows, numbers=part.numbers, note=part.note)
+            for part in self_test_tables(test)
+        ),
+    )
+
+
 def explanation_html(explanation: Explanation) -> str:
     """Return what a code means, with an example and the next step."""
     return fragment(
@@ -114,6 +130,7 @@ def diagnosis_html(diagnosis: Diagnosis) -> str:
         host.cpu_model or "unknown CPU",
         *tables,
         data_table("Hints", ("code", "hint", "command"), hints),
+        *(paragraph(self_test_phrases.recorded_line(test)) for test in diagnosis.self_tests),
     )
 
 

@@ -53,11 +53,15 @@ def _comparison(test: SelfTest) -> str:
 def _measured(test: SelfTest) -> str:
     every = counted(len(test.comparisons), "comparison")
     cut = len(test.comparisons) - test.ended
-    text = (
-        f"{every} of the model with itself in {_duration(test.duration_s)}, "
-        f"{test.false_verdicts} of {test.ended} false{_false_interval(test)}"
-    )
-    return f"{text}; {cut} cut off by the time" if cut else text
+    text = f"{every} of the model with itself in {_duration(test.duration_s)}"
+    text += f", {cut} cut off by the time" if cut else ""
+    return f"{text}; {_false(test)}{_false_interval(test)}"
+
+
+def _false(test: SelfTest) -> str:
+    if not test.ended:
+        return "none came to its end"
+    return f"{test.false_verdicts} of {test.ended} false"
 
 
 def _false_interval(test: SelfTest) -> str:
@@ -118,8 +122,8 @@ def recorded_line(test: SelfTest, now: datetime | None = None) -> str:
     smallest = "not even 100" if test.smallest_pct is None else _number(test.smallest_pct)
     return (
         f"self-test of {printable(test.model)} on {test.backend}: comparisons of {test.rounds} "
-        f"rounds find {smallest} % in 95 of 100 cases; {test.false_verdicts} of {test.ended} "
-        f"with itself false; {_age(test.created, now or datetime.now(timezone.utc))}"
+        f"rounds find {smallest} % in 95 of 100 cases (comparisons with itself: {_false(test)}), "
+        f"{_age(test.created, now or datetime.now(timezone.utc))}"
     )
 
 

@@ -125,7 +125,7 @@ class DrawnComparisons:
         row = np.arange(len(at))
         right, wrong = slower[row, at].mean(), faster[row, at].mean()
         if difference_pct == 0:
-            right = right + wrong
+            right, wrong = right + wrong, 0.0
         rounds = np.array(self._looks)[at].mean()
         return float(right), float(same[row, at].mean()), float(wrong), float(rounds)
 

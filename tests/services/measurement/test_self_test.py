@@ -1,0 +1,90 @@
+"""A self-test of the fake backend, workers in this process."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import enginescope as es
+from enginescope.records.run.job import StopRule, WarmUp, Workload
+from enginescope.store.archive import Store
+from enginescope.store.self_tests import FILE, record_self_test
+from tests.plants.in_process import workers_in_process
+
+SHORT = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
+
+
+def measured_test(folder, **more) -> es.SelfTest:
+    (folder / "m.onnx").touch()
+    usual = {"on": "fake", "max_time_s": 1e-3, "rounds": 8, "workload": SHORT}
+    with workers_in_process():
+        return es.self_test(folder / "m.onnx", store=folder / "store", **{**usual, **more})
+
+
+def test_the_first_rounds_are_measured_whatever_the_time(tmp_path) -> None:
+    test = measured_test(tmp_path)
+    assert sum(one.rounds for one in test.comparisons) >= 8
+    assert test.counted + test.skipped == sum(one.rounds for one in test.comparisons)
+    assert test.curve[0].difference_pct == 0
+    assert test.is_recorded
+
+
+def test_comparisons_follow_each_other_until_the_time_is_over(tmp_path, monkeypatch) -> None:
+    ticks = iter(range(1_000))  # the clock moves on whenever somebody looks
+    module = "enginescope.services.measurement.self_test.perf_counter"
+    monkeypatch.setattr(module, lambda: float(next(ticks)))
+    test = measured_test(tmp_path, max_time_s=28.0)
+    *ended, last = test.comparisons
+    assert [one.rounds for one in ended] == [8, 8, 8]
+    assert test.ended == 3
+    assert last.rounds < 8
+    assert last.kind is None
+    tags = {tag for row in Store(tmp_path / "store").rows() for tag in row.tags}
+    assert tags == {f"cmp-{one.comparison}" for one in test.comparisons}
+
+
+def test_doctor_shows_what_is_recorded_of_this_machine(tmp_path) -> None:
+    test = measured_test(tmp_path)
+    store = tmp_path / "store"
+    assert [one.created for one in es.doctor(store).self_tests] == [test.created]
+    record_self_test(store, es.SelfTest(**{**fields(test), "environment": ("other", "2", None)}))
+    assert len(json.loads((store / FILE).read_bytes())["tests"]) == 2
+    assert [one.created for one in es.doctor(store).self_tests] == [test.created]
+    measured_test(tmp_path)
+    assert len(json.loads((store / FILE).read_bytes())["tests"]) == 2
+
+
+def fields(test: es.SelfTest) -> dict:
+    return {name: getattr(test, name) for name in test.__struct_fields__}
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path) -> None:
+    (tmp_path / FILE).write_text("[")
+    with pytest.warns(UserWarning, match="self tests are skipped"):
+        assert es.doctor(tmp_path).self_tests == ()
+
+
+def test_a_result_that_cannot_be_recorded_is_still_returned(tmp_path) -> None:
+    (tmp_path / "store" / FILE).mkdir(parents=True)
+    with pytest.warns(UserWarning, match="the self-test is not recorded"):
+        assert not measured_test(tmp_path).is_recorded
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"rounds": 7}, "rounds: 7 is not between 8 and 120"),
+        ({"max_time_s": 0.0}, "max_time: 0 s is not above 0"),
+        ({"threshold_pct": 101.0}, "threshold"),
+        ({"on": "absent"}, "absent"),
+    ],
+)
+def test_wrong_requests(tmp_path, wrong, said) -> None:
+    with pytest.raises(es.UsageError, match=said):
+        measured_test(tmp_path, **wrong)
+
+
+def test_a_process_that_fails_ends_it(tmp_path) -> None:
+    with pytest.raises(es.BackendError, match="fake"):
+        measured_test(tmp_path, on="fake?fault=segfault")
