@@ -52,7 +52,8 @@ _ONE_THREAD = "'ort-cpu?intra_op_num_threads=1'"
 #: Commands that measure in processes: here they do so in their own (`tests.plants.one_process`),
 #: but for `bench` without a model, or on the stand-in.
 _MANY = re.compile(
-    r"\benginescope (?=noise |ladder |lottery |suite |validate |depth |bench .*--compare"
+    r"\benginescope (?=noise |doctor --self-test|ladder |lottery |suite |validate |depth "
+    r"|bench .*--compare"
     r"|bench (?!.*(?:trt|--pin))\S*\.onnx)"
 )
 #: Short measurements: appended unless the command says otherwise. They change no output's shape.
@@ -77,7 +78,7 @@ _SHORT_IN_FILES = {
 
 #: Exit codes that disturbed measurements may have beside the page's: too few calm rounds, and a
 #: regression or an unstable side.
-_DISTURBED = {"noise": 2, "gate": 1, "upgrade": 1, "load": 1}
+_DISTURBED = {"noise": 2, "doctor": 2, "gate": 1, "upgrade": 1, "load": 1}
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,8 @@ def short(line: str) -> str:
     line = re.sub(r"(--(?:duration|max-time)) \d+m?s", r"\1 20ms", line)
     if "--suggest-precision" in line:
         line = line.replace("ort-cpu:fp16", "'ort-cpu:fp16?intra_op_num_threads=1'")
+    if "--self-test" in line:
+        limits |= {"--rounds": "8", "--duration": "20ms", "--on": _ONE_THREAD}
     if "--compare" in line:
         limits |= {"--rounds": "8", "--on": _ONE_THREAD}
     added = [

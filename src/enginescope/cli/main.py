@@ -33,7 +33,7 @@ GROUPS = {
         "load": ("measure.load", "Measure latency under load, and the highest rate of a goal."),
         "build": ("measure.build", "Build a TensorRT engine from an ONNX model."),
         "noise": ("measure.noise", "Measure the smallest difference this machine can detect."),
-        "doctor": ("measure.doctor", "Report what this machine can measure."),
+        "doctor": ("measure.doctor", "Report what this machine can measure, and how well."),
     },
     "Explore": {
         "explore": ("plans.explore", "Show the layers of a TensorRT plan and their times."),

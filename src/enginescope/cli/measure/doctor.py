@@ -55,7 +55,6 @@ _OF_SELF_TEST = {
     cls=Verb,
     examples=(
         ("Show usable backends and what to install", "enginescope doctor"),
-        ("Store the machine's facts for a bug report", "enginescope doctor --json"),
         (
             "Measure how small a difference this machine finds",
             "enginescope doctor --self-test model.onnx --max-time 2min",
