@@ -49,10 +49,16 @@ TEST = SelfTest(
     duration_s=118.0,
     round_s=2.7,
     comparisons=(
-        SameComparison(comparison="0a1b2c3d", rounds=16, kind=VerdictKind.SAME, ratio=1.0012),
-        SameComparison(comparison="1a1b2c3d", rounds=8, kind=VerdictKind.FASTER, ratio=0.98),
-        SameComparison(comparison="2a1b2c3d", rounds=60, kind=VerdictKind.UNDECIDED, ratio=1.01),
-        SameComparison(comparison="3a1b2c3d", rounds=1),
+        SameComparison(
+            comparison="0a1b2c3d", most=60, rounds=16, kind=VerdictKind.SAME, ratio=1.0012
+        ),
+        SameComparison(
+            comparison="1a1b2c3d", most=60, rounds=8, kind=VerdictKind.FASTER, ratio=0.98
+        ),
+        SameComparison(
+            comparison="2a1b2c3d", most=60, rounds=60, kind=VerdictKind.UNDECIDED, ratio=1.01
+        ),
+        SameComparison(comparison="3a1b2c3d", most=60, rounds=1),
     ),
     ended=3,
     false_verdicts=1,
@@ -81,8 +87,8 @@ def test_the_answer_is_the_difference_that_is_found() -> None:
 def test_what_is_measured_and_what_is_drawn_are_told_apart() -> None:
     facts = dict(scope_facts(TEST))
     assert facts["measured"] == (
-        "4 comparisons of the model with itself in 2.0 min, 1 cut off by the time; "
-        "1 of 3 false (95 % CI 1 … 91 %)"
+        "4 comparisons of the model with itself, of at most 60 rounds, in 2.0 min, 1 cut off by "
+        "the time; 1 of 3 false (95 % CI 1 … 91 %)"
     )
     assert facts["drawn"].startswith("4,000 comparisons from the 84 measured rounds, 1 skipped: ")
     assert "of equal sides 1.2 % false (95 % CI 0.0 … 4.2 %)" in facts["drawn"]
@@ -98,7 +104,7 @@ def test_tables() -> None:
     assert last[:3] == ("4.2 %", "100.0 %", "96.0 … 100.0 %")
     verdicts = [row[-1] for row in comparison_table(TEST).rows]
     assert verdicts == ["equal", "faster (false)", "inconclusive", "cut off by the time"]
-    assert comparison_table(TEST).rows[0][:3] == ("cmp-0a1b2c3d", "16", "1.0012")
+    assert comparison_table(TEST).rows[0][:4] == ("cmp-0a1b2c3d", "60", "16", "1.0012")
 
 
 @pytest.mark.parametrize(

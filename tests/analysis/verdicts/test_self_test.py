@@ -13,7 +13,7 @@ from tests.analysis.in_turn import crashed, in_turn, named
 
 def same(ratio: float = 1.0, *, rounds: int = 12, seed: int = 1, is_late: bool = False):
     sides = named(*in_turn(ratio, rounds=rounds, noise=0.004, seed=seed))
-    return SameSides(sides=sides, is_late=is_late)
+    return SameSides(sides=sides, most=16, is_late=is_late)
 
 
 def from_comparisons(*measured: SameSides) -> SelfTest:
@@ -48,7 +48,7 @@ def test_the_curve_is_drawn_from_all_rounds(three) -> None:
 def test_rounds_that_failed_are_skipped() -> None:
     one = same()
     a, b = (side.runs for side in one.sides)
-    damaged = SameSides(sides=named((*a[:3], crashed(a[3]), *a[4:]), b), is_late=False)
+    damaged = SameSides(sides=named((*a[:3], crashed(a[3]), *a[4:]), b), most=16, is_late=False)
     test = from_comparisons(damaged)
     assert (test.counted, test.skipped) == (11, 1)
     assert test.round_s == pytest.approx(60.0 * 12 / 11)

@@ -44,6 +44,18 @@ def test_comparisons_follow_each_other_until_the_time_is_over(tmp_path, monkeypa
     assert tags == {f"cmp-{one.comparison}" for one in test.comparisons}
 
 
+def test_comparisons_are_shorter_so_that_a_few_fit(tmp_path, monkeypatch) -> None:
+    ticks = iter(range(1_000))
+    module = "enginescope.services.measurement.self_test.perf_counter"
+    monkeypatch.setattr(module, lambda: float(next(ticks)))
+    # a threshold that leaves every comparison of the noisy stand-in undecided
+    test = measured_test(tmp_path, max_time_s=64.0, rounds=60, threshold_pct=1e-4)
+    most = [one.most for one in test.comparisons]
+    assert most[0] == 8
+    assert all(8 <= one < 60 for one in most)
+    assert test.ended >= 3
+
+
 def test_doctor_shows_what_is_recorded_of_this_machine(tmp_path) -> None:
     test = measured_test(tmp_path)
     store = tmp_path / "store"

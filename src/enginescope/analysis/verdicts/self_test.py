@@ -30,7 +30,7 @@ from enginescope.stats.comparison.ratio import LOOKS
 #: With fewer rounds, intervals of the curve are too narrow: ``benchmarks/statistics/self_test.py``.
 ENOUGH_ROUNDS = 16
 #: Differences of the curve, as multiples of the smallest that is found often enough.
-_MULTIPLES = (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0)
+_MULTIPLES = (0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0)
 #: Differences of the curve where none is found often enough, in percent.
 _COARSE_PCT = (5.0, 10.0, 20.0, 50.0, 100.0)
 
@@ -39,10 +39,12 @@ class SameSides(Record, frozen=True, kw_only=True, eq=False):
     """Two interleaved sides of one job.
 
     Attributes:
+        most: Its maximum of rounds.
         is_late: Whether the time was over before the comparison ended.
     """
 
     sides: tuple[MeasuredSide, ...]
+    most: int
     is_late: bool
 
 
@@ -105,6 +107,7 @@ def _comparison(same: SameSides, threshold_pct: float) -> SameComparison:
     verdict = compared.pairs[0].headline
     return SameComparison(
         comparison=comparison_of(same.sides) or "",
+        most=same.most,
         rounds=max(len(side.runs) for side in same.sides),
         kind=None if same.is_late else verdict.kind,
         ratio=verdict.estimate.ratio if verdict.estimate else None,
@@ -121,7 +124,8 @@ def _curve(drawn: DrawnComparisons, smallest_pct: float) -> tuple[Detection, ...
     """Return what the comparisons find, from no difference to one that nearly all of them find."""
     planted = [0.0, *_COARSE_PCT]
     if math.isfinite(smallest_pct):
-        planted = [0.0, *(smallest_pct * multiple for multiple in _MULTIPLES)]
+        around = [float(f"{smallest_pct * multiple:.2g}") for multiple in _MULTIPLES]
+        planted = sorted({0.0, smallest_pct, *around})
     shares = drawn.shares(planted)
     return tuple(
         Detection(

@@ -36,12 +36,14 @@ class SameComparison(Record, frozen=True, kw_only=True):
 
     Attributes:
         comparison: Of the `RoundPosition`s of its runs.
-        rounds: Measured ones.
+        most: Maximum of rounds that count; less than in the curve where the time is short.
+        rounds: Measured ones, with those that do not count.
         kind: Verdict; ``None``: the time was over before it ended.
         ratio: B ÷ A; ``None``: too few rounds.
     """
 
     comparison: str
+    most: int
     rounds: int
     kind: VerdictKind | None = None
     ratio: float | None = None

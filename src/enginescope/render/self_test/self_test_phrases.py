@@ -53,7 +53,11 @@ def _comparison(test: SelfTest) -> str:
 def _measured(test: SelfTest) -> str:
     every = counted(len(test.comparisons), "comparison")
     cut = len(test.comparisons) - test.ended
-    text = f"{every} of the model with itself in {_duration(test.duration_s)}"
+    most = max(same.most for same in test.comparisons)
+    text = (
+        f"{every} of the model with itself, of at most {most} rounds, in "
+        f"{_duration(test.duration_s)}"
+    )
     text += f", {cut} cut off by the time" if cut else ""
     return f"{text}; {_false(test)}{_false_interval(test)}"
 
@@ -102,15 +106,16 @@ def comparison_table(test: SelfTest) -> TextTable:
     rows = tuple(
         (
             f"{COMPARISON_TAG}{same.comparison}",
+            str(same.most),
             str(same.rounds),
             UNKNOWN if same.ratio is None else f"{same.ratio:.4f}",
             _VERDICTS.get(same.kind, same.kind.value if same.kind else UNKNOWN),
         )
         for same in test.comparisons
     )
-    headers = ("comparison", "rounds", "B ÷ A", "verdict")
+    headers = ("comparison", "at most", "rounds", "B ÷ A", "verdict")
     title = "Measured comparisons of the model with itself"
-    return TextTable(title=title, headers=headers, rows=rows, numbers=headers[1:3])
+    return TextTable(title=title, headers=headers, rows=rows, numbers=headers[1:4])
 
 
 def recorded_line(test: SelfTest, now: datetime | None = None) -> str:

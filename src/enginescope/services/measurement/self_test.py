@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from enginescope.store.archive import Store
 
 MAX_TIME_S = 120.0
+#: Comparisons to measure, however short: their verdicts are the only ones that nobody drew.
+_FEW = 4
 
 
 class SelfTestRequest(JobRequest, frozen=True, kw_only=True):
@@ -110,9 +112,10 @@ class _Comparisons:
 
         number = 0
         while not self._is_late:
+            most = self._most(number)
             runs, not_stored = keep_rounds(
                 (self._job, self._job),
-                self._pacing(number),
+                self._pacing(number, most),
                 self._request,
                 self._store,
                 self._observer,
@@ -125,11 +128,19 @@ class _Comparisons:
                     raise_unless_ok(side.runs[-1])
             self._rounds += len(runs[0])
             self._is_late = self._is_late or is_given_up(runs)
-            yield SameSides(sides=sides, is_late=self._is_late)
+            yield SameSides(sides=sides, most=most, is_late=self._is_late)
             number += 1
             self._is_late = self._is_late or self._ends_before(1)
 
-    def _pacing(self, number: int) -> Pacing:
+    def _most(self, number: int) -> int:
+        """Return the maximum rounds of a comparison, so that `_FEW` of them fit into the time."""
+        if number == 0:
+            return LOOKS[0]
+        past = perf_counter() - self._begin
+        left = int((self._request.max_time_s - past) / past * self._rounds)
+        return min(self._request.rounds, max(LOOKS[0], left // max(1, _FEW - number)))
+
+    def _pacing(self, number: int, most: int) -> Pacing:
         from enginescope.analysis.verdicts.measured_sides import compare_sides
         from enginescope.runner.interleaved import Pacing
         from enginescope.services.verdicts.compare_inputs import named_sides
@@ -145,7 +156,7 @@ class _Comparisons:
             return self._is_late
 
         return Pacing(
-            looks=looks_up_to(self._request.rounds),
+            looks=looks_up_to(most),
             seed=self._job.workload.seed + number,
             decided=decided,
             is_late=late,

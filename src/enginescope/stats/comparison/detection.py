@@ -68,7 +68,8 @@ class DrawnComparisons:
     """Comparisons drawn from measured rounds.
 
     The intervals allow for both the number of drawn comparisons and that of measured rounds: they
-    are quantiles over sets of rounds drawn from the measured ones, with comparisons of each set.
+    are quantiles over sets of rounds drawn from the measured ones, with comparisons of each set, and
+    never narrower than the exact binomial ones of the drawn comparisons.
     """
 
     def __init__(
@@ -111,7 +112,9 @@ class DrawnComparisons:
         ).T
         sets = np.array([[self._ends(one, d)[0] for d in differences_pct] for one in self._sets])
         low, high = np.quantile(sets, _TAILS, axis=0)
-        return Shares(share, np.minimum(low, share), np.maximum(high, share), same, wrong, rounds)
+        ends = np.array([share_interval(round(one * DRAWS), DRAWS) for one in share]).T
+        low, high = np.minimum(low, ends[0]), np.maximum(high, ends[1])
+        return Shares(share, low, high, same, wrong, rounds)
 
     def _ends(self, shifts: Array, difference_pct: float) -> tuple[float, float, float, float]:
         """Return the shares that are found, the same and wrong, and the mean number of rounds."""
