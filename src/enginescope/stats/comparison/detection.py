@@ -67,9 +67,9 @@ class Smallest(NamedTuple):
 class DrawnComparisons:
     """Comparisons drawn from measured rounds.
 
-    The intervals allow for both the number of drawn comparisons and that of measured rounds: they
-    are quantiles over sets of rounds drawn from the measured ones, with comparisons of each set, and
-    never narrower than the exact binomial ones of the drawn comparisons.
+    The intervals allow for both the number of drawn comparisons and that of measured rounds. They
+    are quantiles over sets of rounds drawn from the measured ones, with comparisons of each set.
+    They are never narrower than the exact binomial intervals of the drawn comparisons.
     """
 
     def __init__(
