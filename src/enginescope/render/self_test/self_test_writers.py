@@ -7,7 +7,6 @@ from enginescope.core.jsonio import encode
 from enginescope.records.verdict.self_test import SelfTest
 from enginescope.render.base.answer_markdown import answer_markdown
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.palette import BLUE, SKY
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.self_test.self_test_phrases import (
@@ -80,10 +79,10 @@ def detection_chart(test: SelfTest) -> Chart:
     height = quantity("y", "comparisons that find it, %", scale=scale)
     planted = quantity("x", "planted difference, %", axis={"grid": False})
     tips = tooltip(x="planted, %#", y="found, %#", low="from, %#", high="to, %#")
-    line = {"mark": {"type": "line", "point": True, "color": BLUE}}
+    line = {"mark": {"type": "line", "point": True}}
     encoding = {"x": planted, "y": height, "tooltip": tips}
     band: Spec = {
-        "mark": {"type": "area", "color": SKY, "opacity": 0.35},
+        "mark": {"type": "area", "opacity": 0.25},
         "encoding": {"x": planted, "y": {**height, "field": "low"}, "y2": {"field": "high"}},
     }
     goal: Spec = {

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 MAX_TIME_S = 120.0
 #: Comparisons to measure, however short: their verdicts are the only ones that nobody drew.
 _FEW = 4
+#: Measured rounds after which a machine on which hardly any round counts is given up.
+_MOST_TRIED = 4 * LOOKS[0]
 
 
 class SelfTestRequest(JobRequest, frozen=True, kw_only=True):
@@ -44,7 +46,7 @@ class SelfTestRequest(JobRequest, frozen=True, kw_only=True):
     Attributes:
         rounds: Maximum of a comparison, 8 to 120.
         threshold_pct: Smaller differences do not matter.
-        max_time_s: Of all that is measured; the first 8 rounds are measured in any case.
+        max_time_s: Of all that is measured; exceeded until 8 rounds count.
     """
 
     rounds: int = LOOKS[-1]
@@ -101,11 +103,12 @@ class _Comparisons:
         self._job, self._request = job, request
         self._store, self._observer = store, observer
         self._begin = perf_counter()
-        self._rounds = 0
+        self._rounds = self._counted = 0
         self._is_late = False
 
     def measured(self) -> Iterator[SameSides]:
         """Yield each comparison; the last one may be cut off by the time."""
+        from enginescope.analysis.verdicts.noise_floor import counted_medians
         from enginescope.analysis.verdicts.self_test import SameSides
         from enginescope.runner.interleaved import is_given_up
         from enginescope.services.verdicts.compare_inputs import named_sides
@@ -127,10 +130,11 @@ class _Comparisons:
                 if not side.measured:
                     raise_unless_ok(side.runs[-1])
             self._rounds += len(runs[0])
+            self._counted += len(counted_medians(sides))
             self._is_late = self._is_late or is_given_up(runs)
             yield SameSides(sides=sides, most=most, is_late=self._is_late)
             number += 1
-            self._is_late = self._is_late or self._ends_before(1)
+            self._is_late = self._is_late or self._ends_before(1, self._counted)
 
     def _most(self, number: int) -> int:
         """Return the maximum rounds of a comparison, so that `_FEW` of them fit into the time."""
@@ -142,6 +146,7 @@ class _Comparisons:
 
     def _pacing(self, number: int, most: int) -> Pacing:
         from enginescope.analysis.verdicts.measured_sides import compare_sides
+        from enginescope.analysis.verdicts.noise_floor import counted_medians
         from enginescope.runner.interleaved import Pacing
         from enginescope.services.verdicts.compare_inputs import named_sides
         from enginescope.stats.comparison.looks import looks_up_to
@@ -152,7 +157,8 @@ class _Comparisons:
             return compare_sides(named_sides(sides), terms).is_final
 
         def late(sides: Sides) -> bool:
-            self._is_late = self._ends_before(len(sides[0]) + 1)
+            counted = self._counted + len(counted_medians(named_sides(sides)))
+            self._is_late = self._ends_before(len(sides[0]) + 1, counted)
             return self._is_late
 
         return Pacing(
@@ -162,11 +168,16 @@ class _Comparisons:
             is_late=late,
         )
 
-    def _ends_before(self, more: int) -> bool:
-        """Whether the time would be over before the last of `more` rounds of a comparison ends."""
-        past = perf_counter() - self._begin
-        every = self._rounds + more
-        return every > LOOKS[0] and past * every / max(every - 1, 1) > self._request.max_time_s
+    def _ends_before(self, more: int, counted: int) -> bool:
+        """Whether the time would be over before the last of `more` rounds of a comparison ends.
+
+        Args:
+            counted: Rounds that count so far; with fewer than a comparison needs, it goes on.
+        """
+        past, every = perf_counter() - self._begin, self._rounds + more
+        if counted < LOOKS[0] and every <= _MOST_TRIED:
+            return False
+        return past * every / max(every - 1, 1) > self._request.max_time_s
 
 
 def self_test(
@@ -191,7 +202,7 @@ def self_test(
     Args:
         model: By default a small sample.
         on: Backend with precision and options; by default the usual one.
-        max_time_s: Of all that is measured; the first 8 rounds are measured in any case.
+        max_time_s: Of all that is measured; exceeded until 8 rounds count.
         rounds: Maximum of a comparison, 8 to 120.
         threshold_pct: Smaller differences do not matter.
         workload: As for `bench_interleaved`.
