@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import enginescope as es
@@ -209,6 +211,13 @@ def _noise(name: str, backend: str, file: str = "m.onnx") -> Case:
     )
 
 
+@contextmanager
+def quick_workers() -> Iterator[None]:
+    """Let workers run in this process, without warm-up."""
+    with workers_in_process(), without_warm_up():
+        yield
+
+
 def _self_test(name: str, flags: tuple[str, ...] = (), file: str = "m.onnx", **options) -> Case:
     return Case(
         name=f"doctor --self-test: {name}",
@@ -227,7 +236,7 @@ def _self_test(name: str, flags: tuple[str, ...] = (), file: str = "m.onnx", **o
             **options,
         ),
         data=self_test_json,
-        context=workers_in_process,
+        context=quick_workers,
         volatile=frozenset(
             {
                 *("answer", "created", "duration_s", "round_s", "comparisons", "curve", "notices"),
