@@ -86,6 +86,7 @@ ORDER = (
         "analysis/load",
         "analysis/ladder",
         "analysis/lottery",
+        "analysis/shapes",
         "analysis/suites",
     ),
     (
@@ -103,6 +104,7 @@ ORDER = (
         "render/plan_comparison",
         "render/verdicts",
         "render/ladder",
+        "render/shapes",
         "render/compare",
         "render/accuracy",
         "render/bisection",
@@ -149,6 +151,7 @@ ORDER = (
         "services/load",
         "services/ladder",
         "services/lottery",
+        "services/shapes",
         "services/suites",
     ),
     ("cli", "cli/measure", "cli/plans", "cli/verdicts", "cli/accuracy", "cli/suites", "cli/store"),

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         load,
         noise_floor,
         open_run,
+        shapes,
         validate,
     )
     from enginescope.notebook.plan import (
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.load import LoadReport
     from enginescope.records.verdict.lottery import LotteryReport
     from enginescope.records.verdict.noise_floor import NoiseFloor
+    from enginescope.records.verdict.shapes import ShapesReport
     from enginescope.records.verdict.upgrade import UpgradeReport
     from enginescope.render.page.report import WrittenReport
     from enginescope.rules.engine import LintReport
@@ -158,6 +160,7 @@ _HOMES = {
     "PushTarget": "services.suites.request",
     "RayCluster": "services.suites.request",
     "RunView": "analysis.runs.run_view",
+    "ShapesReport": "records.verdict.shapes",
     "SlurmCluster": "services.suites.request",
     "StopRule": "records.run.job",
     "StoreError": "core.errors",
@@ -200,6 +203,7 @@ _HOMES = {
     "process": "notebook.plan",
     "run_suite": "notebook.verdicts",
     "samples": "services.plans.samples",
+    "shapes": "notebook.measure",
     "upgrade": "notebook.verdicts",
     "validate": "notebook.measure",
     "write_report": "notebook.plan",
@@ -254,6 +258,7 @@ __all__ = [
     "PushTarget",
     "RayCluster",
     "RunView",
+    "ShapesReport",
     "SlurmCluster",
     "StopRule",
     "StoreError",
@@ -297,6 +302,7 @@ __all__ = [
     "process",
     "run_suite",
     "samples",
+    "shapes",
     "upgrade",
     "validate",
     "write_report",

@@ -12,8 +12,9 @@ from enginescope.records.samples import Interval
 from enginescope.records.verdict.evidence import EvidenceLevel
 
 #: ``new``: the first request of a shape that the process runs for the first time, with its change,
-#: above a request of the same shape. ``again``: of a shape that the process ran before. ``profile``: a switch of the optimization profile alone.
-#: ``bind``: shapes and memory of inputs and outputs alone. ``graph``: a capture of a CUDA graph.
+#: above a request of the same shape. ``again``: of a shape that the process ran before.
+#: Alone: ``profile``, a switch of the optimization profile; ``bind``, shapes and memory of inputs
+#: and outputs; ``graph``, a capture of a CUDA graph.
 CostKind = Literal["new", "again", "profile", "bind", "graph"]
 
 

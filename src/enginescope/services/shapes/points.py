@@ -69,11 +69,12 @@ def _inputs_of(model: Path) -> OnnxInputs | None:
 def _check_dynamic(model: Path, inputs: OnnxInputs, sweep: Sweep) -> None:
     """Raise `UsageError` where the swept dimension is fixed in the file."""
     if sweep.shapes:
-        dims = inputs.dims.get(sweep.name)
-        if dims is not None and all(isinstance(dim, int) for dim in dims):
+        dims = inputs.dims.get(sweep.name, (None,))
+        fixed = tuple(dim for dim in dims if isinstance(dim, int))
+        if len(fixed) == len(dims):
             raise UsageError(
                 f"shapes of {sweep.name}",
-                why=f"{model.name} fixes it to {dims_text(tuple(map(int, filter(None, dims))))}",
+                why=f"{model.name} fixes it to {dims_text(fixed)}",
                 hint="export the model with dynamic dimensions",
             )
     elif sweep.name == "batch":

@@ -1,0 +1,266 @@
+"""Phrase a sweep of shapes, for terminal, Markdown, page and JSON alike."""
+
+from __future__ import annotations
+
+import math
+import shlex
+
+from enginescope.core.units import format_significant
+from enginescope.records.notice import is_unstable
+from enginescope.records.run.job import InputShape
+from enginescope.records.samples import Interval
+from enginescope.records.verdict.shapes import (
+    CostKind,
+    Knee,
+    ProposedProfile,
+    ShapeCost,
+    ShapeLevel,
+    ShapesReport,
+)
+from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.base.figures import TextTable
+
+_COSTS: dict[CostKind, str] = {
+    "new": "first request of a new shape",
+    "again": "first request of a shape that ran before",
+    "profile": "of these: switch of the profile",
+    "bind": "of these: shapes, memory of inputs and outputs",
+    "graph": "of these: capture of the CUDA graph",
+}
+_WEIGHTS = {
+    "uniform": "all shapes alike",
+    "given": "the weights that you gave",
+    "trace": "the shapes of the trace",
+}
+
+
+def shape_name(report: ShapesReport, label: str | None) -> str:
+    """Return ``batch 8``, ``seq 128`` or ``image 1x3x224x224``."""
+    return f"{printable(report.dimension)} {UNKNOWN if label is None else label}"
+
+
+def answer_text(report: ShapesReport) -> str:
+    """Return the shape to run, or why no shape can be named."""
+    unstable = "unstable measurement: " if any(map(is_unstable, report.notices)) else ""
+    return unstable + _answer(report)
+
+
+def _answer(report: ShapesReport) -> str:
+    knee, last = report.knee, report.measured[-1]
+    if knee.why is not None:
+        first = report.measured[0]
+        return (
+            f"{shape_name(report, first.label)} takes {ms(first.latency_ms)} ms, "
+            f"{shape_name(report, last.label)} {ms(last.latency_ms)} ms"
+        )
+    gain = f"{knee.gain_pct:g} %"
+    if knee.label is None:
+        return (
+            f"no knee up to {shape_name(report, last.label)}: throughput still grows by {gain} or "
+            f"more{_surely(report, knee)}"
+        )
+    return (
+        f"run {shape_name(report, knee.label)}: larger ones have less than {gain} more "
+        f"throughput{_surely(report, knee)}"
+    )
+
+
+def _surely(report: ShapesReport, knee: Knee) -> str:
+    """Return the interval of the knee in parentheses."""
+    if knee.low is None:
+        return f" (uncertainty not known from {report.rounds} processes)"
+    last = report.measured[-1].label
+    if knee.high is None:
+        is_sure = knee.low == last
+        ends = f"beyond {last}" if is_sure else f"{knee.low} … beyond {last}"
+    else:
+        ends = knee.low if knee.low == knee.high else f"{knee.low} … {knee.high}"
+    return f" (95 %: {ends})"
+
+
+def scope_facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
+    """Return costs of changes, slow shapes, profiles to build, and what was measured."""
+    level = report.evidence.value if report.evidence else "unknown"
+    facts = (
+        ("change", _changes(report)),
+        ("slower", _cliffs(report)),
+        ("build for", _proposal(report)),
+        ("trace", _trace(report)),
+        ("model", f"{printable(report.model)} · {printable(report.backend)}"),
+        ("evidence", f"{level}, {report.rounds} processes, shapes in random order in each"),
+    )
+    return tuple((name, text) for name, text in facts if text)
+
+
+def _changes(report: ShapesReport) -> str:
+    new, again = report.cost("new"), report.cost("again")
+    parts = [
+        f"{name} {signed_ms(cost.value_ms)} ms{_ratio(cost)} ({_ends(cost.interval)})"
+        for name, cost in (("a new shape", new), ("a shape that ran before", again))
+        if cost is not None
+    ]
+    switch = report.cost("profile")
+    if switch is not None:
+        parts.append(f"a switch of the profile takes {ms(switch.value_ms)} ms of it")
+    return f"first request of {', of '.join(parts)}" if parts else "not measured"
+
+
+def _ratio(cost: ShapeCost) -> str:
+    return "" if cost.ratio is None else f", × {format_significant(cost.ratio, 3)}"
+
+
+def _cliffs(report: ShapesReport) -> str:
+    if not report.cliffs:
+        return "no shape takes significantly longer than a larger one"
+    return "; ".join(
+        f"{shape_name(report, cliff.label)} takes × {cliff.ratio:.3g} "
+        f"({cliff.interval.low:.3g} … {cliff.interval.high:.3g}) of {cliff.faster}: pad to it"
+        for cliff in report.cliffs
+    )
+
+
+def _proposal(report: ShapesReport) -> str:
+    if not report.profiles:
+        return ""
+    spans = "; ".join(f"min {one.low}, opt {one.opt}, max {one.high}" for one in report.profiles)
+    return f"{spans}; from {_WEIGHTS[report.weights]} and their times on {report.backend}"
+
+
+def _trace(report: ShapesReport) -> str:
+    use = report.trace
+    if use is None:
+        return ""
+    share = "an unknown share" if use.change_share is None else f"{100 * use.change_share:.2g} %"
+    text = f"{use.requests:,} requests, {use.changes:,} changes that take {share} of the time"
+    if use.padded:
+        text += f"; {use.padded:,} are padded to the next measured shape"
+    if use.beyond:
+        text += f"; {use.beyond:,} are larger than every measured shape and left out"
+    return text
+
+
+def ms(value: float | None) -> str:
+    """Return milliseconds with four significant digits; an em dash for none."""
+    return UNKNOWN if value is None else format_significant(value, 4)
+
+
+def signed_ms(value: float) -> str:
+    """Return milliseconds with three digits and their sign."""
+    return ("−" if value < 0 else "+") + format_significant(abs(value), 3)
+
+
+def _ends(interval: Interval | None) -> str:
+    if interval is None:
+        return "interval unknown"
+    return f"{signed_ms(interval.low)} … {signed_ms(interval.high)}"
+
+
+def shape_table(report: ShapesReport) -> TextTable:
+    """Return a row for each shape: latency, per item, throughput, and its first requests."""
+    headers = (
+        *(printable(report.dimension), "ms", "95 % interval", "ms/item", "items/s"),
+        *("new, ms", "again, ms"),
+    )
+    return TextTable(
+        title="Shapes",
+        headers=headers,
+        rows=tuple(_row(report, level) for level in report.levels),
+        numbers=(headers[0], "ms", "ms/item", "items/s", "new, ms", "again, ms"),
+        note="items/s: one request at a time; new, again: what the first request after a change "
+        "takes more",
+    )
+
+
+def _row(report: ShapesReport, level: ShapeLevel) -> tuple[str, ...]:
+    name = f"{level.label} *" if level.label == report.knee.label else level.label
+    if level.latency_ms is None:
+        return (name, UNKNOWN, "not measured", *(UNKNOWN,) * 4)
+    new, again = (level.cost("new"), level.cost("again"))
+    return (
+        name,
+        ms(level.latency_ms),
+        interval_text(level.interval),
+        ms(level.latency_ms / max(level.items, 1)),
+        rate_text(level.items_per_s),
+        *(UNKNOWN if cost is None else signed_ms(cost.value_ms) for cost in (new, again)),
+    )
+
+
+def rate_text(value: float | None) -> str:
+    """Return items per second, in whole items from 1,000 up."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.0f}" if value >= 1_000 else format_significant(value, 4)
+
+
+def interval_text(interval: Interval | None) -> str:
+    """Return ``1.61 … 1.64`` with as many decimals as its ends need."""
+    if interval is None:
+        return UNKNOWN
+    places = max(0, 3 - math.floor(math.log10(interval.high))) if interval.high > 0 else 0
+    return f"{interval.low:,.{places}f} … {interval.high:,.{places}f}"
+
+
+def cost_table(report: ShapesReport) -> TextTable | None:
+    """Return what changes cost over all shapes."""
+    if not report.costs:
+        return None
+    return TextTable(
+        title="Changes of the shape",
+        headers=("Median of all shapes", "ms", "95 % interval", "ratio", "changes"),
+        rows=tuple(
+            (
+                _COSTS[cost.kind],
+                signed_ms(cost.value_ms),
+                UNKNOWN if cost.interval is None else _ends(cost.interval),
+                UNKNOWN if cost.ratio is None else f"× {format_significant(cost.ratio, 3)}",
+                f"{cost.changes:,}",
+            )
+            for cost in report.costs
+        ),
+        numbers=("ms", "ratio", "changes"),
+        note="above a request of the same shape after an equal pause",
+    )
+
+
+def profile_table(report: ShapesReport) -> TextTable | None:
+    """Return the optimization profiles to build."""
+    if not report.profiles:
+        return None
+    return TextTable(
+        title="Optimization profiles to build",
+        headers=("Profile", "min", "opt", "max", "requests", "time"),
+        rows=tuple(
+            (
+                str(at),
+                *(one.low, one.opt, one.high),
+                f"{100 * one.requests:.3g} %",
+                f"{100 * one.time:.3g} %",
+            )
+            for at, one in enumerate(report.profiles)
+        ),
+        numbers=("Profile", "min", "opt", "max", "requests", "time"),
+        note=f"from {_WEIGHTS[report.weights]} and their times on {report.backend}; TensorRT "
+        "chooses tactics for opt: build it and measure again",
+    )
+
+
+def build_command(report: ShapesReport) -> str | None:
+    """Return a command that builds the proposed profiles; ``None`` without dynamic inputs."""
+    parts = [part for profile in report.profiles for part in _bounds(profile)]
+    if not parts:
+        return None
+    return " ".join(["enginescope", "build", shlex.quote(report.model), *parts])
+
+
+def _bounds(profile: ProposedProfile) -> list[str]:
+    bounds: tuple[tuple[str, tuple[InputShape, ...]], ...] = (
+        ("--min-shape", profile.min_shapes),
+        ("--opt-shape", profile.opt_shapes),
+        ("--max-shape", profile.max_shapes),
+    )
+    return [
+        f"{flag} {shlex.quote(one.name)}:{'x'.join(map(str, one.dims))}"
+        for flag, shapes in bounds
+        for one in shapes
+    ]
