@@ -106,8 +106,8 @@ def measure_changes(
     Raises:
         BackendError: No shape could be run.
     """
-    choices = [session.choice(one) for one in fed]
-    why = [one.why for one in choices]
+    choices = [session.choice(feeds) for feeds in fed]
+    why = [choice.why for choice in choices]
     visits: list[ShapeVisit] = []
     order = visit_order(len(fed), rule)
     meter, losses = LoadMeter(), CpuLossMeter()
@@ -125,7 +125,7 @@ def measure_changes(
                 visit = _visit(session, point, fed[point], rule, pause)
             except (BackendError, UsageError, MemoryError) as error:
                 why[point] = str(error) or "out of memory"
-                visits = [one for one in visits if one.point != point]
+                visits = [earlier for earlier in visits if earlier.point != point]
                 continue
             is_change = bool(seen) and point != next(reversed(seen))
             if at:
@@ -142,8 +142,8 @@ def measure_changes(
         notices=session.notices(),
         shapes=ShapeOutcome(
             visits=tuple(visits),
-            inputs=tuple(_dynamic(session.input_specs, one) for one in fed),
-            profiles=tuple(one.profile for one in choices),
+            inputs=tuple(_dynamic(session.input_specs, feeds) for feeds in fed),
+            profiles=tuple(choice.profile for choice in choices),
             why=tuple(why),
             why_no_graph=session.why_no_graph,
         ),

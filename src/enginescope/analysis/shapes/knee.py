@@ -27,16 +27,16 @@ def knee_of(
     Args:
         medians: Of each process, latency by point in ms.
     """
-    measured = [at for at in range(len(points)) if any(at in one for one in medians)]
+    measured = [at for at in range(len(points)) if any(at in process for process in medians)]
     items = np.array([points[at].items for at in measured], dtype=float)
     if len(measured) < 2:
         return Knee(gain_pct=gain_pct, why="fewer than two shapes were measured")
     if (items == items[0]).all():
         return Knee(gain_pct=gain_pct, why="all shapes have the same number of items")
-    whole = [one for one in medians if all(at in one for at in measured)]
+    whole = [process for process in medians if all(at in process for at in measured)]
     if not whole:
         return Knee(gain_pct=gain_pct, why="no process measured all shapes")
-    times = np.array([[one[at] for at in measured] for one in whole])
+    times = np.array([[process[at] for at in measured] for process in whole])
     labels = [points[at].label for at in measured]
     last = len(labels) - 1
     at = int(_knees(np.median(times, axis=0)[None], items, gain_pct)[0])
@@ -74,11 +74,15 @@ def cliffs_of(
     all pairs of shapes together, which signed ranks of a few processes cannot have.
     """
     count = math.comb(len(points), 2)
-    found: list[Cliff] = []
+    cliffs: list[Cliff] = []
     for at, point in enumerate(points):
         slower = []
         for to in range(at + 1, len(points)):
-            logs = [math.log(one[at] / one[to]) for one in medians if at in one and to in one]
+            logs = [
+                math.log(process[at] / process[to])
+                for process in medians
+                if at in process and to in process
+            ]
             if len(logs) < 2 or points[to].size <= point.size:
                 continue
             shift = student_paired_shift(logs, confidence=1 - (1 - _CONFIDENCE) / count)
@@ -92,5 +96,5 @@ def cliffs_of(
                         interval=ends,
                     )
                 )
-        found += [max(slower, key=lambda cliff: cliff.ratio)] if slower else []
-    return tuple(found)
+        cliffs += [max(slower, key=lambda cliff: cliff.ratio)] if slower else []
+    return tuple(cliffs)

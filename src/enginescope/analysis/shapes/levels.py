@@ -45,8 +45,8 @@ def _level(
     outcomes: Sequence[ShapeOutcome],
     medians: Sequence[Mapping[int, float]],
 ) -> ShapeLevel:
-    values = [one[at] for one in medians if at in one]
-    last = next((one for one in outcomes if one.why[at] is not None), outcomes[-1])
+    values = [process[at] for process in medians if at in process]
+    last = next((process for process in outcomes if process.why[at] is not None), outcomes[-1])
     known = ShapeLevel(
         label=point.label,
         size=point.size,

@@ -20,19 +20,20 @@ from enginescope.records.verdict.shapes import (
 def weighted(
     levels: Sequence[ShapeLevel], weights: Mapping[str, float] | None
 ) -> tuple[ShapeLevel, ...]:
-    """Return the levels with their shares of the requests; measured shapes alone have one.
+    """Return the levels with their shares of the requests; only measured shapes have one.
 
     Args:
         weights: By label, any unit; ``None``: the same for all.
     """
-    given = {
-        one.label: (1.0 if weights is None else weights.get(one.label, 0.0))
-        for one in levels
-        if one.latency_ms is not None
+    shares = {
+        level.label: (1.0 if weights is None else weights.get(level.label, 0.0))
+        for level in levels
+        if level.latency_ms is not None
     }
-    total = sum(given.values())
+    total = sum(shares.values())
     return tuple(
-        replace(one, weight=given.get(one.label, 0.0) / total if total else 0.0) for one in levels
+        replace(level, weight=shares.get(level.label, 0.0) / total if total else 0.0)
+        for level in levels
     )
 
 
@@ -104,12 +105,12 @@ def trace_weights(
         again: Of a change to a shape that the process ran before.
     """
     measured = sorted(
-        (one for one in levels if one.latency_ms is not None), key=lambda one: one.size
+        (level for level in levels if level.latency_ms is not None), key=lambda level: level.size
     )
-    run = [next((one for one in measured if one.size >= size), None) for size in sizes]
-    fitting = [one for one in run if one is not None]
+    run = [next((level for level in measured if level.size >= size), None) for size in sizes]
+    fitting = [level for level in run if level is not None]
     changes = sum(a.label != b.label for a, b in pairwise(fitting))
-    steady_ms = sum(one.latency_ms or 0.0 for one in fitting)
+    steady_ms = sum(level.latency_ms or 0.0 for level in fitting)
     changes_ms = changes * max(again.value_ms, 0.0) if again else None
     share = None
     if changes_ms is not None and steady_ms:
@@ -117,11 +118,11 @@ def trace_weights(
     use = TraceUse(
         requests=len(sizes),
         padded=sum(
-            one is not None and one.size != size for one, size in zip(run, sizes, strict=True)
+            level is not None and level.size != size for level, size in zip(run, sizes, strict=True)
         ),
         beyond=run.count(None),
         changes=changes,
         change_share=share,
     )
-    counts = Counter(one.label for one in fitting)
+    counts = Counter(level.label for level in fitting)
     return {label: float(number) for label, number in counts.items()}, use

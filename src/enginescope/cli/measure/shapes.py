@@ -242,19 +242,17 @@ def _print(report: ShapesReport, *, as_json: bool) -> None:
     from enginescope.render.base.text import show_answer, table
     from enginescope.render.shapes.shapes_phrases import answer_text, scope_facts
 
-    rows = Group(
-        *(
-            part
-            for one in shapes_tables(report)
-            for part in (
-                table(one.headers, one.rows, right=one.numbers),
-                Text(one.note or "", style="dim"),
-            )
+    rows = [
+        row
+        for part in shapes_tables(report)
+        for row in (
+            table(part.headers, part.rows, right=part.numbers),
+            Text(f"{part.note}\n" if part.note else "", style="dim"),
         )
-    )
+    ]
     width = get_terminal_size().columns
     answer = textwrap.fill(answer_text(report), width, break_long_words=False)
-    show_answer(answer, scope_facts(report), rows, report.notices)
+    show_answer(answer, scope_facts(report), Group(*rows), report.notices)
 
 
 def _next(report: ShapesReport, page: Path | None) -> None:

@@ -19,7 +19,9 @@ def shapes_charts(report: ShapesReport) -> tuple[Chart, ...]:
 
 
 def _throughput(report: ShapesReport) -> Chart:
-    rows = [_point(report, one, one.items_per_s, one.items_interval) for one in report.measured]
+    rows = [
+        _point(report, level, level.items_per_s, level.items_interval) for level in report.measured
+    ]
     layers = [*_curve(rows, _x(report), "items per second", BLUE), *_knee_layers(report, rows)]
     knee = report.knee
     title = "Throughput by shape"
@@ -33,8 +35,8 @@ def _throughput(report: ShapesReport) -> Chart:
         table=ChartTable(
             headers=(printable(report.dimension), "items/s", "95 % interval"),
             rows=tuple(
-                (one.label, rate_text(one.items_per_s), interval_text(one.items_interval))
-                for one in report.measured
+                (level.label, rate_text(level.items_per_s), interval_text(level.items_interval))
+                for level in report.measured
             ),
         ),
     )
@@ -42,7 +44,7 @@ def _throughput(report: ShapesReport) -> Chart:
 
 def _latency(report: ShapesReport) -> Chart:
     cliffs = {cliff.label for cliff in report.cliffs}
-    rows = [_point(report, one, one.latency_ms, one.interval) for one in report.measured]
+    rows = [_point(report, level, level.latency_ms, level.interval) for level in report.measured]
     layers = _curve(rows, _x(report), "latency, ms", ORANGE)
     slow = [row for row in rows if row["shape"] in cliffs]
     if slow:
@@ -66,8 +68,8 @@ def _latency(report: ShapesReport) -> Chart:
         table=ChartTable(
             headers=(printable(report.dimension), "ms", "95 % interval"),
             rows=tuple(
-                (one.label, ms(one.latency_ms), interval_text(one.interval))
-                for one in report.measured
+                (level.label, ms(level.latency_ms), interval_text(level.interval))
+                for level in report.measured
             ),
         ),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 
 from enginescope.core.units import format_significant
@@ -19,13 +18,16 @@ from enginescope.records.verdict.shapes import (
 )
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import range_text
 
+#: A knee that fewer bootstrap samples have is not named.
+LEAST_SUPPORT = 0.5
 _COSTS: dict[CostKind, str] = {
     "new": "first request of a new shape",
-    "again": "first request of a shape that ran before",
-    "profile": "of these: switch of the profile",
-    "bind": "of these: shapes, memory of inputs and outputs",
-    "graph": "of these: capture of the CUDA graph",
+    "again": "first request of an earlier shape",
+    "profile": "of these: profile switched",
+    "bind": "of these: inputs and outputs bound",
+    "graph": "of these: CUDA graph captured",
 }
 _WEIGHTS = {
     "uniform": "all shapes alike",
@@ -54,6 +56,11 @@ def _answer(report: ShapesReport) -> str:
             f"{shape_name(report, last.label)} {ms(last.latency_ms)} ms"
         )
     gain = f"{knee.gain_pct:g} %"
+    if knee.support is not None and knee.support < LEAST_SUPPORT:
+        return (
+            f"the knee is not decided{_surely(report, knee)}: measure more rounds, or on an idle "
+            "machine"
+        )
     if knee.label is None:
         return (
             f"no knee up to {shape_name(report, last.label)}: throughput still grows by {gain} or "
@@ -70,12 +77,9 @@ def _surely(report: ShapesReport, knee: Knee) -> str:
     if knee.low is None:
         return f" (uncertainty not known from {report.rounds} processes)"
     last = report.measured[-1].label
-    if knee.high is None:
-        is_sure = knee.low == last
-        ends = f"beyond {last}" if is_sure else f"{knee.low} … beyond {last}"
-    else:
-        ends = knee.low if knee.low == knee.high else f"{knee.low} … {knee.high}"
-    return f" (95 %: {ends})"
+    high = f"beyond {last}" if knee.high is None else knee.high
+    is_one = knee.low == knee.high or (knee.high is None and knee.low == last)
+    return f" (95 %: {high if is_one else f'{knee.low} … {high}'})"
 
 
 def scope_facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
@@ -96,7 +100,7 @@ def _changes(report: ShapesReport) -> str:
     new, again = report.cost("new"), report.cost("again")
     parts = [
         f"{name} {signed_ms(cost.value_ms)} ms{_ratio(cost)} ({_ends(cost.interval)})"
-        for name, cost in (("a new shape", new), ("a shape that ran before", again))
+        for name, cost in (("a new shape", new), ("an earlier shape", again))
         if cost is not None
     ]
     switch = report.cost("profile")
@@ -122,7 +126,9 @@ def _cliffs(report: ShapesReport) -> str:
 def _proposal(report: ShapesReport) -> str:
     if not report.profiles:
         return ""
-    spans = "; ".join(f"min {one.low}, opt {one.opt}, max {one.high}" for one in report.profiles)
+    spans = "; ".join(
+        f"min {profile.low}, opt {profile.opt}, max {profile.high}" for profile in report.profiles
+    )
     return f"{spans}; from {_WEIGHTS[report.weights]} and their times on {report.backend}"
 
 
@@ -194,11 +200,8 @@ def rate_text(value: float | None) -> str:
 
 
 def interval_text(interval: Interval | None) -> str:
-    """Return ``1.61 … 1.64`` with as many decimals as its ends need."""
-    if interval is None:
-        return UNKNOWN
-    places = max(0, 3 - math.floor(math.log10(interval.high))) if interval.high > 0 else 0
-    return f"{interval.low:,.{places}f} … {interval.high:,.{places}f}"
+    """Return ``1.61 … 1.64``; an em dash if it is not known."""
+    return UNKNOWN if interval is None else range_text(interval.low, interval.high)
 
 
 def cost_table(report: ShapesReport) -> TextTable | None:
@@ -233,11 +236,11 @@ def profile_table(report: ShapesReport) -> TextTable | None:
         rows=tuple(
             (
                 str(at),
-                *(one.low, one.opt, one.high),
-                f"{100 * one.requests:.3g} %",
-                f"{100 * one.time:.3g} %",
+                *(profile.low, profile.opt, profile.high),
+                f"{100 * profile.requests:.3g} %",
+                f"{100 * profile.time:.3g} %",
             )
-            for at, one in enumerate(report.profiles)
+            for at, profile in enumerate(report.profiles)
         ),
         numbers=("Profile", "min", "opt", "max", "requests", "time"),
         note=f"from {_WEIGHTS[report.weights]} and their times on {report.backend}; TensorRT "

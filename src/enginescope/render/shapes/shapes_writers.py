@@ -59,15 +59,15 @@ def shapes_csv(report: ShapesReport) -> bytes:
         *("processes", "profile", "new_ms", "again_ms", "weight", "why"),
     )
     rows = []
-    for one in report.levels:
-        new, again = one.cost("new"), one.cost("again")
-        ends = one.interval
+    for level in report.levels:
+        new, again = level.cost("new"), level.cost("again")
+        ends = level.interval
         rows.append(
             (
-                *(one.label, one.size, one.items, one.latency_ms),
-                *(ends and ends.low, ends and ends.high, one.items_per_s, one.processes),
-                *(one.profile, new and new.value_ms, again and again.value_ms),
-                *(one.weight, one.why),
+                *(level.label, level.size, level.items, level.latency_ms),
+                *(ends and ends.low, ends and ends.high, level.items_per_s, level.processes),
+                *(level.profile, new and new.value_ms, again and again.value_ms),
+                *(level.weight, level.why),
             )
         )
     return csv_bytes(headers, rows)

@@ -117,11 +117,11 @@ def _measured(
         for number in range(request.rounds)
     ]
     observer.jobs_started(tuple(jobs))
-    for number, one in enumerate(jobs):
+    for number, round_job in enumerate(jobs):
         observer.check_cancelled()
-        observer.job_started(number, one)
+        observer.job_started(number, round_job)
         turn = RoundPosition(comparison=comparison, side="A", round=number, place=0)
-        (run,) = run_jobs((one,), lambda _run: None, command=request.command)
+        (run,) = run_jobs((round_job,), lambda _run: None, command=request.command)
         runs.append(replace(run, turn=turn))
         if all(run.outcome.kind is not OutcomeKind.OK for run in runs[-2:]) and (
             number or run.outcome.kind is OutcomeKind.UNSUPPORTED

@@ -50,7 +50,9 @@ class TrtChanges:
         engine = self._session.engine
         profiles = range(engine.num_optimization_profiles) if self._only is None else (self._only,)
         dynamic = [
-            one.name for one in self.input_specs if None in one.shape and one.default_values is None
+            spec.name
+            for spec in self.input_specs
+            if None in spec.shape and spec.default_values is None
         ]
         spans = {
             profile: [engine.get_tensor_profile_shape(name, profile) for name in dynamic]
@@ -64,12 +66,12 @@ class TrtChanges:
         ]
         if fitting:
             return Choice(profile=min(fitting, key=lambda profile: _volume(spans[profile])))
-        told = "; ".join(
+        ranges = "; ".join(
             f"{name} {dims_text(tuple(low))} … {dims_text(tuple(high))}"
             for bounds in spans.values()
             for name, (low, _, high) in zip(dynamic, bounds, strict=True)
         )
-        return Choice(why=f"outside every optimization profile ({told})")
+        return Choice(why=f"outside every optimization profile ({ranges})")
 
     def change(self, point: int, feeds: Feeds) -> dict[str, float]:
         """Switch the profile if the shape needs another one; bind inputs and outputs."""
