@@ -16,6 +16,8 @@ from enginescope.records.verdict.evidence import EvidenceLevel
 #: Alone: ``profile``, a switch of the optimization profile; ``bind``, shapes and memory of inputs
 #: and outputs; ``graph``, a capture of a CUDA graph.
 CostKind = Literal["new", "again", "profile", "bind", "graph"]
+#: A knee that fewer bootstrap samples have is not decided.
+LEAST_SUPPORT = 0.5
 
 
 class ShapeCost(Record, frozen=True, kw_only=True):
@@ -85,6 +87,16 @@ class Knee(Record, frozen=True, kw_only=True):
     high: str | None = None
     support: float | None = None
     why: str | None = None
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether at least half of the bootstrap samples have this knee, or none was taken."""
+        return self.why is None and (self.support is None or self.support >= LEAST_SUPPORT)
+
+    @property
+    def named(self) -> str | None:
+        """The knee; ``None`` where it is not decided, or beyond the largest shape."""
+        return self.label if self.is_decided else None
 
 
 class Cliff(Record, frozen=True, kw_only=True):

@@ -23,14 +23,17 @@ def _throughput(report: ShapesReport) -> Chart:
         _point(report, level, level.items_per_s, level.items_interval) for level in report.measured
     ]
     layers = [*_curve(rows, _x(report), "items per second", BLUE), *_knee_layers(report, rows)]
-    knee = report.knee
+    knee = report.knee.named
     title = "Throughput by shape"
-    if knee.label is not None:
-        title += f"; the dashed line is the knee, {printable(report.dimension)} {knee.label}"
+    if knee is not None:
+        title += f"; the dashed line is the knee, {printable(report.dimension)} {knee}"
     return Chart(
         key="shapes_throughput",
         title=title,
-        subtitle=("One request at a time; bars are 95 % intervals",),
+        subtitle=(
+            "One request at a time; bars are 95 % intervals"
+            + ("" if report.knee.low is None else "; rings: 95 % interval of the knee"),
+        ),
         spec={"layer": layers},
         table=ChartTable(
             headers=(printable(report.dimension), "items/s", "95 % interval"),
@@ -107,7 +110,7 @@ def _x(report: ShapesReport) -> Spec:
     sizes = [one.size for one in report.measured]
     axis = {"values": sizes, "labelOverlap": "greedy", "format": "d", "grid": False}
     if sizes[-1] >= _LOG_FROM * sizes[0]:
-        scale: Spec = {"type": "log", "base": 2, "nice": False}
+        scale: Spec = {"type": "log", "base": 2, "nice": False, "padding": 12}
         return quantity("x", f"{title} (log)", scale=scale, axis=axis)
     return quantity("x", title, scale={"zero": False, "nice": False, "padding": 12}, axis=axis)
 
@@ -139,29 +142,21 @@ def _curve(rows: list[Spec], x: Spec, title: str, color: str) -> list[Spec]:
 def _knee_layers(report: ShapesReport, rows: list[Spec]) -> list[Spec]:
     """Return the line of the knee, and the points that its interval spans."""
     knee = report.knee
-    if knee.label is None:
-        return []
     labels = [row["shape"] for row in rows]
-    at = labels.index(knee.label)
-    layers: list[Spec] = [
-        {
-            "data": {"values": [{"x": rows[at]["x"]}]},
-            "mark": {"type": "rule", "strokeDash": [6, 3], "color": GREY, "strokeWidth": 1.4},
-            "encoding": {"x": _x(report)},
-        }
-    ]
+    layers: list[Spec] = []
+    if knee.named is not None:
+        line = {"type": "rule", "strokeDash": [6, 3], "color": GREY, "strokeWidth": 1.4}
+        values = [{"x": rows[labels.index(knee.named)]["x"]}]
+        layers.append({"data": {"values": values}, "mark": line, "encoding": {"x": _x(report)}})
     if knee.low is not None:
         last = labels.index(knee.high) if knee.high is not None else len(rows) - 1
-        within = rows[labels.index(knee.low) : last + 1]
+        ring = {"type": "point", "size": 190, "strokeWidth": 1.6, "filled": False}
+        y, color = quantity("y", "items per second"), {"value": GREY}
         layers.append(
             {
-                "data": {"values": within},
-                "mark": {"type": "point", "size": 190, "strokeWidth": 1.6, "filled": False},
-                "encoding": {
-                    "x": _x(report),
-                    "y": quantity("y", "items per second"),
-                    "color": {"value": GREY},
-                },
+                "data": {"values": rows[labels.index(knee.low) : last + 1]},
+                "mark": ring,
+                "encoding": {"x": _x(report), "y": y, "color": color},
             }
         )
     return layers

@@ -31,7 +31,7 @@ def shapes_page(report: ShapesReport, *, script_address: str | None = None) -> b
         notices=report.notices,
         charts=charts,
         sections=[
-            (one.title, one.title.split()[0].lower(), one.figures())
+            (one.title, one.title.split()[0].lower(), one.figures(one.note))
             for one in shapes_tables(report)
         ],
         command=build_command(report),

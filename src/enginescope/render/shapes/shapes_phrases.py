@@ -20,8 +20,6 @@ from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import range_text
 
-#: A knee that fewer bootstrap samples have is not named.
-LEAST_SUPPORT = 0.5
 _COSTS: dict[CostKind, str] = {
     "new": "first request of a new shape",
     "again": "first request of an earlier shape",
@@ -56,7 +54,7 @@ def _answer(report: ShapesReport) -> str:
             f"{shape_name(report, last.label)} {ms(last.latency_ms)} ms"
         )
     gain = f"{knee.gain_pct:g} %"
-    if knee.support is not None and knee.support < LEAST_SUPPORT:
+    if not knee.is_decided:
         return (
             f"the knee is not decided{_surely(report, knee)}: measure more rounds, or on an idle "
             "machine"
@@ -99,18 +97,23 @@ def scope_facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
 def _changes(report: ShapesReport) -> str:
     new, again = report.cost("new"), report.cost("again")
     parts = [
-        f"{name} {signed_ms(cost.value_ms)} ms{_ratio(cost)} ({_ends(cost.interval)})"
-        for name, cost in (("a new shape", new), ("an earlier shape", again))
+        f"first request of {name}: {_cost_text(cost)}"
+        for name, cost in (("a new shape", new), ("an earlier one", again))
         if cost is not None
     ]
     switch = report.cost("profile")
     if switch is not None:
-        parts.append(f"a switch of the profile takes {ms(switch.value_ms)} ms of it")
-    return f"first request of {', of '.join(parts)}" if parts else "not measured"
+        parts.append(f"switch of the profile: {ms(switch.value_ms)} ms")
+    return "; ".join(parts) or "not measured"
 
 
-def _ratio(cost: ShapeCost) -> str:
-    return "" if cost.ratio is None else f", × {format_significant(cost.ratio, 3)}"
+def _cost_text(cost: ShapeCost) -> str:
+    """Return what a first request takes more, or that it is not known to take more."""
+    ends = f"95 %: {_ends(cost.interval)}"
+    if cost.interval is not None and cost.interval.low <= 0:
+        return f"not significantly slower ({ends} ms)"
+    ratio = "" if cost.ratio is None else f", × {format_significant(cost.ratio, 3)}"
+    return f"{signed_ms(cost.value_ms)} ms{ratio} ({ends})"
 
 
 def _cliffs(report: ShapesReport) -> str:
@@ -172,13 +175,13 @@ def shape_table(report: ShapesReport) -> TextTable:
         headers=headers,
         rows=tuple(_row(report, level) for level in report.levels),
         numbers=(headers[0], "ms", "ms/item", "items/s", "new, ms", "again, ms"),
-        note="items/s: one request at a time; new, again: what the first request after a change "
-        "takes more",
+        note="Items/s: one request at a time; new, again: what the first request after a change "
+        "takes more; *: the knee",
     )
 
 
 def _row(report: ShapesReport, level: ShapeLevel) -> tuple[str, ...]:
-    name = f"{level.label} *" if level.label == report.knee.label else level.label
+    name = f"{level.label} *" if level.label == report.knee.named else level.label
     if level.latency_ms is None:
         return (name, UNKNOWN, "not measured", *(UNKNOWN,) * 4)
     new, again = (level.cost("new"), level.cost("again"))
@@ -222,7 +225,7 @@ def cost_table(report: ShapesReport) -> TextTable | None:
             for cost in report.costs
         ),
         numbers=("ms", "ratio", "changes"),
-        note="above a request of the same shape after an equal pause",
+        note="Above a request of the same shape after an equal pause",
     )
 
 
@@ -243,7 +246,7 @@ def profile_table(report: ShapesReport) -> TextTable | None:
             for at, profile in enumerate(report.profiles)
         ),
         numbers=("Profile", "min", "opt", "max", "requests", "time"),
-        note=f"from {_WEIGHTS[report.weights]} and their times on {report.backend}; TensorRT "
+        note=f"From {_WEIGHTS[report.weights]} and their times on {report.backend}; TensorRT "
         "chooses tactics for opt: build it and measure again",
     )
 
