@@ -77,6 +77,7 @@ def report(times_ms: Sequence[float] = TIMES_MS, *, count: int = 1, **more: obje
     return ShapesReport(
         model="net.onnx",
         backend="ort-cpu",
+        file="net.onnx",
         dimension="batch",
         levels=levels,
         knee=knee_of(points(), medians, 10.0),

@@ -27,7 +27,7 @@ def test_the_answer_the_tables_and_the_files(verb, model, tmp_path) -> None:
     assert code == 0
     assert "  build for  min 1, opt " in out
     assert "first request of a new shape" in out
-    assert f"build: enginescope build {model.name} --min-shape x:1x4" in err
+    assert f"build: enginescope build {model} --min-shape x:1x4" in err
     assert "<h1>" in page.read_text()
     assert text.read_text().startswith("### enginescope: ")
     assert len(rows.read_text().splitlines()) == 4

@@ -67,7 +67,9 @@ def test_facts_have_costs_slow_shapes_and_profiles() -> None:
     assert facts["change"].endswith("switch of the profile: 0.05000 ms")
     assert facts["slower"].startswith("batch 4 takes × 1.49 (")
     assert facts["slower"].endswith(" of 8: pad to it")
-    assert facts["build for"].startswith("min 1, opt 4, max 16; from all shapes alike and ")
+    assert facts["build for"].startswith(
+        "min 1, opt 4, max 16: where the time is, with equal weights of the shapes"
+    )
     assert dict(scope_facts(report()))["slower"].startswith("no shape takes significantly longer")
 
 
@@ -96,6 +98,7 @@ def test_the_command_builds_all_profiles() -> None:
     command = str(build_command(report(count=2)))
     assert command.startswith("enginescope build net.onnx --min-shape x:1x4 --opt-shape x:")
     assert command.count("--max-shape") == 2
+    assert build_command(replace(report(), file="net.engine")) is None
 
 
 def test_json_markdown_and_csv() -> None:

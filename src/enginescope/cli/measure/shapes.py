@@ -242,14 +242,11 @@ def _print(report: ShapesReport, *, as_json: bool) -> None:
     from enginescope.render.base.text import show_answer, table
     from enginescope.render.shapes.shapes_phrases import answer_text, scope_facts
 
-    rows = [
-        row
-        for part in shapes_tables(report)
-        for row in (
-            table(part.headers, part.rows, right=part.numbers),
-            Text(f"{part.note}\n" if part.note else "", style="dim"),
-        )
-    ]
+    rows: list[Any] = []
+    for part in shapes_tables(report):
+        rows += [Text("")] if rows else []
+        rows.append(table(part.headers, part.rows, right=part.numbers))
+        rows.append(Text(part.note or "", style="dim"))
     width = get_terminal_size().columns
     answer = textwrap.fill(answer_text(report), width, break_long_words=False)
     show_answer(answer, scope_facts(report), Group(*rows), report.notices)

@@ -154,6 +154,7 @@ class ShapesReport(Result, Record, frozen=True, kw_only=True):
     """A sweep of shapes of one model.
 
     Attributes:
+        file: The model's path, as it was given.
         dimension: That is swept: ``batch``, a name, or an input with whole shapes.
         levels: In ascending order of size.
         costs: Over all shapes.
@@ -163,6 +164,7 @@ class ShapesReport(Result, Record, frozen=True, kw_only=True):
 
     model: str
     backend: str
+    file: str
     dimension: str
     levels: tuple[ShapeLevel, ...]
     knee: Knee

@@ -28,9 +28,9 @@ _COSTS: dict[CostKind, str] = {
     "graph": "of these: CUDA graph captured",
 }
 _WEIGHTS = {
-    "uniform": "all shapes alike",
-    "given": "the weights that you gave",
-    "trace": "the shapes of the trace",
+    "uniform": "equal weights of the shapes",
+    "given": "your weights",
+    "trace": "weights from the trace",
 }
 
 
@@ -132,7 +132,12 @@ def _proposal(report: ShapesReport) -> str:
     spans = "; ".join(
         f"min {profile.low}, opt {profile.opt}, max {profile.high}" for profile in report.profiles
     )
-    return f"{spans}; from {_WEIGHTS[report.weights]} and their times on {report.backend}"
+    return f"{spans}: where the time is, with {_basis(report)}"
+
+
+def _basis(report: ShapesReport) -> str:
+    """Return what a proposal is based on."""
+    return f"{_WEIGHTS[report.weights]} and times of {printable(report.backend)}"
 
 
 def _trace(report: ShapesReport) -> str:
@@ -246,17 +251,17 @@ def profile_table(report: ShapesReport) -> TextTable | None:
             for at, profile in enumerate(report.profiles)
         ),
         numbers=("Profile", "min", "opt", "max", "requests", "time"),
-        note=f"From {_WEIGHTS[report.weights]} and their times on {report.backend}; TensorRT "
-        "chooses tactics for opt: build it and measure again",
+        note=f"opt is where the time is, with {_basis(report)}; TensorRT chooses tactics for "
+        "opt: build it and measure again",
     )
 
 
 def build_command(report: ShapesReport) -> str | None:
-    """Return a command that builds the proposed profiles; ``None`` without dynamic inputs."""
+    """Return a command that builds the proposed profiles; ``None`` for an engine."""
     parts = [part for profile in report.profiles for part in _bounds(profile)]
-    if not parts:
+    if not parts or not report.file.endswith(".onnx"):
         return None
-    return " ".join(["enginescope", "build", shlex.quote(report.model), *parts])
+    return " ".join(["enginescope", "build", shlex.quote(report.file), *parts])
 
 
 def _bounds(profile: ProposedProfile) -> list[str]:

@@ -149,6 +149,7 @@ def _report(
     return ShapesReport(
         model="",
         backend="",
+        file=str(request.model),
         dimension=request.sweep.name,
         levels=levels,
         knee=knee_of(points, medians, request.gain_pct),
