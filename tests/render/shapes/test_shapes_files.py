@@ -65,8 +65,8 @@ def test_facts_have_costs_slow_shapes_and_profiles() -> None:
     assert facts["change"].startswith("first request of a new shape: +0.500 ms, × 1.")
     assert "of an earlier one: not significantly slower (95 %: " in facts["change"]
     assert facts["change"].endswith("switch of the profile: 0.05000 ms")
-    assert facts["slower"].startswith("batch 4 takes × 1.49 (")
-    assert facts["slower"].endswith(" of 8: pad to it")
+    assert facts["slower"].startswith("batch 4 takes 1.49 × as long as 8 (95 %: ")
+    assert facts["slower"].endswith("): pad it to 8")
     assert facts["build for"].startswith(
         "min 1, opt 4, max 16: where the time is, with equal weights of the shapes"
     )

@@ -142,6 +142,15 @@ def test_mistakes_are_named(perceptron, tmp_path, asked, words) -> None:
     assert words in str(caught.value)
 
 
+def test_workers_are_processes_of_their_own(perceptron, tmp_path) -> None:
+    report = es.shapes(
+        perceptron, batch=(1, 2), rounds=3, visits=2, requests=4, store=tmp_path / "store"
+    )
+    assert report.rounds == 3
+    assert [level.processes for level in report.levels] == [3, 3]
+    assert report.cost("again") is not None
+
+
 def test_processes_that_fail_end_the_sweep(perceptron, tmp_path) -> None:
     with pytest.raises(es.BackendError, match="on ort-cpu: timed_out"):
         es.shapes(

@@ -54,7 +54,7 @@ def _latency(report: ShapesReport) -> Chart:
         layers.append(
             {
                 "data": {"values": slow},
-                "mark": {"type": "point", "shape": "triangle-down", "size": 140, "filled": True},
+                "mark": {"type": "point", "shape": "triangle-down", "size": 260, "filled": True},
                 "encoding": {
                     "x": _x(report),
                     "y": quantity("y", "latency, ms"),

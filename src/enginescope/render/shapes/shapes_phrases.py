@@ -120,8 +120,8 @@ def _cliffs(report: ShapesReport) -> str:
     if not report.cliffs:
         return "no shape takes significantly longer than a larger one"
     return "; ".join(
-        f"{shape_name(report, cliff.label)} takes × {cliff.ratio:.3g} "
-        f"({cliff.interval.low:.3g} … {cliff.interval.high:.3g}) of {cliff.faster}: pad to it"
+        f"{shape_name(report, cliff.label)} takes {cliff.ratio:.3g} × as long as {cliff.faster} "
+        f"(95 %: {cliff.interval.low:.3g} … {cliff.interval.high:.3g}): pad it to {cliff.faster}"
         for cliff in report.cliffs
     )
 
