@@ -33,7 +33,7 @@ def test_without_a_knee_the_end_of_its_interval_is_not_known() -> None:
 
 
 def test_few_processes_leave_the_uncertainty_unknown() -> None:
-    found = knee(processes=4)
+    found = knee(processes=5)
     assert (found.label, found.low, found.high, found.support) == ("4", None, None, None)
 
 

@@ -14,7 +14,7 @@ from enginescope.records.verdict.shapes import Cliff, Knee
 from enginescope.stats.comparison.hodges_lehmann import student_paired_shift
 
 #: Fewer processes give so few different resamples that their range says little.
-LEAST_PROCESSES = 5
+LEAST_PROCESSES = 6
 _RESAMPLES = 2_000
 _CONFIDENCE = 0.95
 

@@ -153,8 +153,8 @@ def command(model: Path, **options: Any) -> int:
 
     Every fresh process loads MODEL once and changes between all shapes in random order. The answer
     is the knee: the smallest shape at which larger ones have hardly more throughput. The first
-    request after a change is compared with later ones. Optimization profiles are proposed from the
-    times and the weights of the shapes. The runs are not stored.
+    request after a change is compared with a request that follows no change. Optimization profiles
+    are proposed from the times and the weights of the shapes. The runs are not stored.
     """
     check_outputs([options[name] for name in ("csv", "markdown", "html")], [str(model)])
     progress = ShapesProgress(quiet=options["as_json"])
