@@ -55,6 +55,11 @@ def test_the_answer_is_the_knee_or_why_there_is_none(knee, words) -> None:
     assert words in answer_text(replace(report(), knee=knee))
 
 
+def test_a_single_measured_shape_is_said() -> None:
+    found = report(why=(*["outside"] * 4, None))
+    assert answer_text(found) == "only batch 16 was measured: 3.738 ms"
+
+
 def test_an_unstable_measurement_says_so_first() -> None:
     notice = Notice(code="W-LOAD", message="busy", evidence={"unstable": True})
     assert answer_text(replace(report(), notices=(notice,))).startswith("unstable measurement: ")
@@ -77,8 +82,8 @@ def test_a_trace_is_told() -> None:
     use = TraceUse(requests=90, padded=4, beyond=2, changes=30, change_share=0.125)
     facts = dict(scope_facts(replace(report(), trace=use)))
     assert facts["trace"] == (
-        "90 requests, 30 changes that take 12 % of the time; 4 are padded to the next measured "
-        "shape; 2 are larger than every measured shape and left out"
+        "90 requests, 30 changes that take 12 % of the time; padded to the next measured "
+        "shape: 4; larger than every measured shape and left out: 2"
     )
 
 

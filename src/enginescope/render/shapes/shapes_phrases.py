@@ -49,6 +49,8 @@ def _answer(report: ShapesReport) -> str:
     knee, last = report.knee, report.measured[-1]
     if knee.why is not None:
         first = report.measured[0]
+        if first is last:
+            return f"only {shape_name(report, last.label)} was measured: {ms(last.latency_ms)} ms"
         return (
             f"{shape_name(report, first.label)} takes {ms(first.latency_ms)} ms, "
             f"{shape_name(report, last.label)} {ms(last.latency_ms)} ms"
@@ -147,9 +149,9 @@ def _trace(report: ShapesReport) -> str:
     share = "an unknown share" if use.change_share is None else f"{100 * use.change_share:.2g} %"
     text = f"{use.requests:,} requests, {use.changes:,} changes that take {share} of the time"
     if use.padded:
-        text += f"; {use.padded:,} are padded to the next measured shape"
+        text += f"; padded to the next measured shape: {use.padded:,}"
     if use.beyond:
-        text += f"; {use.beyond:,} are larger than every measured shape and left out"
+        text += f"; larger than every measured shape and left out: {use.beyond:,}"
     return text
 
 
