@@ -86,6 +86,7 @@ ORDER = (
         "analysis/load",
         "analysis/ladder",
         "analysis/lottery",
+        "analysis/shapes",
         "analysis/suites",
     ),
     (
@@ -104,6 +105,7 @@ ORDER = (
         "render/verdicts",
         "render/ladder",
         "render/self_test",
+        "render/shapes",
         "render/compare",
         "render/accuracy",
         "render/bisection",
@@ -150,6 +152,7 @@ ORDER = (
         "services/load",
         "services/ladder",
         "services/lottery",
+        "services/shapes",
         "services/suites",
     ),
     ("cli", "cli/measure", "cli/plans", "cli/verdicts", "cli/accuracy", "cli/suites", "cli/store"),

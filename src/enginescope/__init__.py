@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         noise_floor,
         open_run,
         self_test,
+        shapes,
         validate,
     )
     from enginescope.notebook.plan import (
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.lottery import LotteryReport
     from enginescope.records.verdict.noise_floor import NoiseFloor
     from enginescope.records.verdict.self_test import SelfTest
+    from enginescope.records.verdict.shapes import ShapesReport
     from enginescope.records.verdict.upgrade import UpgradeReport
     from enginescope.render.page.report import WrittenReport
     from enginescope.rules.engine import LintReport
@@ -161,6 +163,7 @@ _HOMES = {
     "RayCluster": "services.suites.request",
     "RunView": "analysis.runs.run_view",
     "SelfTest": "records.verdict.self_test",
+    "ShapesReport": "records.verdict.shapes",
     "SlurmCluster": "services.suites.request",
     "StopRule": "records.run.job",
     "StoreError": "core.errors",
@@ -204,6 +207,7 @@ _HOMES = {
     "run_suite": "notebook.verdicts",
     "samples": "services.plans.samples",
     "self_test": "notebook.measure",
+    "shapes": "notebook.measure",
     "upgrade": "notebook.verdicts",
     "validate": "notebook.measure",
     "write_report": "notebook.plan",
@@ -259,6 +263,7 @@ __all__ = [
     "RayCluster",
     "RunView",
     "SelfTest",
+    "ShapesReport",
     "SlurmCluster",
     "StopRule",
     "StoreError",
@@ -303,6 +308,7 @@ __all__ = [
     "run_suite",
     "samples",
     "self_test",
+    "shapes",
     "upgrade",
     "validate",
     "write_report",

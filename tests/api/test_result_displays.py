@@ -17,6 +17,7 @@ from enginescope.notebook.measure import (
     ShownLoad,
     ShownNoise,
     ShownSelfTest,
+    ShownShapes,
     ShownValidation,
 )
 from enginescope.notebook.plan import ShownProcess
@@ -27,6 +28,7 @@ from enginescope.store.suite_folder import SuiteFolder
 from tests.analysis.historic_runs import over_days
 from tests.analysis.in_turn import in_turn
 from tests.analysis.lottery import drawn as lotteries
+from tests.analysis.shapes import simulated as shapes
 from tests.analysis.verdicts.test_measured_sides import FLOOR
 from tests.api.public_functions import public_functions, result_classes
 from tests.depth_benchmarks import depth_benchmark
@@ -128,6 +130,7 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
         "net.onnx",
     ),
     es.LoadReport: (lambda _: shown_as(ShownLoad)(loads.searched()), "highest rate"),
+    es.ShapesReport: (lambda _: shown_as(ShownShapes)(shapes.report()), "run batch 4"),
     es.LadderReport: (lambda _: shown_as(ShownLadder)(ladders.report()), "the largest step"),
     es.LotteryReport: (
         lambda _: shown_as(ShownLottery)(lotteries.report(build_sd=0.02)),

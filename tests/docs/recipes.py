@@ -52,7 +52,7 @@ _ONE_THREAD = "'ort-cpu?intra_op_num_threads=1'"
 #: Commands that measure in processes: here they do so in their own (`tests.plants.one_process`),
 #: but for `bench` without a model, or on the stand-in.
 _MANY = re.compile(
-    r"\benginescope (?=noise |doctor --self-test|ladder |lottery |suite |validate |depth "
+    r"\benginescope (?=noise |doctor --self-test|ladder |lottery |shapes |suite |validate |depth "
     r"|bench .*--compare"
     r"|bench (?!.*(?:trt|--pin))\S*\.onnx)"
 )
@@ -63,6 +63,7 @@ _SHORT = {
     "upgrade": {"--rounds": "8", "--iterations": "20", "--samples": "2"},
     "ladder": {"--rounds": "3", "--duration": "20ms"},
     "load": {"--duration": "300ms", "--repeats": "1", "--resolution": "60"},
+    "shapes": {"--rounds": "3", "--visits": "2", "--requests": "4"},
     "lottery": {"--builds": "3", "--processes": "2", "--iterations": "24"},
     "noise": {"--rounds": "8", "--duration": "20ms", "--on": _ONE_THREAD},
     "depth": {"--warmup": "2", "--iterations": "10", "--telemetry-time": "200ms"},

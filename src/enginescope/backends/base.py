@@ -25,6 +25,7 @@ from enginescope.records.run.run import (
     TensorValues,
     WarmUpReport,
 )
+from enginescope.records.run.shapes import ShapeOutcome
 from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry
 from enginescope.records.samples import Samples
 from enginescope.records.tensor import DataType, Tensor
@@ -83,7 +84,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
             their own.
         mode: How requests were issued, where it can differ from what was asked for.
         cpu_loss, wall_ms, loop_ms, trace, build, preparation, arenas, device_memory, tool, plan,
-            load: As in `Run`.
+            load, shapes: As in `Run`.
         answers: Outputs of the last request, if the job asks for them.
         devices: The GPUs used, for a machine without NVML.
         gpu: What the GPU reported, times on the host's monotonic clock.
@@ -119,6 +120,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     gpu: GpuTelemetry | None = None
     files: Mapping[str, str] = {}
     load: LoadOutcome | None = None
+    shapes: ShapeOutcome | None = None
 
 
 class Availability(Record, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ GROUPS = {
         "bench": ("measure.bench", "Measure models, each in a fresh process."),
         "suite": ("suites.suite", "Measure many models on many backends; resumes."),
         "load": ("measure.load", "Measure latency under load, and the highest rate of a goal."),
+        "shapes": ("measure.shapes", "Find the shapes to run, and what a change costs."),
         "build": ("measure.build", "Build a TensorRT engine from an ONNX model."),
         "noise": ("measure.noise", "Measure the smallest difference this machine can detect."),
         "doctor": ("measure.doctor", "Report what this machine can measure, and how well."),

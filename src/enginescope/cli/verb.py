@@ -24,6 +24,7 @@ HEADINGS = {
         *("list", "outcome", "profile", "metadata", "build-metadata", "plan-profile", "onnx"),
         *("build-log", "config", "layers", "trtexec-args", "rebuild", "without", "only", "check"),
         *("outputs", "environment", "mode", "profile-mode", "old", "new", "repeats", "self-test"),
+        *("sweep", "weight"),
     ),
     "Load": (
         *("rate", "arrivals", "trace", "queries", "concurrency", "slo", "find-max", "resolution"),
@@ -34,11 +35,12 @@ HEADINGS = {
         *("version-compatible", "exclude-lean-runtime", "refit", "strip-plan", "weight-streaming"),
         *("strongly-typed", "workspace", "builder-optimization-level", "hardware-compatibility"),
         *("timing-cache", "calibration-cache", "profiling-verbosity", "tactic-sources"),
+        "profiles",
     ),
     "Stopping": (
         *("warmup", "iterations", "duration", "precision", "max-time", "min-samples"),
         *("timeout", "retries", "retry-failed", "fail-fast", "processes", "rounds", "builds"),
-        "budget",
+        *("budget", "visits", "requests"),
     ),
     "GPU": (
         *(
@@ -74,7 +76,7 @@ HEADINGS = {
         ),
         *("confidence", "tolerance", "rtol", "atol", "percent-mismatch", "percent"),
         *("allow-nothing-compared", "align", "bisect", "suggest-precision", "marks", "select"),
-        *("ignore", "level", "session", "last", "mine"),
+        *("ignore", "level", "session", "last", "mine", "gain"),
     ),
     "Store": (
         *("tag", "commit", "store", "push", "suite", "token-file", "accept-push", "max-upload"),
@@ -88,6 +90,7 @@ _OUTPUT = "Output"
 _ELSEWHERE = {
     ("bench", "mode"): "GPU",
     ("serve", "config"): "Store",
+    ("shapes", "trace"): "Model and inputs",
     ("explore", "layout"): _OUTPUT,
     ("validate", "limit"): "Comparing",
     ("compare", "only"): _OUTPUT,

@@ -13,6 +13,7 @@ from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.self_test import SelfTest
+from enginescope.records.verdict.shapes import ShapesReport
 from enginescope.services import explain as explain_service
 from enginescope.services import store_access
 from enginescope.services.accuracy import depth as depth_service
@@ -24,6 +25,7 @@ from enginescope.services.measurement import doctor as doctor_service
 from enginescope.services.measurement import noise as noise_service
 from enginescope.services.measurement import self_test as self_test_service
 from enginescope.services.plans import import_artifacts as import_artifacts_service
+from enginescope.services.shapes import shapes as shapes_service
 from enginescope.services.store import export_runs
 from enginescope.services.validation import validate as validate_service
 
@@ -98,6 +100,28 @@ class ShownLoad(LoadReport, frozen=True, kw_only=True):
         return load_html(self)
 
 
+class ShownShapes(ShapesReport, frozen=True, kw_only=True):
+    """A sweep of shapes; in notebooks the answer and its tables, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.shapes.shapes_phrases import answer_text
+
+        return answer_text(self)
+
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The pictures of the page: ``"shapes_throughput"`` and ``"shapes_latency"``."""
+        from enginescope.notebook.chart import displays
+        from enginescope.render.shapes.shapes_chart import shapes_charts
+
+        return displays(shapes_charts(self))
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.measure import shapes_html
+
+        return shapes_html(self)
+
+
 class ShownDiagnosis(doctor_service.Diagnosis, frozen=True, kw_only=True):
     """The state of the machine; in notebooks its backends and extras, plain HTML."""
 
@@ -126,6 +150,7 @@ explain = displayed(explain_service.explain, shown_as(ShownExplanation))
 load = displayed(load_service.load, shown_as(ShownLoad))
 noise_floor = displayed(noise_service.noise_floor, shown_as(ShownNoise))
 self_test = displayed(self_test_service.self_test, shown_as(ShownSelfTest))
+shapes = displayed(shapes_service.shapes, shown_as(ShownShapes))
 
 
 class ShownRun(RunView):

@@ -32,6 +32,7 @@ from enginescope.backends.base import (
     Preparing,
     ProgressSink,
 )
+from enginescope.backends.changing import Changing
 from enginescope.backends.registry import backend_of
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.jsonio import decode, read_bytes
@@ -47,6 +48,7 @@ from enginescope.records.run.run import Outcome, OutcomeKind, Phase
 from enginescope.records.run.telemetry import counted_from
 from enginescope.runner.inputs.infer_samples import answer_samples
 from enginescope.runner.inputs.inputs import make_feeds
+from enginescope.runner.inputs.shape_changes import change_shapes
 
 _PR_SET_PDEATHSIG = 1
 
@@ -146,6 +148,8 @@ def _do(task: Task, backend: Backend, job: Job, report: ProgressSink) -> Measure
         return cast("Inspecting", backend).inspect(job, report)
     if task == "answer":
         return answer_samples(cast("Answering", backend), job, report)
+    if job.shapes is not None:
+        return change_shapes(cast("Changing", backend), job, job.shapes, report)
     return backend.execute(job, partial(_feeds, job), report)
 
 

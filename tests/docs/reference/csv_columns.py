@@ -23,9 +23,11 @@ from enginescope.render.page.export import (
 )
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.explore_data import COLUMNS as EXPLORE_COLUMNS
+from enginescope.render.shapes.shapes_writers import shapes_csv
 from enginescope.render.verdicts.verdict_writers import verdict_csv
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import in_turn, named
+from tests.analysis.shapes.simulated import report
 from tests.docs.reference.marked_page import table
 from tests.render.gpu_runs import gpu_run
 from tests.render.runs import measured_run
@@ -67,6 +69,7 @@ def files() -> dict[str, tuple[str, tuple[str, ...]]]:
             "verdict",
             _headers(verdict_csv(compare_sides(named(*in_turn(1.0))))),
         ),
+        "shapes --csv": ("shape", _headers(shapes_csv(report()))),
         "results.csv of a suite": ("cell and metric", SUITE_COLUMNS),
     }
 

@@ -23,6 +23,7 @@ from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.lottery import BuildSpread, LotteryReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.self_test import SelfTest
+from enginescope.records.verdict.shapes import ShapesReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.page.export import report_json, summary_json
@@ -57,6 +58,7 @@ TYPED: dict[str, tuple[type[msgspec.Struct], str]] = {
     "lottery": (LotteryReport, "`report` of `lottery --json`"),
     "build-spread": (BuildSpread, "an element of `spreads` of `build-spreads.json`"),
     "upgrade": (UpgradeReport, "`report` of `upgrade --json`"),
+    "shapes": (ShapesReport, "`report` of `shapes --json`"),
     "ladder": (LadderReport, "`report` of `ladder --json`"),
     "archive": (Manifest, "`manifest.json` of an archive (`.tea`)"),
 }

@@ -9,7 +9,7 @@ from enginescope.records.notice import Notice, is_unstable
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.ladder import RungKey
-from enginescope.services.ladder.ladder import _merged
+from enginescope.services.measurement.merged_notices import _merged
 from tests.fakes import loading, models
 from tests.plants.in_process import workers_in_process
 

@@ -13,6 +13,7 @@ from enginescope.backends.base import Availability, Feeds, FeedSource, Measured,
 from enginescope.backends.loop import Recorder
 from enginescope.backends.onnxruntime import prepared, preparing
 from enginescope.backends.onnxruntime.answering import OrtAnswers
+from enginescope.backends.onnxruntime.changing import OrtChanges
 from enginescope.backends.onnxruntime.compiled_model import compiled_start
 from enginescope.backends.onnxruntime.convert.precision_notices import precision_notices
 from enginescope.backends.onnxruntime.decoding import DecodeSession
@@ -260,6 +261,12 @@ class OrtBackend:
         self._must_be_onnx(job)
         ort = self._runtime()
         return OrtAnswers(ort, job, self._setup(ort, job)[0])
+
+    def open_for_changes(self, job: Job) -> OrtChanges:
+        """Load an ONNX model to change between shapes."""
+        self._must_be_onnx(job)
+        ort = self._runtime()
+        return OrtChanges(ort, job, self._setup(ort, job)[0])
 
     def _setup(self, ort: Any, job: Job) -> tuple[Setup, Preparation | None]:
         found = prepared.read(Path(job.engine), job, self.provider) if job.engine else None

@@ -25,6 +25,7 @@ from enginescope.backends.tensorrt.libraries import Libraries, inspect, installe
 from enginescope.backends.tensorrt.profile_pass import profile_layers
 from enginescope.backends.tensorrt.rtx import require_served_gpu
 from enginescope.backends.tensorrt.run.answering import TrtAnswers
+from enginescope.backends.tensorrt.run.changing import TrtChanges
 from enginescope.backends.tensorrt.run.decoding import TrtDecodeSession
 from enginescope.backends.tensorrt.run.session import TrtSession, must_be_runnable, resolved
 from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
@@ -230,6 +231,11 @@ class TrtBackend:
         """Load an engine to answer samples."""
         must_be_runnable(job)
         return TrtAnswers(self._chosen(job), job)
+
+    def open_for_changes(self, job: Job) -> TrtChanges:
+        """Load an engine to change between shapes."""
+        must_be_runnable(job)
+        return TrtChanges(self._chosen(job), job)
 
     def _chosen(self, job: Job) -> Libraries:
         wanted = read_options(job.backend.options).get("runtime", self._runtime)

@@ -20,6 +20,7 @@ from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.self_test import SelfTest
+from enginescope.records.verdict.shapes import ShapesReport
 from enginescope.render.accuracy.validate_phrases import (
     OUTPUT_HEADERS,
     answer,
@@ -44,6 +45,8 @@ from enginescope.render.load import load_phrases
 from enginescope.render.plans.build_text import build_facts
 from enginescope.render.self_test import self_test_phrases
 from enginescope.render.self_test.self_test_writers import self_test_tables
+from enginescope.render.shapes import shapes_phrases
+from enginescope.render.shapes.shapes_writers import shapes_tables
 from enginescope.render.verdicts.noise_text import (
     NOISE_HEADERS,
     noise_answer,
@@ -73,6 +76,19 @@ def load_html(report: LoadReport) -> str:
             load_phrases.STEP_HEADERS,
             load_phrases.step_rows(report),
             numbers=(load_phrases.STEP_HEADERS[0], *load_phrases.STEP_HEADERS[3:]),
+        ),
+    )
+
+
+def shapes_html(report: ShapesReport) -> str:
+    """Return the answer, its scope, and every table."""
+    return fragment(
+        shapes_phrases.answer_text(report),
+        fact_list(shapes_phrases.scope_facts(report)),
+        notice_list(report.notices),
+        *(
+            data_table(part.title, part.headers, part.rows, numbers=part.numbers, note=part.note)
+            for part in shapes_tables(report)
         ),
     )
 

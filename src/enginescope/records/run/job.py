@@ -275,6 +275,40 @@ class Workload(Record, frozen=True, kw_only=True):
     derived: tuple[str, ...] = ()
 
 
+class ShapePoint(Record, frozen=True, kw_only=True):
+    """One shape of a sweep.
+
+    Attributes:
+        label: ``8``, or a whole shape, ``1x3x224x224``.
+        size: Of the dimension that is swept; of whole shapes, their elements.
+        items: In one request, for the throughput.
+        workload: Inputs of this shape.
+    """
+
+    label: str
+    size: int
+    items: int
+    workload: Workload
+
+
+class ShapeRule(Record, frozen=True, kw_only=True):
+    """Shapes that one process changes between, in random order.
+
+    Attributes:
+        points: In ascending order of size.
+        visits: How often the process changes to each shape.
+        requests: Of one visit, the first one included.
+        visit_ms: A visit has fewer requests, but at least four, rather than last longer.
+        seed: Of the order.
+    """
+
+    points: tuple[ShapePoint, ...]
+    visits: int = 3
+    requests: int = 20
+    visit_ms: float = 250.0
+    seed: int = 0
+
+
 class Limits(Record, frozen=True, kw_only=True):
     """Limits of a worker process: time and memory.
 
@@ -302,6 +336,7 @@ class Job(Record, frozen=True, kw_only=True):
         telemetry: What is asked of the GPU meanwhile.
         conditions: What is asked of the machine meanwhile.
         load: A load test in place of the timed loop.
+        shapes: Changes of the shape in place of the timed loop.
     """
 
     subject: Subject
@@ -318,6 +353,7 @@ class Job(Record, frozen=True, kw_only=True):
     telemetry: TelemetryRule = TelemetryRule()
     conditions: Conditions = Conditions()
     load: LoadRule | None = None
+    shapes: ShapeRule | None = None
 
 
 class Watcher(Record, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from enginescope.records.progress import Phase as Phase
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Job
 from enginescope.records.run.load import LoadOutcome
+from enginescope.records.run.shapes import ShapeOutcome
 from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry, Telemetry
 from enginescope.records.samples import Array, ReportedSummary, Samples
 from enginescope.records.tensor import DataType, Tensor
@@ -169,6 +170,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
         answers: Values of the outputs, where they were asked for.
         gpu: What the GPU reported of itself, times counted as in `telemetry`.
         load: What became of the queries of a load test.
+        shapes: Visits of a process that changed between shapes.
         turn: Its place in a comparison whose sides were interleaved.
     """
 
@@ -209,6 +211,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     tags: tuple[str, ...] = ()
     turn: RoundPosition | None = None
     load: LoadOutcome | None = None
+    shapes: ShapeOutcome | None = None
     schema_version: int = SCHEMA_VERSION
 
     def series(self, metric: str) -> Samples | None:

@@ -16,7 +16,7 @@ from enginescope.analysis.ladder.rungs import Figures, climb
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import read_spec
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice, is_unstable
+from enginescope.records.notice import Notice
 from enginescope.records.run.job import Limits, Workload
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.ladder import LadderReport, LadderSum, RungKey
@@ -31,6 +31,7 @@ from enginescope.services.ladder.request import (
 from enginescope.services.ladder.ways import Ladder, Way, ladder_for
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
+from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import keep_rounds
 from enginescope.services.own_command import own_command
@@ -132,6 +133,7 @@ def _measured(
 
 def _report(ladder: Ladder, rounds: Rounds) -> LadderReport:
     sides = [side.runs for side in rounds.sides]
+    measured = [run for side in rounds.sides for run in side.measured]
     counting, turn = counting_rounds(sides), sides[0][0].turn
     reasons = _reasons(rounds)
     rungs = [replace(rung, why=rung.why or reasons.get(rung.key)) for rung in ladder.rungs]
@@ -146,7 +148,7 @@ def _report(ladder: Ladder, rounds: Rounds) -> LadderReport:
         measured_rounds=max(map(len, sides)),
         evidence=evidence_level(*sides),
         comparison=turn.comparison if turn else None,
-        notices=(*_gaps(climbed.sums), *_notices(rounds.sides)),
+        notices=(*_gaps(climbed.sums), *merged_notices(measured)),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
 
@@ -195,33 +197,6 @@ def _gaps(sums: Sequence[LadderSum]) -> Iterator[Notice]:
                 "intervals do not overlap",
                 evidence={"steps_ms": total.steps_ms, "whole_ms": whole.value_ms},
             )
-
-
-def _notices(sides: Sequence[Side]) -> tuple[Notice, ...]:
-    """Return each warning of the runs once, with the number of processes that have it.
-
-    The figures are unstable where half of all processes are, as those of a suite.
-    """
-    runs = [run for side in sides for run in side.measured]
-    by_code: dict[str, list[Notice]] = {}
-    for run in runs:
-        for notice in run.notices:
-            if notice.level == "warning":
-                by_code.setdefault(notice.code, []).append(notice)
-    return tuple(_merged(notices, len(runs)) for notices in by_code.values())
-
-
-def _merged(notices: Sequence[Notice], processes: int) -> Notice:
-    ordered = sorted(notices, key=is_unstable)
-    unstable = sum(map(is_unstable, notices))
-    merged = ordered[-1] if 2 * unstable >= processes else ordered[0]
-    count = f"(in {len(notices)} of {processes} processes)"
-    evidence = {**merged.evidence, "unstable": 2 * unstable >= processes}
-    return replace(
-        merged,
-        message=f"{merged.message} {count}",
-        evidence=evidence if unstable else merged.evidence,
-    )
 
 
 def ladder(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.logger import Log, is_out_of_memory
@@ -112,6 +112,14 @@ def refused(answer: Any) -> bool:
     return answer is not True and (answer is False or bool(answer[0]))
 
 
+class LaneMemory(NamedTuple):
+    """Memory of one shape: sets of inputs, outputs, and outputs of a size that values decide."""
+
+    sets: list[dict[str, Buffer]]
+    outputs: dict[str, Buffer]
+    grown: dict[str, Grown]
+
+
 class LaneParts(Record, frozen=True, kw_only=True, eq=False):
     """What lanes of one session share."""
 
@@ -163,19 +171,32 @@ class InferenceStream:
         fixed = sum(one.nbytes for one in buffers if one.device)
         return fixed + sum(one.nbytes for one in self.grown.values())
 
-    def bind(self, arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    def bind(
+        self,
+        arrays: Mapping[str, Any],
+        shapes: Mapping[str, tuple[int, ...]],
+        memory: LaneMemory | None = None,
+    ) -> LaneMemory:
         """Fix the input shapes, allocate everything once, and copy the inputs to the device.
+
+        Args:
+            memory: What an earlier call returned for the same shapes: it is used again.
 
         Raises:
             UsageError: A shape that the engine's optimization profile does not allow.
         """
         parts, context = self._parts, self._context
         inputs = [one for one in parts.tensors if one.is_input]
-        for _ in range(max(parts.mode.rotate or 1, 1)):
-            self.sets.append({one.name: parts.buffer(one, shapes[one.name]) for one in inputs})
-        for group in self.sets:
-            for name, buffer in group.items():
-                buffer.fill(arrays[name])
+        if memory is None:
+            memory = LaneMemory([], {}, {})
+            for _ in range(max(parts.mode.rotate or 1, 1)):
+                memory.sets.append(
+                    {one.name: parts.buffer(one, shapes[one.name]) for one in inputs}
+                )
+            for group in memory.sets:
+                for name, buffer in group.items():
+                    buffer.fill(arrays[name])
+        self.sets, self.outputs, self.grown = memory
         for one in inputs:
             if None in one.shape:
                 self.set_shape(one.name, shapes[one.name])
@@ -185,13 +206,12 @@ class InferenceStream:
         if missing:
             raise BackendError("inferring shapes", why=f"nothing is known of {', '.join(missing)}")
         self._bind_outputs()
-        for copy in self._copies(self.sets[0].values(), self.input_stream):
-            parts.cuda.check(copy(), "copying the inputs")
-        for group in self.sets[1:]:
+        for group in self.sets:
             for copy in self._copies(group.values(), self.input_stream):
                 parts.cuda.check(copy(), "copying the inputs")
         parts.cuda.wait(self.input_stream, "copying the inputs")
         self.launch_eagerly()
+        return memory
 
     def set_shape(self, name: str, shape: tuple[int, ...]) -> None:
         """Fix the shape of an input.
@@ -218,9 +238,10 @@ class InferenceStream:
         for one in (tensor for tensor in parts.tensors if not tensor.is_input):
             shape = tuple(self._context.get_tensor_shape(one.name))
             if any(size < 0 for size in shape):
-                self.grown[one.name] = Grown(parts.cuda)
+                self.grown.setdefault(one.name, Grown(parts.cuda))
                 continue
-            self.outputs[one.name] = parts.buffer(one, shape)
+            if one.name not in self.outputs:
+                self.outputs[one.name] = parts.buffer(one, shape)
             self.set_address(one.name, self.outputs[one.name].address)
         if self.grown:
             self._allocator = make_allocator(parts.trt, self.grown)

@@ -1,0 +1,1 @@
+"""Sweeps of shapes: levels, the knee, costs of changes, proposed profiles."""

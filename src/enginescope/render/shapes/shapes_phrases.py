@@ -1,0 +1,279 @@
+"""Phrase a sweep of shapes, for terminal, Markdown, page and JSON alike."""
+
+from __future__ import annotations
+
+import shlex
+
+from enginescope.core.units import format_significant
+from enginescope.records.notice import is_unstable
+from enginescope.records.run.job import InputShape
+from enginescope.records.samples import Interval
+from enginescope.records.verdict.shapes import (
+    CostKind,
+    Knee,
+    ProposedProfile,
+    ShapeCost,
+    ShapeLevel,
+    ShapesReport,
+)
+from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import range_text
+
+_COSTS: dict[CostKind, str] = {
+    "new": "first request of a new shape",
+    "again": "first request of an earlier shape",
+    "profile": "of these: profile switched",
+    "bind": "of these: inputs and outputs bound",
+    "graph": "of these: CUDA graph captured",
+}
+_WEIGHTS = {
+    "uniform": "equal weights of the shapes",
+    "given": "your weights",
+    "trace": "weights from the trace",
+}
+
+
+def shape_name(report: ShapesReport, label: str | None) -> str:
+    """Return ``batch 8``, ``seq 128`` or ``image 1x3x224x224``."""
+    return f"{printable(report.dimension)} {UNKNOWN if label is None else label}"
+
+
+def answer_text(report: ShapesReport) -> str:
+    """Return the shape to run, or why no shape can be named."""
+    unstable = "unstable measurement: " if any(map(is_unstable, report.notices)) else ""
+    return unstable + _answer(report)
+
+
+def _answer(report: ShapesReport) -> str:
+    knee, last = report.knee, report.measured[-1]
+    if knee.why is not None:
+        first = report.measured[0]
+        if first is last:
+            return f"only {shape_name(report, last.label)} was measured: {ms(last.latency_ms)} ms"
+        return (
+            f"{shape_name(report, first.label)} takes {ms(first.latency_ms)} ms, "
+            f"{shape_name(report, last.label)} {ms(last.latency_ms)} ms"
+        )
+    gain = f"{knee.gain_pct:g} %"
+    if not knee.is_decided:
+        return (
+            f"the knee is not decided{_surely(report, knee)}: measure more rounds, or on an idle "
+            "machine"
+        )
+    if knee.label is None:
+        return (
+            f"no knee up to {shape_name(report, last.label)}: throughput still grows by {gain} or "
+            f"more{_surely(report, knee)}"
+        )
+    return (
+        f"run {shape_name(report, knee.label)}: larger ones have less than {gain} more "
+        f"throughput{_surely(report, knee)}"
+    )
+
+
+def _surely(report: ShapesReport, knee: Knee) -> str:
+    """Return the interval of the knee in parentheses."""
+    if knee.low is None:
+        return f" (uncertainty not known from {report.rounds} processes)"
+    last = report.measured[-1].label
+    high = f"beyond {last}" if knee.high is None else knee.high
+    is_one = knee.low == knee.high or (knee.high is None and knee.low == last)
+    return f" (95 %: {high if is_one else f'{knee.low} … {high}'})"
+
+
+def scope_facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
+    """Return costs of changes, slow shapes, profiles to build, and what was measured."""
+    level = report.evidence.value if report.evidence else "unknown"
+    facts = (
+        ("change", _changes(report)),
+        ("slower", _cliffs(report)),
+        ("build for", _proposal(report)),
+        ("trace", _trace(report)),
+        ("model", f"{printable(report.model)} · {printable(report.backend)}"),
+        ("evidence", f"{level}, {report.rounds} processes, shapes in random order in each"),
+    )
+    return tuple((name, text) for name, text in facts if text)
+
+
+def _changes(report: ShapesReport) -> str:
+    new, again = report.cost("new"), report.cost("again")
+    parts = [
+        f"first request of {name}: {_cost_text(cost)}"
+        for name, cost in (("a new shape", new), ("an earlier one", again))
+        if cost is not None
+    ]
+    switch = report.cost("profile")
+    if switch is not None:
+        parts.append(f"switch of the profile: {ms(switch.value_ms)} ms")
+    return "; ".join(parts) or "not measured"
+
+
+def _cost_text(cost: ShapeCost) -> str:
+    """Return what a first request takes more, or that it is not known to take more."""
+    ends = f"95 %: {_ends(cost.interval)}"
+    if cost.interval is not None and cost.interval.low <= 0:
+        return f"not significantly slower ({ends} ms)"
+    ratio = "" if cost.ratio is None else f", × {format_significant(cost.ratio, 3)}"
+    return f"{signed_ms(cost.value_ms)} ms{ratio} ({ends})"
+
+
+def _cliffs(report: ShapesReport) -> str:
+    if not report.cliffs:
+        return "no shape takes significantly longer than a larger one"
+    return "; ".join(
+        f"{shape_name(report, cliff.label)} takes {cliff.ratio:.3g} × as long as {cliff.faster} "
+        f"(95 %: {cliff.interval.low:.3g} … {cliff.interval.high:.3g}): pad it to {cliff.faster}"
+        for cliff in report.cliffs
+    )
+
+
+def _proposal(report: ShapesReport) -> str:
+    if not report.profiles:
+        return ""
+    spans = "; ".join(
+        f"min {profile.low}, opt {profile.opt}, max {profile.high}" for profile in report.profiles
+    )
+    return f"{spans}: where the time is, with {_basis(report)}"
+
+
+def _basis(report: ShapesReport) -> str:
+    """Return what a proposal is based on."""
+    return f"{_WEIGHTS[report.weights]} and times of {printable(report.backend)}"
+
+
+def _trace(report: ShapesReport) -> str:
+    use = report.trace
+    if use is None:
+        return ""
+    share = "an unknown share" if use.change_share is None else f"{100 * use.change_share:.2g} %"
+    text = f"{use.requests:,} requests, {use.changes:,} changes that take {share} of the time"
+    if use.padded:
+        text += f"; padded to the next measured shape: {use.padded:,}"
+    if use.beyond:
+        text += f"; larger than every measured shape and left out: {use.beyond:,}"
+    return text
+
+
+def ms(value: float | None) -> str:
+    """Return milliseconds with four significant digits; an em dash for none."""
+    return UNKNOWN if value is None else format_significant(value, 4)
+
+
+def signed_ms(value: float) -> str:
+    """Return milliseconds with three digits and their sign."""
+    return ("−" if value < 0 else "+") + format_significant(abs(value), 3)
+
+
+def _ends(interval: Interval | None) -> str:
+    if interval is None:
+        return "interval unknown"
+    return f"{signed_ms(interval.low)} … {signed_ms(interval.high)}"
+
+
+def shape_table(report: ShapesReport) -> TextTable:
+    """Return a row for each shape: latency, per item, throughput, and its first requests."""
+    headers = (
+        *(printable(report.dimension), "ms", "95 % interval", "ms/item", "items/s"),
+        *("new, ms", "again, ms"),
+    )
+    return TextTable(
+        title="Shapes",
+        headers=headers,
+        rows=tuple(_row(report, level) for level in report.levels),
+        numbers=(headers[0], "ms", "ms/item", "items/s", "new, ms", "again, ms"),
+        note="Items/s: one request at a time; new, again: what the first request after a change "
+        "takes more; *: the knee",
+    )
+
+
+def _row(report: ShapesReport, level: ShapeLevel) -> tuple[str, ...]:
+    name = f"{level.label} *" if level.label == report.knee.named else level.label
+    if level.latency_ms is None:
+        return (name, UNKNOWN, "not measured", *(UNKNOWN,) * 4)
+    new, again = (level.cost("new"), level.cost("again"))
+    return (
+        name,
+        ms(level.latency_ms),
+        interval_text(level.interval),
+        ms(level.latency_ms / max(level.items, 1)),
+        rate_text(level.items_per_s),
+        *(UNKNOWN if cost is None else signed_ms(cost.value_ms) for cost in (new, again)),
+    )
+
+
+def rate_text(value: float | None) -> str:
+    """Return items per second, in whole items from 1,000 up."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.0f}" if value >= 1_000 else format_significant(value, 4)
+
+
+def interval_text(interval: Interval | None) -> str:
+    """Return ``1.61 … 1.64``; an em dash if it is not known."""
+    return UNKNOWN if interval is None else range_text(interval.low, interval.high)
+
+
+def cost_table(report: ShapesReport) -> TextTable | None:
+    """Return what changes cost over all shapes."""
+    if not report.costs:
+        return None
+    return TextTable(
+        title="Changes of the shape",
+        headers=("Median of all shapes", "ms", "95 % interval", "ratio", "changes"),
+        rows=tuple(
+            (
+                _COSTS[cost.kind],
+                signed_ms(cost.value_ms),
+                UNKNOWN if cost.interval is None else _ends(cost.interval),
+                UNKNOWN if cost.ratio is None else f"× {format_significant(cost.ratio, 3)}",
+                f"{cost.changes:,}",
+            )
+            for cost in report.costs
+        ),
+        numbers=("ms", "ratio", "changes"),
+        note="Above a request of the same shape after an equal pause",
+    )
+
+
+def profile_table(report: ShapesReport) -> TextTable | None:
+    """Return the optimization profiles to build."""
+    if not report.profiles:
+        return None
+    return TextTable(
+        title="Optimization profiles to build",
+        headers=("Profile", "min", "opt", "max", "requests", "time"),
+        rows=tuple(
+            (
+                str(at),
+                *(profile.low, profile.opt, profile.high),
+                f"{100 * profile.requests:.3g} %",
+                f"{100 * profile.time:.3g} %",
+            )
+            for at, profile in enumerate(report.profiles)
+        ),
+        numbers=("Profile", "min", "opt", "max", "requests", "time"),
+        note=f"opt is where the time is, with {_basis(report)}; TensorRT chooses tactics for "
+        "opt: build it and measure again",
+    )
+
+
+def build_command(report: ShapesReport) -> str | None:
+    """Return a command that builds the proposed profiles; ``None`` for an engine."""
+    parts = [part for profile in report.profiles for part in _bounds(profile)]
+    if not parts or not report.file.endswith(".onnx"):
+        return None
+    return " ".join(["enginescope", "build", shlex.quote(report.file), *parts])
+
+
+def _bounds(profile: ProposedProfile) -> list[str]:
+    bounds: tuple[tuple[str, tuple[InputShape, ...]], ...] = (
+        ("--min-shape", profile.min_shapes),
+        ("--opt-shape", profile.opt_shapes),
+        ("--max-shape", profile.max_shapes),
+    )
+    return [
+        f"{flag} {shlex.quote(one.name)}:{'x'.join(map(str, one.dims))}"
+        for flag, shapes in bounds
+        for one in shapes
+    ]

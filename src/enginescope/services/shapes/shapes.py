@@ -1,0 +1,269 @@
+"""``shapes``: which shapes to run and build for, and what does a change of shape cost?"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from enginescope.analysis.shapes.knee import cliffs_of, knee_of
+from enginescope.analysis.shapes.levels import first_costs, later_medians, levels_of, part_costs
+from enginescope.analysis.shapes.proposal import propose, trace_weights, weighted
+from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.backends.changing import Changing
+from enginescope.backends.registry import load_backend
+from enginescope.core.errors import UsageError
+from enginescope.records.notice import Notice
+from enginescope.records.progress import RoundPosition
+from enginescope.records.run.job import Limits, ShapePoint, ShapeRule, Workload
+from enginescope.records.run.run import OutcomeKind
+from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
+from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
+from enginescope.services.measurement.merged_notices import merged_notices
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.own_command import own_command
+from enginescope.services.shapes.points import spanning, sweep_points
+from enginescope.services.shapes.request import (
+    BATCHES,
+    GAIN_PCT,
+    LEAST_ROUNDS,
+    REQUESTS,
+    ROUNDS,
+    VISITS,
+    ShapesRequest,
+    Sweep,
+    check_shapes_request,
+    parse_sweep,
+    read_shape_trace,
+)
+from enginescope.services.store_access import place_of
+
+if TYPE_CHECKING:
+    from enginescope.records.run.job import Job
+    from enginescope.records.run.run import Run
+
+
+def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> ShapesReport:
+    """Measure every shape in every process, in random order, and what changes between them cost.
+
+    Raises:
+        UsageError, MissingDependencyError: The request contradicts itself or the model, a dimension
+            is fixed, the backend cannot change shapes, or as `jobs_of`.
+        UnsupportedError, BackendError: Fewer than three processes went well.
+    """
+    check_shapes_request(request)
+    trace = read_shape_trace(request.trace) if request.trace is not None else None
+    job = _job_of(request)
+    rule = job.shapes
+    assert rule is not None
+    runs = _measured(job, rule, request, observer)
+    good = [run for run in runs if run.outcome.kind is OutcomeKind.OK]
+    if len(good) < LEAST_ROUNDS:
+        raise_unless_ok(next(run for run in reversed(runs) if run not in good))
+    report = _report(rule.points, good, request, trace)
+    return replace(
+        report,
+        model=job.subject.name,
+        backend=request.backend or str(job.backend.name),
+        notices=(*_lost(runs, good), *report.notices),
+    )
+
+
+def _job_of(request: ShapesRequest) -> Job:
+    from enginescope.store.archive import Store
+
+    points = sweep_points(request.model, request.sweep, request.workload)
+    middle = points[len(points) // 2].workload
+    base = JobRequest(
+        models=(request.model,),
+        backends=(request.backend,) if request.backend else (),
+        workload=request.workload,
+        layer_profile=False,
+        data="none",
+        limits=request.limits,
+        store=request.store,
+        command=request.command,
+    )
+    (job,) = jobs_of(base, Store(request.store))
+    if not isinstance(load_backend(job.backend.name), Changing):
+        raise UsageError(
+            f"{job.backend.name} cannot change shapes",
+            hint="--on trt, or --on ort-cpu for an ONNX model",
+        )
+    rule = ShapeRule(
+        points=points,
+        visits=request.visits,
+        requests=request.requests,
+        seed=request.workload.seed,
+    )
+    return replace(spanning(job, points), workload=middle, shapes=rule)
+
+
+def _measured(
+    job: Job, rule: ShapeRule, request: ShapesRequest, observer: MeasurementObserver
+) -> list[Run]:
+    """Measure in fresh processes; two failures in a row end it."""
+    from enginescope.runner.session import run_jobs
+
+    runs: list[Run] = []
+    comparison = secrets.token_hex(4)
+    jobs = [
+        replace(job, shapes=replace(rule, seed=rule.seed + number))
+        for number in range(request.rounds)
+    ]
+    observer.jobs_started(tuple(jobs))
+    for number, round_job in enumerate(jobs):
+        observer.check_cancelled()
+        observer.job_started(number, round_job)
+        turn = RoundPosition(comparison=comparison, side="A", round=number, place=0)
+        (run,) = run_jobs((round_job,), lambda _run: None, command=request.command)
+        runs.append(replace(run, turn=turn))
+        if all(run.outcome.kind is not OutcomeKind.OK for run in runs[-2:]) and (
+            number or run.outcome.kind is OutcomeKind.UNSUPPORTED
+        ):
+            break
+    return runs
+
+
+def _report(
+    points: Sequence[ShapePoint],
+    runs: Sequence[Run],
+    request: ShapesRequest,
+    trace: Sequence[int] | None,
+) -> ShapesReport:
+    outcomes = [run.shapes for run in runs if run.shapes is not None]
+    medians = [later_medians(outcome) for outcome in outcomes]
+    levels = levels_of(points, outcomes)
+    costs = (*first_costs(outcomes), *part_costs(outcomes))
+    weights, use = request.weights, None
+    if trace is not None:
+        again = next((cost for cost in costs if cost.kind == "again"), None)
+        weights, use = trace_weights(levels, trace, again)
+    levels = weighted(levels, weights)
+    notices = (*_left_out(levels), *_without_graph(runs), *merged_notices(runs))
+    return ShapesReport(
+        model="",
+        backend="",
+        file=str(request.model),
+        dimension=request.sweep.name,
+        levels=levels,
+        knee=knee_of(points, medians, request.gain_pct),
+        cliffs=cliffs_of(points, medians),
+        costs=costs,
+        profiles=propose(levels, request.profiles),
+        weights="trace" if trace is not None else "uniform" if weights is None else "given",
+        trace=use,
+        rounds=len(runs),
+        evidence=evidence_level(runs),
+        notices=notices,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        command=request.command,
+    )
+
+
+def _left_out(levels: Sequence[ShapeLevel]) -> Iterator[Notice]:
+    """Yield a warning that names the shapes without a figure."""
+    missing = [level for level in levels if level.latency_ms is None]
+    if missing:
+        named = "; ".join(f"{level.label}: {level.why or 'unknown'}" for level in missing)
+        yield Notice(
+            code="W-SHAPE-LEFT-OUT",
+            message=f"{len(missing)} of {len(levels)} shapes are not measured: {named}",
+            evidence={"shapes": [level.label for level in missing]},
+        )
+
+
+def _without_graph(runs: Sequence[Run]) -> Iterator[Notice]:
+    """Yield a note, if a CUDA graph was not declined and cannot be captured."""
+    reasons = [run.shapes.why_no_graph for run in runs if run.shapes is not None]
+    reason = next(filter(None, reasons), None)
+    if reason is not None:
+        yield Notice(
+            code="I-NO-CUDA-GRAPH",
+            message=f"measured without a CUDA graph: {reason}",
+            evidence={"asked": None},
+            level="info",
+        )
+
+
+def _lost(runs: Sequence[Run], good: Sequence[Run]) -> Iterator[Notice]:
+    """Yield a warning of processes that failed."""
+    failed = [run for run in runs if run not in good]
+    if failed:
+        yield Notice(
+            code="W-LOST-PROCESSES",
+            message=f"{len(failed)} of {len(runs)} processes failed: {failed[-1].outcome.message}",
+            evidence={"failed": len(failed), "processes": len(runs)},
+        )
+
+
+def shapes(
+    model: str | PathLike[str],
+    *,
+    batch: Sequence[int] | None = None,
+    sweep: str | None = None,
+    on: str | None = None,
+    gain_pct: float = GAIN_PCT,
+    weights: Mapping[str, float] | None = None,
+    trace: str | PathLike[str] | None = None,
+    profiles: int = 1,
+    rounds: int = ROUNDS,
+    visits: int = VISITS,
+    requests: int = REQUESTS,
+    workload: Workload | None = None,
+    limits: Limits | None = None,
+    store: str | PathLike[str] | None = None,
+) -> ShapesReport:
+    """Measure a model with several shapes: latency, the knee, and what a change of shape costs.
+
+    Answers which shapes to run and to build for. The runs are not stored.
+
+    Args:
+        model: An ONNX model with a dynamic dimension, or an engine.
+        batch: Batch sizes; by default 1, 2, 4, 8, 16, 32.
+        sweep: A named dimension with its sizes, ``"seq=16:128:16"``, or an input with whole shapes,
+            ``"image=1x3x224x224,1x3x256x256"``, in place of `batch`.
+        on: TensorRT or ONNX Runtime; by default as for `bench`.
+        gain_pct: At the knee no larger shape has so much more throughput.
+        weights: Share of the requests by shape, in any unit, as ``{"8": 3, "16": 1}``.
+        trace: A file with the sizes of requests as they come, one a line, in place of `weights`.
+        profiles: Optimization profiles to propose, at most.
+        rounds: Fresh processes, 3 to 1,000.
+        visits: How often each process changes to each shape.
+        requests: Requests after each change, the first one included.
+        workload: Other inputs, seed and mode; stop rule and warm-up are not used.
+        limits: Of each process.
+        store: Where built engines are stored.
+
+    Returns:
+        ``report.knee.label``, ``report.levels`` and ``report.profiles``.
+
+    Raises:
+        UsageError: A dimension is fixed, or a request contradicts the model.
+        BackendError: Fewer than three processes went well.
+    """
+    if batch is not None and sweep is not None:
+        raise UsageError("`batch` and `sweep`", why="one dimension changes at a time")
+    sizes = tuple(sorted(set(batch))) if batch is not None else BATCHES
+    request = ShapesRequest(
+        model=Path(model),
+        sweep=parse_sweep(sweep) if sweep is not None else Sweep(name="batch", sizes=sizes),
+        backend=on,
+        gain_pct=gain_pct,
+        weights={str(label): weight for label, weight in weights.items()} if weights else None,
+        trace=Path(trace) if trace is not None else None,
+        profiles=profiles,
+        rounds=rounds,
+        visits=visits,
+        requests=requests,
+        workload=workload or Workload(),
+        limits=limits,
+        store=place_of(store),
+        command=own_command(),
+    )
+    return sweep_shapes(request, MeasurementObserver())

@@ -1,0 +1,146 @@
+"""A sweep of shapes as text, JSON, Markdown, CSV, page and notebook: the answer leads."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.notebook.html.measure import shapes_html
+from enginescope.records.notice import Notice
+from enginescope.records.verdict.shapes import Knee, TraceUse
+from enginescope.render.shapes.shapes_chart import shapes_charts
+from enginescope.render.shapes.shapes_page import shapes_page
+from enginescope.render.shapes.shapes_phrases import answer_text, build_command, scope_facts
+from enginescope.render.shapes.shapes_writers import (
+    shapes_csv,
+    shapes_json,
+    shapes_markdown,
+    shapes_tables,
+)
+from tests.analysis.shapes.simulated import report
+from tests.render.verdicts.test_gate_files import NASTY
+
+CLIFF = (1.0, 1.1, 2.4, 1.6, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("knee", "words"),
+    [
+        (
+            Knee(gain_pct=10, label="4", low="2", high="8", support=0.9),
+            "run batch 4: larger ones have less than 10 % more throughput (95 %: 2 … 8)",
+        ),
+        (Knee(gain_pct=10, label="4", low="4", high="4", support=1.0), "(95 %: 4)"),
+        (Knee(gain_pct=10, label="4"), "(uncertainty not known from 8 processes)"),
+        (
+            Knee(gain_pct=5, low="16", support=1.0),
+            "no knee up to batch 16: throughput still grows by 5 % or more (95 %: beyond 16)",
+        ),
+        (Knee(gain_pct=5, low="8", support=0.9), "(95 %: 8 … beyond 16)"),
+        (
+            Knee(gain_pct=10, label="1", low="1", support=0.3),
+            "the knee is not decided (95 %: 1 … beyond 16): measure more rounds",
+        ),
+        (
+            Knee(gain_pct=10, why="all shapes have the same number of items"),
+            "batch 1 takes 0.9998 ms, batch 16 3.738 ms",
+        ),
+    ],
+)
+def test_the_answer_is_the_knee_or_why_there_is_none(knee, words) -> None:
+    assert words in answer_text(replace(report(), knee=knee))
+
+
+def test_a_single_measured_shape_is_said() -> None:
+    found = report(why=(*["outside"] * 4, None))
+    assert answer_text(found) == "only batch 16 was measured: 3.738 ms"
+
+
+def test_an_unstable_measurement_says_so_first() -> None:
+    notice = Notice(code="W-LOAD", message="busy", evidence={"unstable": True})
+    assert answer_text(replace(report(), notices=(notice,))).startswith("unstable measurement: ")
+
+
+def test_facts_have_costs_slow_shapes_and_profiles() -> None:
+    facts = dict(scope_facts(report(CLIFF, new_ms=0.5, again_ms=0.0, switch_ms=0.05)))
+    assert facts["change"].startswith("first request of a new shape: +0.500 ms, × 1.")
+    assert "of an earlier one: not significantly slower (95 %: " in facts["change"]
+    assert facts["change"].endswith("switch of the profile: 0.05000 ms")
+    assert facts["slower"].startswith("batch 4 takes 1.49 × as long as 8 (95 %: ")
+    assert facts["slower"].endswith("): pad it to 8")
+    assert facts["build for"].startswith(
+        "min 1, opt 4, max 16: where the time is, with equal weights of the shapes"
+    )
+    assert dict(scope_facts(report()))["slower"].startswith("no shape takes significantly longer")
+
+
+def test_a_trace_is_told() -> None:
+    use = TraceUse(requests=90, padded=4, beyond=2, changes=30, change_share=0.125)
+    facts = dict(scope_facts(replace(report(), trace=use)))
+    assert facts["trace"] == (
+        "90 requests, 30 changes that take 12 % of the time; padded to the next measured "
+        "shape: 4; larger than every measured shape and left out: 2"
+    )
+
+
+def test_a_shape_without_a_figure_is_a_row() -> None:
+    shapes, *_ = shapes_tables(report(why=(*[None] * 4, "outside")))
+    assert shapes.rows[-1][:3] == ("16", "—", "not measured")
+
+
+def test_only_a_decided_knee_has_a_star() -> None:
+    shapes, *_ = shapes_tables(report())
+    assert [row[0] for row in shapes.rows] == ["1", "2", "4 *", "8", "16"]
+    undecided = replace(report(), knee=Knee(gain_pct=10, label="4", low="1", support=0.3))
+    assert "*" not in "".join(row[0] for row in shapes_tables(undecided)[0].rows)
+
+
+def test_the_command_builds_all_profiles() -> None:
+    command = str(build_command(report(count=2)))
+    assert command.startswith("enginescope build net.onnx --min-shape x:1x4 --opt-shape x:")
+    assert command.count("--max-shape") == 2
+    assert build_command(replace(report(), file="net.engine")) is None
+
+
+def test_json_markdown_and_csv() -> None:
+    document = json.loads(shapes_json(report()))
+    assert document["answer"] == answer_text(report())
+    assert document["report"]["levels"][2]["label"] == "4"
+    text = shapes_markdown(replace(report(), model=NASTY)).decode()
+    assert text.startswith("### enginescope: run batch 4")
+    assert NASTY not in text
+    lines = list(csv.DictReader(io.StringIO(shapes_csv(report()).decode())))
+    assert [line["shape"] for line in lines] == ["1", "2", "4", "8", "16"]
+    assert float(lines[0]["latency_ms"]) == pytest.approx(1, rel=0.02)
+
+
+def test_the_page_leads_with_the_answer_and_escapes_names() -> None:
+    page = shapes_page(replace(report(), model=NASTY, dimension=NASTY)).decode()
+    assert NASTY not in page.split('id="report-data"')[0]
+    assert "larger ones have less than 10 % more throughput (95 %: 4)</h1>" in page
+    assert page.index("shapes_throughput") < page.index('id="shapes"')
+
+
+def test_the_pictures_mark_the_knee_and_slow_shapes() -> None:
+    assert shapes_charts(report())[0].title.endswith("; the dashed line is the knee, batch 4")
+    _, latency = shapes_charts(report(CLIFF))
+    (slow,) = [
+        layer["data"]["values"]
+        for layer in latency.spec["layer"]
+        if layer["mark"].get("shape") == "triangle-down"
+    ]
+    assert [row["shape"] for row in slow] == ["4"]
+    undecided = replace(report(), knee=Knee(gain_pct=10, why="unknown"))
+    throughput, latency = shapes_charts(undecided)
+    assert throughput.title == "Throughput by shape"
+    assert len(latency.spec["layer"]) == 3
+
+
+def test_a_notebook_has_all_tables() -> None:
+    shown = shapes_html(report(switch_ms=0.05))
+    for words in ("run batch 4", "Changes of the shape", "Optimization profiles to build"):
+        assert words in shown

@@ -1,0 +1,176 @@
+"""Sweeps on ONNX Runtime's CPU and on the stand-in for TensorRT, workers in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import helper
+
+import enginescope as es
+from enginescope.records.run.job import DimSize, Limits, Mode, Workload
+from enginescope.records.verdict.evidence import EvidenceLevel
+from enginescope.records.verdict.shapes import ShapesReport
+from enginescope.services.shapes.request import parse_sizes, parse_sweep, parse_weight
+from tests.fakes import loading, models
+from tests.plants.in_process import workers_in_process
+
+TWO_PROFILES = "trt?min_shapes=x:1x4;x:4x4&opt_shapes=x:2x4;x:8x4&max_shapes=x:2x4;x:8x4"
+
+
+@pytest.fixture
+def perceptron(tmp_path) -> Path:
+    return models.perceptron(tmp_path / "p.onnx")
+
+
+def swept(model, tmp_path, **more) -> ShapesReport:
+    usual = {"rounds": 3, "visits": 2, "requests": 5, "store": tmp_path / "store"}
+    with workers_in_process():
+        return es.shapes(model, **{**usual, **more})
+
+
+def in_thirds(path: Path, dims: list[int | str]) -> Path:
+    """Write a model that takes ``x`` as three rows, and fails where it has no third."""
+    node = helper.make_node("Reshape", ["x", "three"], ["y"])
+    x, y = models.value("x", dims), models.value("y", [3, "rest"])
+    return models.save(path, [node], [x], [y], three=np.array([3, -1], np.int64))
+
+
+def test_onnxruntime_has_levels_costs_and_a_profile(perceptron, tmp_path) -> None:
+    report = swept(perceptron, tmp_path, batch=(8, 1, 2), gain_pct=5)
+    assert [level.label for level in report.levels] == ["1", "2", "8"]
+    assert report.measured == report.levels
+    assert all(level.interval and level.processes == 3 for level in report.levels)
+    assert [shape.dims for level in report.levels for shape in level.inputs] == [
+        *((1, 4), (2, 4), (8, 4))
+    ]
+    assert {cost.kind for cost in report.costs} == {"new", "again", "bind"}
+    assert report.evidence is EvidenceLevel.BUILDS
+    assert report.knee.gain_pct == 5
+    assert len(report.profiles) == 1
+    assert not (tmp_path / "store" / "runs").exists()  # the runs are not stored
+
+
+def test_a_shape_that_the_model_rejects_is_named(tmp_path) -> None:
+    model = in_thirds(tmp_path / "thirds.onnx", ["n", 1])
+    report = swept(model, tmp_path, batch=(3, 4, 6))
+    assert [level.label for level in report.measured] == ["3", "6"]
+    (notice,) = [one for one in report.notices if one.code == "W-SHAPE-LEFT-OUT"]
+    assert "1 of 3 shapes are not measured: 4: " in notice.message
+
+
+def test_a_named_dimension_and_whole_shapes(tmp_path) -> None:
+    model = in_thirds(tmp_path / "thirds.onnx", ["n", "seq"])
+    fixed = Workload(dims=(DimSize(name="n", size=3),))
+    report = swept(model, tmp_path, sweep="seq=2:6:2", workload=fixed)
+    assert report.dimension == "seq"
+    assert [level.inputs[0].dims for level in report.levels] == [(3, 2), (3, 4), (3, 6)]
+    report = swept(model, tmp_path, sweep="x=3x9,3x1")
+    assert [level.label for level in report.levels] == ["3x1", "3x9"]
+    assert "same number of items" in str(report.knee.why)
+
+
+def test_weights_and_a_trace(perceptron, tmp_path) -> None:
+    report = swept(perceptron, tmp_path, batch=(1, 4), weights={"4": 1})
+    assert report.weights == "given"
+    assert (report.profiles[0].low, report.profiles[0].high) == ("4", "4")
+    trace = tmp_path / "sizes.txt"
+    trace.write_text("# sizes\n1\n3\n\n1\n9\n")
+    report = swept(perceptron, tmp_path, batch=(1, 4), trace=trace)
+    assert report.trace is not None
+    assert (report.trace.padded, report.trace.beyond, report.trace.changes) == (1, 1, 2)
+    assert [level.weight for level in report.levels] == pytest.approx([2 / 3, 1 / 3])
+
+
+@pytest.mark.parametrize("version", loading.VERSIONS[::2])
+def test_tensorrt_switches_profiles_and_captures_graphs(perceptron, tmp_path, version) -> None:
+    with loading.loaded(version):
+        report = swept(perceptron, tmp_path, on=TWO_PROFILES, batch=(1, 2, 4, 16), profiles=2)
+    assert [level.profile for level in report.levels] == [0, 0, 1, None]
+    assert "outside every optimization profile (x 1x4 … 2x4; x 4x4 … 8x4)" in str(
+        report.levels[-1].why
+    )
+    assert {cost.kind for cost in report.costs} == {"new", "again", "profile", "bind", "graph"}
+    assert report.profiles[-1].high == "4"
+
+
+def test_tensorrt_builds_an_engine_that_spans_the_sweep(perceptron, tmp_path) -> None:
+    eager = Workload(mode=Mode(cuda_graph=False))
+    with loading.loaded("10.16.1"):
+        report = swept(perceptron, tmp_path, on="trt", batch=(2, 4, 8), workload=eager)
+    assert len(report.measured) == 3
+    assert {cost.kind for cost in report.costs} == {"new", "again", "bind"}
+
+
+def test_without_a_graph_the_report_says_why(perceptron, tmp_path) -> None:
+    with loading.loaded("10.16.1", "graph_refused"):
+        report = swept(perceptron, tmp_path, on="trt", batch=(1, 2))
+    (notice,) = [one for one in report.notices if one.code == "I-NO-CUDA-GRAPH"]
+    assert "cudaErrorStreamCaptureInvalidated" in notice.message
+    assert len(report.measured) == 2
+
+
+def test_a_fixed_dimension_is_refused_with_the_reason(tmp_path) -> None:
+    model = in_thirds(tmp_path / "fixed.onnx", [3, 2])
+    with pytest.raises(es.UsageError, match="input x has a fixed first dimension of 3"):
+        swept(model, tmp_path)
+    with pytest.raises(es.UsageError, match="fixes it to 3x2"):
+        swept(model, tmp_path, sweep="x=3x2,3x4")
+    with pytest.raises(es.UsageError, match="does not name a dynamic dimension"):
+        swept(model, tmp_path, sweep="seq=1,2")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"batch": (1,)}, "1 shape of batch"),
+        ({"batch": (1, 2), "sweep": "n=1,2"}, "one dimension changes at a time"),
+        ({"batch": (1, 2), "weights": {"3": 1}}, "weight of shape 3: the sweep has 1, 2"),
+        ({"batch": (1, 2), "weights": {"1": 0}}, "none is above 0"),
+        ({"batch": (1, 2), "rounds": 2}, "`rounds` 2"),
+        ({"batch": (1, 2), "gain_pct": 0}, "`gain` 0"),
+        ({"batch": (1, 2), "on": "fake"}, "fake cannot change shapes"),
+        ({"sweep": "x=1x4,2x4", "trace": __file__}, "its lines are sizes"),
+        ({"batch": (1, 2), "trace": __file__}, "test_shapes.py at line 1: "),
+        ({"batch": (1, 2), "trace": "gone.txt"}, "trace gone.txt"),
+    ],
+)
+def test_mistakes_are_named(perceptron, tmp_path, asked, words) -> None:
+    with pytest.raises(es.EnginescopeError) as caught:
+        swept(perceptron, tmp_path, **asked)
+    assert words in str(caught.value)
+
+
+def test_workers_are_processes_of_their_own(perceptron, tmp_path) -> None:
+    report = es.shapes(
+        perceptron, batch=(1, 2), rounds=3, visits=2, requests=4, store=tmp_path / "store"
+    )
+    assert report.rounds == 3
+    assert [level.processes for level in report.levels] == [3, 3]
+    assert report.cost("again") is not None
+
+
+def test_processes_that_fail_end_the_sweep(perceptron, tmp_path) -> None:
+    with pytest.raises(es.BackendError, match="on ort-cpu: timed_out"):
+        es.shapes(
+            perceptron,
+            batch=(1, 2),
+            rounds=3,
+            limits=Limits(timeout_s=0.01),
+            store=tmp_path / "store",
+        )
+
+
+def test_sizes_are_read() -> None:
+    assert parse_sizes("8,1,2") == (1, 2, 8)
+    assert parse_sizes("1:4") == (1, 2, 3, 4)
+    assert parse_sizes("16:64:16,1") == (1, 16, 32, 48, 64)
+    assert parse_sweep("a=b=1:3").name == "a=b"
+    assert parse_weight("1x3x8x8=0.5") == ("1x3x8x8", 0.5)
+
+
+@pytest.mark.parametrize("text", ["", "0", "4:1", "1:9:0", "1:100", "-1", "a", "1;2", "1,"])
+def test_other_sizes_are_refused(text) -> None:
+    with pytest.raises(es.UsageError):
+        parse_sizes(text)
