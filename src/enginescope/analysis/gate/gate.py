@@ -18,7 +18,6 @@ from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CONDITIONS, CompareConfig, differences
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, process_value
-from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.analysis.verdicts.job_identity import JobRuns, jobs_of, labels_of, shift_between
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import (
@@ -255,7 +254,7 @@ def _row(
         why=verdict.detail,
         notices=notices,
         sessions=terms.sessions,
-        evidence=evidence_level(before, after),
+        evidence=verdict.evidence,
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig, differences
 from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
 from enginescope.stats.comparison.ratio import middle_of
 
@@ -79,6 +80,7 @@ def printed_verdicts(
             processes_b=len(sides[1]),
             detail=differing or statistic,
             higher_is_better=metric == THROUGHPUT,
+            evidence=EvidenceLevel.PRINTED,
         )
         for metric, pair, statistic in rows
     )

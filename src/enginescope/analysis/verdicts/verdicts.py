@@ -16,6 +16,7 @@ from enginescope.analysis.verdicts.compared_figures import (
     Figure,
     figure_of,
 )
+from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.analysis.verdicts.series_verdict import Side, Sides, rounds_of, series_verdict
 from enginescope.core.errors import UsageError
 from enginescope.records.run.run import OutcomeKind, Run
@@ -180,9 +181,10 @@ def _verdict(sides: Sides, metric: str, terms: CompareConfig, detail: str | None
         verdict = figure_verdict(sides, figure, terms)
     if verdict is None:
         return None
+    a, b = ([view.run for view in side] for side in sides)
+    verdict = replace(verdict, evidence=evidence_level(a, b))
     if detail:
         return _incomparable(verdict, detail)
-    a, b = ([view.run for view in side] for side in sides)
     return withheld(verdict, a, b, terms.spreads)
 
 

@@ -49,7 +49,7 @@ from enginescope.render.verdicts.gate_phrases import (
 )
 from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
 from enginescope.render.verdicts.lottery_writers import lottery_tables
-from enginescope.render.verdicts.measured_section import pair_table, verdict_table
+from enginescope.render.verdicts.measured_section import evidence_text, pair_table, verdict_table
 from enginescope.render.verdicts.ranking_text import ranking_table
 from enginescope.render.verdicts.upgrade_writers import notices_of
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, value_text
@@ -64,6 +64,7 @@ def verdicts_html(found: MeasuredComparison) -> str:
     return fragment(
         names,
         *(paragraph(headline_sentence(one)) for one in found.pairs),
+        paragraph(f"Evidence: {evidence_text(found)}."),
         notice_list([one for one in measured_notices(found) if one.level == "warning"]),
         *(
             data_table(one.title, one.headers, one.rows, numbers=one.numbers, note=one.note)

@@ -6,7 +6,15 @@ from enum import Enum
 
 
 class EvidenceLevel(Enum):
-    """What a verdict rests on; the weakest first."""
+    """What a verdict rests on; the weakest first.
+
+    Attributes:
+        PRINTED: A side has figures that a tool printed, and no samples.
+        SAMPLES: A side has samples of one process. They do not show how processes differ.
+        PROCESSES: Several processes a side, measured at different times.
+        INTERLEAVED: Several processes a side, which took turns in one comparison.
+        BUILDS: Interleaved, and each process made its own engine or session.
+    """
 
     PRINTED = "printed figures"
     SAMPLES = "samples of one process"

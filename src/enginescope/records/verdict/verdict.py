@@ -7,6 +7,7 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.records.samples import Interval
+from enginescope.records.verdict.evidence import EvidenceLevel
 
 
 class VerdictKind(Enum):
@@ -107,6 +108,7 @@ class Verdict(Record, frozen=True, kw_only=True):
             decide; ``None`` where the ratio did not end one.
         is_tested: Whether the verdict is what the comparison was made for. Other metrics are not:
             nothing corrects them for the number of metrics beside them.
+        evidence: Level of the weaker side; ``None`` in results of earlier versions.
     """
 
     metric: str
@@ -127,6 +129,7 @@ class Verdict(Record, frozen=True, kw_only=True):
     higher_is_better: bool = False
     corrected_ratio: float | None = None
     is_tested: bool = True
+    evidence: EvidenceLevel | None = None
 
     @property
     def is_decided(self) -> bool:

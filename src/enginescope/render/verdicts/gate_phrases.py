@@ -12,6 +12,7 @@ from enginescope.records.notice import Notice
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.base.data_table import UNKNOWN
+from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.verdict_phrases import (
     basis_text,
     confidence_text,
@@ -92,11 +93,16 @@ def is_listed(report: GateReport, row: GateRow) -> bool:
 
 
 def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
-    """Return baseline, limits and what was checked with what result, as names and texts."""
+    """Return baseline, limits, what was checked, its result and evidence, as names and texts."""
     limits = ", ".join(
         f"{_in_text(limit.metric)} {limit.regression_pct:g} %" for limit in report.terms.limits
     )
-    facts = (("against", report.baseline), ("limits", limits), ("checked", checked_text(report)))
+    facts = (
+        ("against", report.baseline),
+        ("limits", limits),
+        ("checked", checked_text(report)),
+        ("evidence", levels_text(row.verdict for row in report.rows)),
+    )
     return tuple((name, text) for name, text in facts if text)
 
 
@@ -204,7 +210,7 @@ def repeated_notices(report: GateReport, rows: Sequence[GateRow]) -> dict[str, N
 
 def sentence(row: GateRow) -> str:
     """Return a row in one sentence, without its job."""
-    parts = (figures_sentence(row), *details(row))
+    parts = (figures_sentence(row), *details(row), levels_text([row.verdict]))
     return f"{outcome_text(row.outcome)}: {'; '.join(part for part in parts if part)}"
 
 

@@ -21,6 +21,7 @@ from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.sides import process_medians, side_distributions
 from enginescope.render.html.images import Chart
+from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.ranking_text import ranking_sentence, ranking_table
 from enginescope.render.verdicts.verdict_phrases import (
     OTHER_RATIO,
@@ -40,6 +41,11 @@ from enginescope.render.verdicts.verdict_phrases import (
     value_text,
     why_text,
 )
+
+
+def evidence_text(found: MeasuredComparison) -> str:
+    """Return the evidence levels of the pairs' headlines."""
+    return levels_text(pair.headline for pair in (*found.pairs, *found.other_pairs))
 
 
 def pair_table(found: MeasuredComparison) -> TextTable | None:
@@ -219,6 +225,7 @@ def _told(found: MeasuredComparison) -> Iterator[str]:
     looks = looks_text(found)
     if looks:
         yield f"Interleaved: {looks}."
+    yield f"Evidence: {evidence_text(found)}."
 
 
 def _table(pair: MeasuredPair) -> Figures:

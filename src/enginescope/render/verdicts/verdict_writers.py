@@ -27,7 +27,12 @@ from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.base.shared_options import ToldApart, told_apart
 from enginescope.render.base.text import label_row, notice_lines, table
-from enginescope.render.verdicts.measured_section import pair_table, took_text, verdict_table
+from enginescope.render.verdicts.measured_section import (
+    evidence_text,
+    pair_table,
+    took_text,
+    verdict_table,
+)
 from enginescope.render.verdicts.ranking_text import (
     ranking_data,
     ranking_sentence,
@@ -91,6 +96,7 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
     lines += [label_row("samples", " · ".join(_counts(found)))]
     took = took_text(found)
     lines += [label_row("took", took)] if took else []
+    lines += [label_row("evidence", evidence_text(found))]
     looks = looks_text(found)
     lines += [label_row("looks", looks)] if looks else []
     return Group(*lines, Text(), *notice_lines(measured_notices(found)))
@@ -274,6 +280,7 @@ def _flat(pair: MeasuredPair, one: Verdict) -> dict[str, Any]:
         "effective_a": one.effective_a,
         "effective_b": one.effective_b,
         "more": one.more,
+        "evidence": one.evidence.value if one.evidence else None,
         "ratio_per": estimate.basis if estimate else None,
         "corrected_ratio": one.corrected_ratio,
         "is_tested": one.is_tested,
@@ -310,6 +317,7 @@ def verdict_markdown(found: MeasuredComparison) -> str:
     lines += ["", f"Interleaved: {looks}."] if looks else []
     took = took_text(found)
     lines += ["", f"All processes together: {took}."] if took else []
+    lines += ["", f"Evidence: {evidence_text(found)}."]
     notices = [
         f"- {'**Warning:**' if notice.level == 'warning' else 'Note:'} {escaped(notice.message)} "
         f"({notice.code})"
