@@ -103,6 +103,7 @@ ORDER = (
         "render/sections/card",
         "render/plan_comparison",
         "render/verdicts",
+        "render/reproduction",
         "render/ladder",
         "render/self_test",
         "render/shapes",

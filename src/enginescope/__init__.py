@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         lint,
         lottery,
         open_suite,
+        reproduce,
         run_suite,
         upgrade,
     )
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.load import LoadReport
     from enginescope.records.verdict.lottery import LotteryReport
     from enginescope.records.verdict.noise_floor import NoiseFloor
+    from enginescope.records.verdict.reproduction import Reproduction
     from enginescope.records.verdict.self_test import SelfTest
     from enginescope.records.verdict.shapes import ShapesReport
     from enginescope.records.verdict.upgrade import UpgradeReport
@@ -161,6 +163,7 @@ _HOMES = {
     "ProcessResult": "services.plans.process",
     "PushTarget": "services.suites.request",
     "RayCluster": "services.suites.request",
+    "Reproduction": "records.verdict.reproduction",
     "RunView": "analysis.runs.run_view",
     "SelfTest": "records.verdict.self_test",
     "ShapesReport": "records.verdict.shapes",
@@ -204,6 +207,7 @@ _HOMES = {
     "open_suite": "notebook.verdicts",
     "passport": "notebook.plan",
     "process": "notebook.plan",
+    "reproduce": "notebook.verdicts",
     "run_suite": "notebook.verdicts",
     "samples": "services.plans.samples",
     "self_test": "notebook.measure",
@@ -261,6 +265,7 @@ __all__ = [
     "ProcessResult",
     "PushTarget",
     "RayCluster",
+    "Reproduction",
     "RunView",
     "SelfTest",
     "ShapesReport",
@@ -305,6 +310,7 @@ __all__ = [
     "open_suite",
     "passport",
     "process",
+    "reproduce",
     "run_suite",
     "samples",
     "self_test",

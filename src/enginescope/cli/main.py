@@ -45,6 +45,7 @@ GROUPS = {
         "compare": ("verdicts.compare", "Compare runs and plans: which is faster, and why."),
         "gate": ("verdicts.gate", "Exit with 1 on a regression against a baseline."),
         "upgrade": ("verdicts.upgrade", "Check whether new software is safe for models."),
+        "reproduce": ("verdicts.reproduce", "Check the evidence of an upgrade, and run it again."),
         "ladder": ("verdicts.ladder", "Explain why one tool's latency is not another's."),
         "lottery": ("verdicts.lottery", "Measure how much builds of one model differ."),
         "history": ("verdicts.history", "Show a metric over stored runs, and where it changed."),

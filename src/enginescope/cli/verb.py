@@ -24,7 +24,7 @@ HEADINGS = {
         *("list", "outcome", "profile", "metadata", "build-metadata", "plan-profile", "onnx"),
         *("build-log", "config", "layers", "trtexec-args", "rebuild", "without", "only", "check"),
         *("outputs", "environment", "mode", "profile-mode", "old", "new", "repeats", "self-test"),
-        *("sweep", "weight"),
+        *("sweep", "weight", "check-only"),
     ),
     "Load": (
         *("rate", "arrivals", "trace", "queries", "concurrency", "slo", "find-max", "resolution"),

@@ -23,6 +23,7 @@ from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.lottery import LotteryReport
+from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.suites.suite import suite_charts
@@ -33,6 +34,7 @@ from enginescope.services.lottery import lottery as lottery_service
 from enginescope.services.plans import lint as lint_service
 from enginescope.services.suites import opened
 from enginescope.services.suites import run as suite_service
+from enginescope.services.upgrade import reproduce as reproduce_service
 from enginescope.services.upgrade import upgrade as upgrade_service
 from enginescope.services.verdicts import compare as compare_service
 from enginescope.services.verdicts import gate as gate_service
@@ -122,6 +124,23 @@ class ShownUpgrade(UpgradeReport, frozen=True, kw_only=True):
 
 
 upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))
+
+
+class ShownReproduction(Reproduction, frozen=True, kw_only=True):
+    """An upgrade that ran again; in notebooks the answer and its rows, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.reproduction.reproduction_phrases import answer_text
+
+        return answer_text(self)
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.verdicts import reproduction_html
+
+        return reproduction_html(self)
+
+
+reproduce = displayed(reproduce_service.reproduce, shown_as(ShownReproduction))
 
 
 class ShownLadder(LadderReport, frozen=True, kw_only=True):

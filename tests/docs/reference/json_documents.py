@@ -22,6 +22,7 @@ from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.lottery import BuildSpread, LotteryReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.reproduction import EvidenceBundle, Reproduction
 from enginescope.records.verdict.self_test import SelfTest
 from enginescope.records.verdict.shapes import ShapesReport
 from enginescope.records.verdict.upgrade import UpgradeReport
@@ -58,6 +59,8 @@ TYPED: dict[str, tuple[type[msgspec.Struct], str]] = {
     "lottery": (LotteryReport, "`report` of `lottery --json`"),
     "build-spread": (BuildSpread, "an element of `spreads` of `build-spreads.json`"),
     "upgrade": (UpgradeReport, "`report` of `upgrade --json`"),
+    "reproduction": (Reproduction, "`report` of `reproduce --json`"),
+    "evidence": (EvidenceBundle, "`evidence.json` of a bundle of `upgrade --evidence`"),
     "shapes": (ShapesReport, "`report` of `shapes --json`"),
     "ladder": (LadderReport, "`report` of `ladder --json`"),
     "archive": (Manifest, "`manifest.json` of an archive (`.tea`)"),

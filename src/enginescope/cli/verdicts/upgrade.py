@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,11 +12,12 @@ from enginescope.cli.compare_options import rounds_option
 from enginescope.cli.completion import complete_backends
 from enginescope.cli.measure.bench import command_line
 from enginescope.cli.measure.bench_comparison import RoundsProgress
-from enginescope.cli.messages import next_steps, words
+from enginescope.cli.messages import next_steps, note, words
 from enginescope.cli.options import (
     COUNT,
     DURATION_MS,
     FILE,
+    FOLDER,
     FROM_0,
     MOST_ITEMS,
     PATH,
@@ -32,14 +33,13 @@ from enginescope.cli.options import (
 from enginescope.cli.termination import ending_in_order, saying_what_stands
 from enginescope.cli.verb import Verb, naming_flags
 from enginescope.cli.verdicts.gate import limits_of
+from enginescope.core.digest import sha256_of
+from enginescope.formats.archive.archive_reader import MANIFEST
 from enginescope.records.run.job import Limits, StopRule, Workload
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradedModel, UpgradeReport
 from enginescope.services.upgrade.request import REPEATS, UpgradeObserver, UpgradeRequest
 from enginescope.services.upgrade.upgrade import check_upgrade
 from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
-
-if TYPE_CHECKING:
-    from enginescope.store.location import StorePlace
 
 
 @click.command(
@@ -128,6 +128,16 @@ if TYPE_CHECKING:
 @option("--all", "everything", is_flag=True, help="List metrics that do not count too.")
 @option("--markdown", type=FILE, help="Write a table for a pull request to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
+@option(
+    "--evidence",
+    type=FOLDER,
+    help="Write models, samples, runs, versions and verdicts with their SHA-256 to a new folder.",
+)
+@option(
+    "--without-inputs",
+    is_flag=True,
+    help="Add the hashes of models and samples to --evidence, not the files.",
+)
 @tags_option
 @store_option
 @json_option
@@ -151,8 +161,11 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
         report = check_upgrade(request, progress)
     _write(report, options)
     _print(report, everything=options["everything"], as_json=options["as_json"])
+    if options["evidence"] is not None:
+        digest = sha256_of(options["evidence"] / MANIFEST)
+        note(f"wrote {options['evidence']}; SHA-256 of its manifest: {digest}")
     if not options["as_json"]:
-        _next(report, options["html"] or options["markdown"], options["store_folder"])
+        _next(report, options)
     return int(not report.is_passed)
 
 
@@ -189,6 +202,8 @@ def request_of(
         limits=tuple(limits.values()),
         undecided=options["undecided"],
         process_limits=Limits(timeout_s=timeout_ms / 1e3) if timeout_ms else None,
+        evidence=options["evidence"],
+        without_inputs=options["without_inputs"],
         tags=options["tags"],
         store=options["store_folder"],
         command=command_line(),
@@ -244,11 +259,14 @@ def _print(report: UpgradeReport, *, everything: bool, as_json: bool) -> None:
     show_answer(answer_text(report), scope_facts(report), shown, notices_of(report))
 
 
-def _next(report: UpgradeReport, written: Path | None, store: StorePlace | None) -> None:
+def _next(report: UpgradeReport, options: dict[str, Any]) -> None:
+    written, store = options["html"] or options["markdown"], options["store_folder"]
     at = ("--store", store) if store else ()
     steps = [("open", str(written))] if written else []
     timed = next((model for model in report.models if model.comparison), None)
     if timed is not None:
         again = words("enginescope", "compare", *at, f"cmp-{timed.comparison}")
         steps.append((f"figures of {timed.model}", again))
+    if options["evidence"] is not None:
+        steps.append(("run it again", words("enginescope", "reproduce", options["evidence"])))
     next_steps(*steps)

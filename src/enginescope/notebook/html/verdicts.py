@@ -25,6 +25,7 @@ from enginescope.records.verdict.gate import GateReport, GateRow
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.lottery import LotteryReport
+from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.base.figures import TextTable
 from enginescope.render.ladder import ladder_phrases
@@ -35,6 +36,7 @@ from enginescope.render.plan_comparison.compare_tables import (
     pair_tables,
     share_tables,
 )
+from enginescope.render.reproduction import reproduction_phrases
 from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
 from enginescope.render.suites.suite_text import suite_tables
@@ -111,6 +113,23 @@ def upgrade_html(report: UpgradeReport) -> str:
                 for row in model.rows
             ),
             numbers=_NUMBERS,
+        ),
+    )
+
+
+def reproduction_html(result: Reproduction) -> str:
+    """Return the answer, the bundle, and every verdict as recorded and as of now."""
+    return fragment(
+        reproduction_phrases.answer_text(result),
+        fact_list(reproduction_phrases.scope_facts(result)),
+        data_table(
+            "Verdicts",
+            reproduction_phrases.ROW_HEADERS,
+            (
+                reproduction_phrases.row_cells(model, row)
+                for model in result.models
+                for row in model.rows
+            ),
         ),
     )
 

@@ -87,7 +87,7 @@ def create_archive(request: ArchiveRequest, observer: PlanObserver) -> CreatedAr
     taken = {file.path for file in left}
     companions = tuple(path for path in companions if path in taken)
     check_outputs([archive], companions)
-    subjects = (*_subjects(named.runs), *_subjects(_imported(left)))
+    subjects = (*subjects_of(named.runs), *subjects_of(_imported(left)))
     manifest = write_tea(archive, left, subjects)
     observer.file_written(archive)
     return CreatedArchive(path=archive, manifest=manifest, companions=companions)
@@ -226,7 +226,8 @@ def _imported(files: Iterable[TeaFile]) -> tuple[Run, ...]:
         return ()
 
 
-def _subjects(runs: Iterable[Run]) -> Iterator[TeaSubject]:
+def subjects_of(runs: Iterable[Run]) -> Iterator[TeaSubject]:
+    """Yield what a manifest says of each run: versions, devices, command."""
     for run in runs:
         yield TeaSubject(
             name=run.job.subject.name,

@@ -21,48 +21,75 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_s
 from enginescope.core.errors import UsageError
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeRow
 from enginescope.services.store_access import floors_at, spreads_at
+from enginescope.services.upgrade.evidence import recorded_side
 from enginescope.services.upgrade.outputs import recorded_outputs
 from enginescope.services.verdicts.run_selection import resolve_runs
 
 if TYPE_CHECKING:
     from enginescope.records.notice import Notice
+    from enginescope.records.run.run import Run
     from enginescope.records.verdict.gate import Limit
     from enginescope.records.verdict.noise_floor import NoiseFloor
     from enginescope.services.measurement.observer import MeasurementObserver
     from enginescope.store.archive import Store
 
 
-def compare_recorded(
-    old: str,
-    new: str,
-    limits: Sequence[Limit],
-    store: Store,
-    observer: MeasurementObserver,
-) -> tuple[UpgradedModel, ...]:
-    """Compare each job that two sets of recorded runs have in common.
+def recorded_pairs(
+    old: str, new: str, store: Store, observer: MeasurementObserver
+) -> tuple[JobPair, ...]:
+    """Return the jobs that two sets of recorded runs have in common.
+
+    Args:
+        old, new: As for `resolve_runs`; or ``BUNDLE@old``, ``BUNDLE@new``.
 
     Raises:
         UsageError: They have no job in common.
         FormatError, StoreError: A file cannot be used, or a run does not exist.
     """
-    sets = [jobs_of(resolve_runs((what,), store, observer.warn)) for what in (old, new)]
-    pairs = pair_jobs(sets[0], sets[1], ())
-    if len(sets[0]) == len(sets[1]) == 1:  # two logs of one job may name their model differently
-        pairs = (JobPair(a=sets[0][0], b=sets[1][0], how="altered"),)
-    both = [pair for pair in pairs if pair.a and pair.b]
-    if not both:
+    sides = []
+    for name in (old, new):
+        bundled = recorded_side(name)
+        runs = resolve_runs((name,), store, observer.warn) if bundled is None else bundled
+        sides.append(runs)
+    pairs = pairs_of(*sides)
+    if not pairs:
         raise UsageError(
             f"nothing in common of {old} and {new}",
             why="no job of one has a counterpart in the other",
             hint="name models and two Pythons, to measure both",
         )
+    return pairs
+
+
+def pairs_of(old: Sequence[Run], new: Sequence[Run]) -> tuple[JobPair, ...]:
+    """Return the jobs that both sets of runs have."""
+    sets = jobs_of(old), jobs_of(new)
+    pairs = pair_jobs(sets[0], sets[1], ())
+    if len(sets[0]) == len(sets[1]) == 1:  # two logs of one job may name their model differently
+        pairs = (JobPair(a=sets[0][0], b=sets[1][0], how="altered"),)
+    return tuple(pair for pair in pairs if pair.a and pair.b)
+
+
+def runs_of(pairs: Sequence[JobPair]) -> tuple[Run, ...]:
+    """Return the runs of both sides, each once."""
+    runs = (run for pair in pairs for job in (pair.a, pair.b) if job for run in job.runs)
+    return tuple({run.id: run for run in runs}.values())
+
+
+def compare_recorded(
+    pairs: Sequence[JobPair],
+    limits: Sequence[Limit],
+    store: Store,
+    observer: MeasurementObserver,
+) -> tuple[UpgradedModel, ...]:
+    """Compare both sides of each job, at the evidence level that they have."""
     floors = floors_at(store, observer.warn)
     terms = CompareConfig(
         threshold_pct=latency_limit_pct(limits),
-        confidence=look_confidence(len(both)),
+        confidence=look_confidence(len(pairs)),
         spreads=spreads_at(store, observer.warn),
     )
-    return tuple(_compared(pair, limits, floors, terms) for pair in both)
+    return tuple(_compared(pair, limits, floors, terms) for pair in pairs)
 
 
 def _compared(

@@ -37,6 +37,8 @@ class UpgradeRequest(Record, frozen=True, kw_only=True):
         repeats: Fresh processes of each stack whose outputs are compared.
         builds: Builds of each stack; each round then builds both engines anew.
         limits: Metrics that count, and how much each may increase.
+        evidence: Empty or new folder for a bundle: inputs, runs, versions, commands, the report.
+        without_inputs: The bundle has hashes of models and samples, not the files.
     """
 
     models: tuple[Path, ...] = ()
@@ -54,6 +56,8 @@ class UpgradeRequest(Record, frozen=True, kw_only=True):
     undecided: UndecidedPolicy = "warn"
     process_limits: Limits | None = None
     tags: tuple[str, ...] = ()
+    evidence: Path | None = None
+    without_inputs: bool = False
     store: StorePlace | None = None
     command: str | None = None
 
@@ -85,6 +89,8 @@ def check_upgrade_request(request: UpgradeRequest) -> None:
             why="without models, `new` names recorded runs too",
             hint="enginescope upgrade model.onnx --old PYTHON",
         )
+    if request.without_inputs and request.evidence is None:
+        raise UsageError("`without_inputs`", why="without `evidence` there is no bundle")
     if request.repeats < 2:  # one process does not show whether a stack repeats itself
         raise UsageError(f"`repeats` {request.repeats}", why="nondeterminism shows in 2 or more")
     if request.rounds is not None and request.builds is not None:

@@ -42,8 +42,9 @@ from enginescope.services.measurement.jobs import JobRequest, jobs_of
 from enginescope.services.measurement.rounds import run_rounds
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of, spreads_at
+from enginescope.services.upgrade.evidence import check_evidence_folder, write_evidence
 from enginescope.services.upgrade.outputs import compare_outputs, no_outputs, on_stack
-from enginescope.services.upgrade.recorded import compare_recorded
+from enginescope.services.upgrade.recorded import compare_recorded, recorded_pairs, runs_of
 from enginescope.services.upgrade.request import (
     REPEATS,
     UpgradeObserver,
@@ -63,6 +64,7 @@ from enginescope.services.upgrade.stacks import (
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.notice import Notice
+    from enginescope.records.run.run import Run
     from enginescope.records.verdict.evidence import EvidenceLevel
     from enginescope.services.measurement.rounds import InterleavedResult
     from enginescope.services.upgrade.outputs import ComparedOutputs
@@ -73,16 +75,22 @@ def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> Upgrade
     """Check an upgrade: outputs first, then figures, model by model.
 
     Raises:
-        UsageError: The request contradicts itself, a stack is not usable, or a file is not a model.
+        UsageError: The request contradicts itself, a stack is not usable, a file is not a model, or
+            the folder of the evidence has files in it.
         StoreError: The store cannot be written; nothing is measured then.
     """
     from enginescope.store.archive import Store
 
     check_upgrade_request(request)
+    if request.evidence is not None:
+        check_evidence_folder(request.evidence)
     store = Store(request.store)
+    runs: tuple[Run, ...] = ()
     if not request.models:
         old, new = Stack(name=request.old), Stack(name=request.new or "")
-        models = compare_recorded(old.name, new.name, request.limits, store, observer)
+        pairs = recorded_pairs(old.name, new.name, store, observer)
+        models = compare_recorded(pairs, request.limits, store, observer)
+        runs = runs_of(pairs)
     else:
         store.check_writable()
         stacks = parse_stack(request.old, OLD), parse_stack(request.new or sys.executable, NEW)
@@ -91,7 +99,8 @@ def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> Upgrade
         old, new = map(with_versions, stacks)
         checks = _Checks(request, (old, new), store, observer)
         models = tuple(map(checks.checked, request.models))
-    return UpgradeReport(
+        runs = tuple(store.load_id(run) for one in models for run in (*one.old, *one.new))
+    report = UpgradeReport(
         old=old,
         new=new,
         models=models,
@@ -100,6 +109,9 @@ def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> Upgrade
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         command=request.command,
     )
+    if request.evidence is not None:
+        write_evidence(request, report, runs, store)
+    return report
 
 
 class _Checks:
@@ -272,6 +284,8 @@ def upgrade(
     max_regression_pct: Mapping[str, float] | None = None,
     undecided: UndecidedPolicy = "warn",
     limits: Limits | None = None,
+    evidence: str | PathLike[str] | None = None,
+    without_inputs: bool = False,
     tags: Sequence[str] = (),
     store: str | PathLike[str] | None = None,
 ) -> UpgradeReport:
@@ -296,6 +310,8 @@ def upgrade(
         max_regression_pct: Largest increase of each metric that counts: ``{"latency": 2}``.
         undecided: How to treat an inconclusive result.
         limits: Of each process.
+        evidence: New folder for a bundle that `reproduce` checks and runs again.
+        without_inputs: Hashes of models and samples in the bundle, not the files.
         tags: Names for the runs in the store.
         store: Where the runs are stored.
 
@@ -323,6 +339,8 @@ def upgrade(
         limits=tuple(Limit(metric=name, regression_pct=pct) for name, pct in limit_of.items()),
         undecided=undecided,
         process_limits=limits,
+        evidence=None if evidence is None else Path(evidence),
+        without_inputs=without_inputs,
         tags=tuple(tags),
         store=place_of(store),
         command=own_command(),

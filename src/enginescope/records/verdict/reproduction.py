@@ -1,0 +1,133 @@
+"""What an upgrade leaves as its evidence, and what comes out when it runs again."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from enginescope.core.record import Record
+from enginescope.core.result import Result
+from enginescope.records.run.job import Limits, Workload
+from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport, UpgradeRow
+
+#: Version of `EvidenceBundle`. Raised when an older enginescope could misread a newer bundle.
+BUNDLE_SCHEMA = 1
+
+
+class BundledInput(Record, frozen=True, kw_only=True):
+    """A model, sample or reference of an upgrade, with the files that belong to it.
+
+    Attributes:
+        path: Whole path where it was read.
+        place: Its path in the bundle; ``None``: the bundle has its hashes alone.
+        files: Path relative to the folder of `path` -> SHA-256.
+    """
+
+    path: str
+    place: str | None
+    files: dict[str, str]
+
+
+class UpgradeSettings(Record, frozen=True, kw_only=True):
+    """How models were checked; paths are those of `BundledInput`.
+
+    Attributes:
+        models: Empty: recorded runs were compared.
+        samples: Number of samples.
+    """
+
+    models: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
+    reference: str | None = None
+    data: tuple[str, ...] = ()
+    samples: int | None = None
+    tolerance: str | None = None
+    repeats: int = 2
+    workload: Workload = Workload()
+    rounds: int | None = None
+    builds: int | None = None
+    process_limits: Limits | None = None
+
+
+class EvidenceBundle(Record, frozen=True, kw_only=True):
+    """The document of a bundle of evidence; the runs are in ``runs/``."""
+
+    settings: UpgradeSettings
+    inputs: tuple[BundledInput, ...]
+    report: UpgradeReport
+    schema: int = BUNDLE_SCHEMA
+
+
+class Agreement(Enum):
+    """How a recorded verdict and a new one agree; the worst first."""
+
+    DIFFERENT = "different"
+    INCONCLUSIVE = "inconclusive"
+    SAME = "same"
+
+
+class ReproducedRow(Record, frozen=True, kw_only=True):
+    """One metric of one model, recorded and measured again.
+
+    Attributes:
+        decides: Whether the metric counts in the verdict.
+        recorded, again: ``None``: one of the upgrades does not have the metric.
+    """
+
+    metric: str
+    decides: bool
+    agreement: Agreement
+    recorded: UpgradeRow | None
+    again: UpgradeRow | None
+
+
+class ReproducedModel(Record, frozen=True, kw_only=True):
+    """One model, recorded and checked again."""
+
+    recorded: UpgradedModel
+    again: UpgradedModel
+    rows: tuple[ReproducedRow, ...]
+
+
+class EnvironmentChange(Record, frozen=True, kw_only=True):
+    """A version or a device of a stack that is not as recorded.
+
+    Attributes:
+        stack: Name of the stack.
+        recorded, again: ``None``: the stack does not have it.
+    """
+
+    stack: str
+    name: str
+    recorded: str | None
+    again: str | None
+
+
+class Reproduction(Result, Record, frozen=True, kw_only=True):
+    """A bundle of evidence that was checked, and the upgrade that ran again.
+
+    Attributes:
+        folder: The bundle.
+        files, size_bytes: Number of its files, and their size.
+        sha256: Of its manifest, which has the SHA-256 of every file.
+        enginescope: Version that wrote it.
+        again: ``None``: the files were checked, and nothing else.
+        environment: Versions and devices that differ.
+    """
+
+    folder: str
+    files: int
+    size_bytes: int
+    sha256: str
+    enginescope: str
+    recorded: UpgradeReport
+    again: UpgradeReport | None = None
+    models: tuple[ReproducedModel, ...] = ()
+    environment: tuple[EnvironmentChange, ...] = ()
+
+    @property
+    def is_reproduced(self) -> bool | None:
+        """Whether no metric that counts has another verdict; ``None``: it did not run again."""
+        if self.again is None:
+            return None
+        rows = (row for model in self.models for row in model.rows)
+        return not any(row.decides and row.agreement is Agreement.DIFFERENT for row in rows)

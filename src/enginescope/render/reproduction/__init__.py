@@ -1,0 +1,1 @@
+"""Show an upgrade that ran again from its evidence."""

@@ -1,0 +1,131 @@
+"""Phrase a bundle of evidence and what came out when it ran again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from enginescope.core.units import counted, format_bytes
+from enginescope.records.verdict.reproduction import (
+    Agreement,
+    EnvironmentChange,
+    ReproducedModel,
+    ReproducedRow,
+    Reproduction,
+)
+from enginescope.records.verdict.upgrade import UpgradeRow
+from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.verdicts.upgrade_phrases import (
+    change_text,
+    evidence_text,
+    interval_text,
+    metric_text,
+    name_of,
+    values_of,
+    why_of,
+)
+
+ROW_HEADERS = (
+    *("Agreement", "Model", "Metric"),
+    *("Recorded", "Change", "Interval", "Again", "Change again", "Interval again"),
+)
+_AGREEMENTS = {
+    Agreement.DIFFERENT: "differ",
+    Agreement.INCONCLUSIVE: "inconclusive",
+    Agreement.SAME: "same",
+}
+
+
+def answer_text(result: Reproduction) -> str:
+    """Return the result in one line: ``not reproduced: 1 of 4 verdicts differs: net (latency)``."""
+    if result.is_reproduced is None:
+        return f"bundle is intact: all {counted(result.files, 'file')} match the manifest"
+    rows = [(model, row) for model in result.models for row in model.rows if row.decides]
+    count = counted(len(rows), "verdict")
+    if not result.is_reproduced:
+        different = [one for one in rows if one[1].agreement is Agreement.DIFFERENT]
+        names = ", ".join(f"{_model(model)} ({_metric(row).lower()})" for model, row in different)
+        verb = "differs" if len(different) == 1 else "differ"
+        return f"not reproduced: {len(different)} of {count} {verb}: {names}"
+    unclear = sum(row.agreement is Agreement.INCONCLUSIVE for _, row in rows)
+    if unclear:
+        verb = "is" if unclear == 1 else "are"
+        return f"reproduced: no verdict differs; {unclear} of {count} {verb} inconclusive in one"
+    return f"reproduced: {count}, all the same"
+
+
+def scope_facts(result: Reproduction) -> tuple[tuple[str, str], ...]:
+    """Return the bundle, its verdict and evidence, and what differs, as names and texts."""
+    recorded, again = result.recorded, result.again
+    levels = [
+        dict.fromkeys(evidence_text(model) for model in report.models)
+        for report in (recorded, again)
+        if report is not None
+    ]
+    written = f"{(recorded.created or UNKNOWN)[:10]} by enginescope {result.enginescope}"
+    size = f"{counted(result.files, 'file')}, {format_bytes(result.size_bytes)}"
+    facts = (
+        ("bundle", f"{printable(result.folder)}: {size}"),
+        ("SHA-256", result.sha256),
+        ("written", written),
+        ("command", printable(recorded.command or "")),
+        ("recorded", f"{recorded.kind.value}; {'; '.join(levels[0])}"),
+        ("again", f"{again.kind.value}; {'; '.join(levels[1])}" if again else ""),
+        ("environment", _environment(result) if again else ""),
+    )
+    return tuple((name, text) for name, text in facts if text)
+
+
+def _environment(result: Reproduction) -> str:
+    changes = map(change_of_environment, result.environment)
+    return "; ".join(changes) or "the same versions and devices"
+
+
+def change_of_environment(change: EnvironmentChange) -> str:
+    """Return ``new: onnxruntime 1.23.2 → 1.32.0``."""
+    recorded, again = (value or "absent" for value in (change.recorded, change.again))
+    return printable(f"{change.stack}: {change.name} {recorded} → {again}")
+
+
+def agreement_text(row: ReproducedRow) -> str:
+    """Return how the verdicts agree; in brackets where the metric does not count."""
+    text = _AGREEMENTS[row.agreement]
+    return text if row.decides else f"({text})"
+
+
+def row_cells(model: ReproducedModel, row: ReproducedRow) -> tuple[str, ...]:
+    """Return a row below `ROW_HEADERS`."""
+    cells = (cell for half in (row.recorded, row.again) for cell in _half(half))
+    return (agreement_text(row), _model(model), _metric(row), *cells)
+
+
+def _half(row: UpgradeRow | None) -> tuple[str, str, str]:
+    if row is None:
+        return UNKNOWN, UNKNOWN, UNKNOWN
+    old, new = values_of(row)
+    figures = f", {old} → {new}" if row.old is not None else ""
+    return f"{row.kind.value}{figures}", change_text(row), interval_text(row)
+
+
+def lines_of(model: ReproducedModel, row: ReproducedRow) -> Iterator[str]:
+    """Yield the metric, its recorded and its new verdict, for a narrow table."""
+    yield f"{_model(model)} · {printable(model.recorded.backend)} · {_metric(row)}"
+    for name, half in (("recorded", row.recorded), ("again", row.again)):
+        cells = [cell for cell in _half(half) if cell != UNKNOWN]
+        why = [printable(why_of(half))] if half and row.agreement is not Agreement.SAME else []
+        yield f"{name} {', '.join(cells) or UNKNOWN}{''.join(f'; {one}' for one in why)}"
+
+
+def sentence(model: ReproducedModel, row: ReproducedRow) -> str:
+    """Return a row in one sentence."""
+    first, *verdicts = lines_of(model, row)
+    return f"{first}: {agreement_text(row)}: {'; '.join(verdicts)}"
+
+
+def _model(model: ReproducedModel) -> str:
+    return name_of(model.recorded)
+
+
+def _metric(row: ReproducedRow) -> str:
+    half = row.recorded or row.again
+    assert half is not None
+    return metric_text(half)

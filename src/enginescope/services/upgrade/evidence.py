@@ -1,0 +1,244 @@
+"""The bundle that an upgrade leaves as its evidence: written, checked, read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from enginescope.core.digest import sha256_of
+from enginescope.core.errors import FormatError, UsageError, reason_of
+from enginescope.core.jsonio import decode, encode, read_bytes
+from enginescope.core.record import Record
+from enginescope.formats.archive.archive_reader import RUNS
+from enginescope.formats.archive.folder_archive import FolderArchive, check_folder, write_manifest
+from enginescope.formats.onnx.onnx_precision import external_files
+from enginescope.records.run.run import Run
+from enginescope.records.verdict.reproduction import (
+    BUNDLE_SCHEMA,
+    BundledInput,
+    EvidenceBundle,
+    UpgradeSettings,
+)
+from enginescope.records.verdict.upgrade import UpgradeReport
+from enginescope.runner.inputs.sample_sources import data_sets_beside
+from enginescope.services.plans.archive import subjects_of
+from enginescope.services.upgrade.request import UpgradeRequest
+from enginescope.services.verdicts.run_selection import runs_in_folder
+from enginescope.store.archive import Store
+from enginescope.store.run_folder import write_run
+
+#: The document of a bundle, and the folder of models and samples.
+DOCUMENT = "evidence.json"
+_INPUTS = "inputs"
+
+
+class Evidence(Record, frozen=True, kw_only=True, eq=False):
+    """A bundle whose files are those of its manifest."""
+
+    folder: Path
+    archive: FolderArchive
+    bundle: EvidenceBundle
+
+    def sides(self) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
+        """Return the runs of the old and of the new stack.
+
+        Raises:
+            FormatError, StoreError: A run cannot be read.
+        """
+        runs = {run.id: run for run in runs_in_folder(self.folder, _refuse)}
+        models = self.bundle.report.models
+        old, new = (
+            tuple(runs[run_id] for ids in side for run_id in ids)
+            for side in ([model.old for model in models], [model.new for model in models])
+        )
+        return old, new
+
+
+def _refuse(text: str) -> None:
+    raise FormatError("a bundle of evidence", why=text)
+
+
+def check_evidence_folder(folder: Path) -> None:
+    """Raise `UsageError` if a bundle cannot be written there: better before measuring than after.
+
+    Raises:
+        UsageError: It is a file, or has files in it, or cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_used = next(folder.iterdir(), None) is not None
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}", why=reason_of(error)) from error
+    if is_used:
+        raise UsageError(f"cannot write {folder}", why="it is not empty", hint="a new folder")
+
+
+def write_evidence(
+    request: UpgradeRequest, report: UpgradeReport, runs: Sequence[Run], store: Store
+) -> FolderArchive:
+    """Write the bundle of an upgrade; its manifest comes last.
+
+    Args:
+        runs: Of both stacks.
+
+    Raises:
+        UsageError: A file cannot be read or written.
+    """
+    folder = request.evidence
+    assert folder is not None
+    settings = _settings(request)
+    try:
+        inputs = tuple(
+            _bundled(Path(path), None if request.without_inputs else folder, number)
+            for number, path in enumerate(_paths(settings))
+        )
+        for run in runs:
+            kept_in = store.folder_of_id(run.id) if store.has(run.id) else None
+            write_run(run, folder / RUNS / run.id, files_from=kept_in)
+        bundle = EvidenceBundle(settings=settings, inputs=inputs, report=report)
+        (folder / DOCUMENT).write_bytes(encode(bundle))
+        return write_manifest(folder, tuple(subjects_of(runs)))
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}", why=reason_of(error)) from error
+
+
+def read_evidence(folder: Path) -> Evidence:
+    """Check every file of a bundle, and return what it says.
+
+    Raises:
+        FormatError: It is not a bundle; or a file was changed, is missing or was added.
+    """
+    if not is_bundle(folder):
+        why = f"it has no {DOCUMENT}" if folder.is_dir() else "no such folder"
+        hint = "enginescope upgrade … --evidence DIR writes one"
+        raise FormatError(str(folder), why=why, hint=hint)
+    archive = check_folder(folder)
+    source = folder / DOCUMENT
+    bundle = decode(read_bytes(source), EvidenceBundle, source=str(source))
+    if bundle.schema > BUNDLE_SCHEMA:
+        why = f"its schema is {bundle.schema}, this enginescope knows {BUNDLE_SCHEMA}"
+        raise FormatError(str(source), why=why, expected="an older one; upgrade")
+    return Evidence(folder=folder, archive=archive, bundle=bundle)
+
+
+def is_bundle(folder: Path) -> bool:
+    """Whether a folder has the document of a bundle."""
+    return (folder / DOCUMENT).is_file()
+
+
+def recorded_side(name: str) -> tuple[Run, ...] | None:
+    """Return the runs of ``BUNDLE@old`` or ``BUNDLE@new``; ``None``: it does not name a bundle.
+
+    Raises:
+        UsageError: The side is not named.
+        FormatError: The bundle is damaged.
+    """
+    path, _, side = name.rpartition("@")
+    if side in ("old", "new") and is_bundle(Path(path)):
+        old, new = read_evidence(Path(path)).sides()
+        return old if side == "old" else new
+    if is_bundle(Path(name)):
+        why = "it has the runs of two stacks"
+        raise UsageError(f"side {name}", why=why, hint=f"{name}@old or {name}@new")
+    return None
+
+
+def places_of(evidence: Evidence) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return where the inputs are now, by their recorded path, and what is missing."""
+    places: dict[str, str] = {}
+    missing: list[str] = []
+    for source in evidence.bundle.inputs:
+        recorded = Path(source.path)
+        if source.place is not None:
+            places[source.path] = str(evidence.folder / source.place)
+            continue
+        places[source.path] = source.path
+        missing += [
+            f"{recorded.parent / name} is not the recorded file"
+            for name, sha256 in source.files.items()
+            if not (recorded.parent / name).is_file() or sha256_of(recorded.parent / name) != sha256
+        ]
+    return places, tuple(missing)
+
+
+def _settings(request: UpgradeRequest) -> UpgradeSettings:
+    reference = request.reference
+    if reference is not None and Path(reference).exists():
+        reference = _whole(reference)
+    files = tuple(replace(file, path=_whole(file.path)) for file in request.workload.files)
+    return UpgradeSettings(
+        models=tuple(map(_whole, request.models)),
+        backends=request.backends,
+        reference=reference,
+        data=tuple(map(_whole, request.samples.data)),
+        samples=request.samples.count,
+        tolerance=request.tolerance,
+        repeats=request.repeats,
+        workload=replace(request.workload, files=files),
+        rounds=request.rounds,
+        builds=request.builds,
+        process_limits=request.process_limits,
+    )
+
+
+def _whole(path: str | Path) -> str:
+    """Return a whole path; a link keeps its name, which names the model."""
+    return os.path.abspath(path)  # noqa: PTH100
+
+
+def _paths(settings: UpgradeSettings) -> tuple[str, ...]:
+    """Return the paths that an upgrade reads, each once."""
+    reference = settings.reference
+    return tuple(
+        dict.fromkeys(
+            (
+                *settings.models,
+                *settings.data,
+                *([reference] if reference and Path(reference).is_absolute() else []),
+                *(file.path for file in settings.workload.files),
+            )
+        )
+    )
+
+
+def _bundled(path: Path, folder: Path | None, number: int) -> BundledInput:
+    """Return an input with its hashes; with a folder, copy its files there."""
+    files = _files_of(path)
+    top = f"{_INPUTS}/{number}/{path.parent.name or 'root'}"  # a folder may be part of the name
+    if folder is not None:
+        for name, file in files.items():
+            target = folder / top / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+    return BundledInput(
+        path=str(path),
+        place=f"{top}/{path.name}" if folder is not None else None,
+        files={name: sha256_of(file) for name, file in files.items()},
+    )
+
+
+def _files_of(path: Path) -> dict[str, Path]:
+    """Return the files of an input by their path below its folder.
+
+    A model brings the files of its weights and the data sets beside it.
+    """
+    if path.is_dir():
+        return _below(path)
+    files = {path.name: path}
+    if path.suffix.lower() == ".onnx":
+        files |= {name: path.parent / name for name in external_files(str(path))}
+        for data_set in data_sets_beside(path):
+            files |= _below(data_set)
+    return files
+
+
+def _below(folder: Path) -> dict[str, Path]:
+    return {
+        f"{folder.name}/{file.relative_to(folder).as_posix()}": file
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }

@@ -1,0 +1,179 @@
+"""``reproduce``: check a bundle of evidence, and run its upgrade again."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from os import PathLike, fspath
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.records.verdict.reproduction import Reproduction
+from enginescope.records.verdict.upgrade import Stack, UpgradeReport
+from enginescope.services.accuracy.request import SampleRequest
+from enginescope.services.own_command import own_command
+from enginescope.services.store_access import place_of
+from enginescope.services.upgrade.evidence import Evidence, places_of, read_evidence
+from enginescope.services.upgrade.recorded import compare_recorded, pairs_of
+from enginescope.services.upgrade.request import UpgradeObserver, UpgradeRequest
+from enginescope.services.upgrade.stacks import parse_stack, with_versions
+from enginescope.services.upgrade.upgrade import check_upgrade
+from enginescope.store.archive import Store
+from enginescope.store.location import StorePlace
+
+
+class ReproduceRequest(Record, frozen=True, kw_only=True):
+    """A bundle of evidence, and where its stacks are on this machine.
+
+    Attributes:
+        folder: The bundle.
+        check_only: Compare the files with the manifest, and run nothing.
+        old, new: Pythons in place of the recorded ones.
+        store: Where the new runs are stored.
+    """
+
+    folder: Path
+    check_only: bool = False
+    old: str | None = None
+    new: str | None = None
+    store: StorePlace | None = None
+    command: str | None = None
+
+
+def reproduce_upgrade(request: ReproduceRequest, observer: UpgradeObserver) -> Reproduction:
+    """Check a bundle of evidence, run its upgrade again, and compare the verdicts.
+
+    Raises:
+        FormatError: It is not a bundle; or a file was changed, is missing or was added.
+        UsageError: A stack or an input is not at hand; names all that are missing.
+        StoreError: The store cannot be written.
+    """
+    evidence = read_evidence(request.folder)
+    manifest, recorded = evidence.archive.manifest, evidence.bundle.report
+    checked = Reproduction(
+        folder=str(request.folder),
+        files=len(manifest.files),
+        size_bytes=sum(entry.size_bytes for entry in manifest.files),
+        sha256=evidence.archive.sha256,
+        enginescope=manifest.enginescope,
+        recorded=recorded,
+    )
+    if request.check_only:
+        return checked
+    is_recorded = not evidence.bundle.settings.models
+    again = (_recomputed if is_recorded else _measured)(evidence, request, observer)
+    return replace(
+        checked,
+        again=again,
+        models=reproduced_models(recorded, again),
+        environment=environment_changes(recorded, again),
+    )
+
+
+def _recomputed(
+    evidence: Evidence, request: ReproduceRequest, observer: UpgradeObserver
+) -> UpgradeReport:
+    """Return the report of recorded runs, computed again from the runs of the bundle."""
+    if request.old is not None or request.new is not None:
+        why = "its runs were recorded earlier: it has no stacks that can run again"
+        raise UsageError("`old` and `new`", why=why)
+    report = evidence.bundle.report
+    pairs = pairs_of(*evidence.sides())
+    models = compare_recorded(pairs, report.limits, Store(request.store), observer)
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return replace(report, models=models, created=created, command=request.command)
+
+
+def _measured(
+    evidence: Evidence, request: ReproduceRequest, observer: UpgradeObserver
+) -> UpgradeReport:
+    """Return the report of the same upgrade, measured here and now."""
+    settings, report = evidence.bundle.settings, evidence.bundle.report
+    places, missing = places_of(evidence)
+    old, new = _stack(request.old, report.old), _stack(request.new, report.new)
+    missing = (*filter(None, map(_absence, (old, new))), *missing)
+    if missing:
+        raise UsageError(
+            f"{request.folder} cannot run again here",
+            why="; ".join(missing),
+            hint="`old` and `new` name other Pythons; `check_only` runs nothing",
+        )
+    files = tuple(replace(one, path=places[one.path]) for one in settings.workload.files)
+    reference = settings.reference
+    return check_upgrade(
+        UpgradeRequest(
+            models=tuple(Path(places[model]) for model in settings.models),
+            old=f"{old.name}={old.python}",
+            new=f"{new.name}={new.python}",
+            backends=settings.backends,
+            reference=None if reference is None else places.get(reference, reference),
+            samples=SampleRequest(
+                data=tuple(Path(places[path]) for path in settings.data), count=settings.samples
+            ),
+            tolerance=settings.tolerance,
+            repeats=settings.repeats,
+            workload=replace(settings.workload, files=files),
+            rounds=settings.rounds,
+            builds=settings.builds,
+            limits=report.limits,
+            undecided=report.undecided,
+            process_limits=settings.process_limits,
+            store=request.store,
+            command=request.command,
+        ),
+        observer,
+    )
+
+
+def _stack(chosen: str | None, recorded: Stack) -> Stack:
+    """Return a stack by its recorded name, with the Python that was chosen in its place."""
+    if chosen is None:
+        return recorded
+    return Stack(name=recorded.name, python=parse_stack(chosen, recorded.name).python)
+
+
+def _absence(stack: Stack) -> str | None:
+    """Return why a stack cannot run here; ``None``: it can."""
+    try:
+        with_versions(stack)
+    except UsageError as error:
+        return str(error)
+    return None
+
+
+def reproduce(
+    folder: str | PathLike[str],
+    *,
+    check_only: bool = False,
+    old: str | PathLike[str] | None = None,
+    new: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
+) -> Reproduction:
+    """Check a bundle of evidence, run its upgrade again, and compare the verdicts.
+
+    Args:
+        folder: What ``upgrade(…, evidence=folder)`` wrote.
+        check_only: Compare the files with their SHA-256, and run nothing.
+        old, new: Pythons of the stacks on this machine; by default the recorded ones.
+        store: Where the new runs are stored.
+
+    Returns:
+        ``result.is_reproduced``, ``result.models[0].rows``, ``result.environment``.
+
+    Raises:
+        FormatError: It is not a bundle; or a file was changed, is missing or was added.
+        UsageError: A stack or an input is not at hand; names all that are missing.
+        StoreError: The store cannot be written.
+    """
+    request = ReproduceRequest(
+        folder=Path(folder),
+        check_only=check_only,
+        old=None if old is None else fspath(old),
+        new=None if new is None else fspath(new),
+        store=place_of(store),
+        command=own_command(),
+    )
+    return reproduce_upgrade(request, UpgradeObserver())
