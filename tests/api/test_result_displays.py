@@ -21,7 +21,7 @@ from enginescope.notebook.measure import (
     ShownValidation,
 )
 from enginescope.notebook.plan import ShownProcess
-from enginescope.notebook.verdicts import ShownLadder, ShownLottery, ShownUpgrade
+from enginescope.notebook.verdicts import ShownLadder, ShownLottery, ShownReproduction, ShownUpgrade
 from enginescope.records.plan.build import BuildReport
 from enginescope.services.plans.process import ProcessResult
 from enginescope.store.suite_folder import SuiteFolder
@@ -34,6 +34,7 @@ from tests.api.public_functions import public_functions, result_classes
 from tests.depth_benchmarks import depth_benchmark
 from tests.notebook.html.pages import checked
 from tests.render.load import load_reports as loads
+from tests.render.reproduction import test_reproduction_text as reproductions
 from tests.render.test_self_test_files import TEST as SELF_TEST
 from tests.render.validation import test_validate_page as validations
 from tests.render.verdicts import test_ladder_files as ladders
@@ -132,6 +133,10 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
     es.LoadReport: (lambda _: shown_as(ShownLoad)(loads.searched()), "highest rate"),
     es.ShapesReport: (lambda _: shown_as(ShownShapes)(shapes.report()), "run batch 4"),
     es.LadderReport: (lambda _: shown_as(ShownLadder)(ladders.report()), "the largest step"),
+    es.Reproduction: (
+        lambda _: shown_as(ShownReproduction)(reproductions.result("latency")),
+        "not reproduced",
+    ),
     es.LotteryReport: (
         lambda _: shown_as(ShownLottery)(lotteries.report(build_sd=0.02)),
         "builds of net.onnx differ by",

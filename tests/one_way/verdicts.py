@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import warnings
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from enginescope.records.run.job import Subject
 from enginescope.records.run.run import Run
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.render.reproduction.reproduction_writers import reproduction_json
 from enginescope.render.verdicts.gate_writers import gate_json
 from enginescope.render.verdicts.history_text import history_json
 from enginescope.render.verdicts.upgrade_writers import upgrade_json
@@ -197,6 +199,34 @@ def _history(name: str, prepare, model: str, flags: tuple[str, ...] = (), **opti
     )
 
 
+def bundle(folder: Path) -> None:
+    """Write the evidence of an upgrade between recorded runs."""
+    pair(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        es.upgrade(old="a", new="b", store=folder / "store", evidence=folder / "bundle")
+
+
+def changed_bundle(folder: Path) -> None:
+    """Write a bundle and change one byte."""
+    bundle(folder)
+    file = folder / "bundle" / "evidence.json"
+    file.write_bytes(file.read_bytes().replace(b"worse", b"worsf", 1))
+
+
+def _reproduce(name: str, prepare, flags: list[str], **options) -> Case:
+    return Case(
+        name=f"reproduce: {name}",
+        prepare=prepare,
+        arguments=lambda folder: [
+            *("reproduce", str(folder / "bundle"), *flags, "--store", str(folder / "store"))
+        ],
+        call=lambda folder: es.reproduce(folder / "bundle", store=folder / "store", **options),
+        data=reproduction_json,
+        volatile=frozenset({"created", "command"}),
+    )
+
+
 def _upgrade(name: str, prepare, flags: list[str], **options) -> Case:
     old, new = options.pop("old", "a"), options.pop("new", "b")
     return Case(
@@ -239,6 +269,11 @@ CASES: tuple[Case, ...] = (
         ["--max-regression", "speed=1%"],
         max_regression_pct={"speed": 1.0},
     ),
+    _reproduce("recorded runs", bundle, []),
+    _reproduce("the files alone", bundle, ["--check-only"], check_only=True),
+    _reproduce("a changed file", changed_bundle, []),
+    _reproduce("no bundle", pair, []),
+    _reproduce("stacks of recorded runs", bundle, ["--old", "python3"], old="python3"),
     _gate("a regression", pair, ["b", "--baseline", "a"], current="b", baseline="a"),
     _gate(
         "a wide limit",

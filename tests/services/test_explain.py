@@ -11,8 +11,10 @@ import pytest
 import enginescope as es
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.suite.suite import CellStatus
+from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.gate import GateOutcome
 from enginescope.records.verdict.load import LoadKind
+from enginescope.records.verdict.reproduction import Agreement
 from enginescope.records.verdict.upgrade import UpgradeKind, UpgradeReason
 from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.rules.catalogue import RULES
@@ -50,7 +52,7 @@ def test_it_has_every_notice_and_hint_and_no_other() -> None:
 def test_it_has_every_rule_reason_outcome_and_exit_code() -> None:
     assert {rule.code for rule in RULES} <= KNOWN.keys()
     kinds = (Reason, VerdictKind, GateOutcome, CellStatus, OutcomeKind)
-    for kind in (*kinds, LoadKind, UpgradeKind, UpgradeReason):
+    for kind in (*kinds, LoadKind, UpgradeKind, UpgradeReason, EvidenceLevel, Agreement):
         assert {one.value for one in kind} <= KNOWN.keys()
     exits = {f"exit-{code}" for code in (0, 1, 2, 3, 4, 130, 141)}
     assert {code for code in KNOWN if code.startswith("exit-")} == exits

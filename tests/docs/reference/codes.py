@@ -10,6 +10,7 @@ from enginescope.core import errors
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.suite.suite import CellStatus
+from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.gate import FAILING, GateOutcome
 from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.render.verdicts.gate_sarif import RULES as GATE_RULES
@@ -61,6 +62,15 @@ def verdicts_part() -> str:
 def reasons_part() -> str:
     """Return the reasons of verdicts."""
     return table(("reason", "meaning"), _rows(one.value for one in Reason))
+
+
+def evidence_part() -> str:
+    """Return the evidence levels, the weakest first."""
+    rows = [
+        (one.value, explain(one.value).meaning.removeprefix("Evidence level: "))
+        for one in EvidenceLevel
+    ]
+    return table(("level", "meaning"), rows)
 
 
 def gate_part() -> str:

@@ -33,6 +33,7 @@ PAGES = (
             "exit codes": codes.exit_codes_part,
             "verdicts": codes.verdicts_part,
             "reasons": codes.reasons_part,
+            "evidence levels": codes.evidence_part,
             "outcomes of a gate": codes.gate_part,
             "rules of a gate": codes.gate_rules_part,
             "outcomes": codes.outcomes_part,

@@ -41,11 +41,11 @@ def _rows(before: UpgradedModel, after: UpgradedModel) -> Iterator[ReproducedRow
 
 
 def agreement_of(recorded: UpgradeRow | None, again: UpgradeRow | None) -> Agreement:
-    """Return how two verdicts agree. One that is inconclusive, or missing, contradicts nothing."""
+    """Return how two verdicts agree. One that is inconclusive, or missing, agrees with nothing."""
     kinds = {row.kind if row else UpgradeKind.INCONCLUSIVE for row in (recorded, again)}
-    if len(kinds) == 1:
-        return Agreement.SAME
-    return Agreement.INCONCLUSIVE if UpgradeKind.INCONCLUSIVE in kinds else Agreement.DIFFERENT
+    if UpgradeKind.INCONCLUSIVE in kinds:
+        return Agreement.INCONCLUSIVE
+    return Agreement.SAME if len(kinds) == 1 else Agreement.DIFFERENT
 
 
 def environment_changes(

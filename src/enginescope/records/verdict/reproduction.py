@@ -58,7 +58,11 @@ class EvidenceBundle(Record, frozen=True, kw_only=True):
 
 
 class Agreement(Enum):
-    """How a recorded verdict and a new one agree; the worst first."""
+    """How a recorded verdict and a new one agree; the worst first.
+
+    Attributes:
+        INCONCLUSIVE: One of them is, or one of the upgrades does not have the metric.
+    """
 
     DIFFERENT = "different"
     INCONCLUSIVE = "inconclusive"
@@ -126,8 +130,12 @@ class Reproduction(Result, Record, frozen=True, kw_only=True):
 
     @property
     def is_reproduced(self) -> bool | None:
-        """Whether no metric that counts has another verdict; ``None``: it did not run again."""
-        if self.again is None:
+        """Whether no metric that counts has another verdict.
+
+        ``None``: it did not run again, or every verdict is inconclusive in one of the upgrades.
+        """
+        rows = [row for model in self.models for row in model.rows if row.decides]
+        conclusive = [row for row in rows if row.agreement is not Agreement.INCONCLUSIVE]
+        if not conclusive:
             return None
-        rows = (row for model in self.models for row in model.rows)
-        return not any(row.decides and row.agreement is Agreement.DIFFERENT for row in rows)
+        return all(row.agreement is Agreement.SAME for row in conclusive)

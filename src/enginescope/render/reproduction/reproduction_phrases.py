@@ -28,29 +28,25 @@ ROW_HEADERS = (
     *("Agreement", "Model", "Metric"),
     *("Recorded", "Change", "Interval", "Again", "Change again", "Interval again"),
 )
-_AGREEMENTS = {
-    Agreement.DIFFERENT: "differ",
-    Agreement.INCONCLUSIVE: "inconclusive",
-    Agreement.SAME: "same",
-}
 
 
 def answer_text(result: Reproduction) -> str:
     """Return the result in one line: ``not reproduced: 1 of 4 verdicts differs: net (latency)``."""
-    if result.is_reproduced is None:
+    if result.again is None:
         return f"bundle is intact: all {counted(result.files, 'file')} match the manifest"
     rows = [(model, row) for model in result.models for row in model.rows if row.decides]
     count = counted(len(rows), "verdict")
+    if result.is_reproduced is None:
+        return f"inconclusive: {count}, none of them clear in both upgrades"
     if not result.is_reproduced:
         different = [one for one in rows if one[1].agreement is Agreement.DIFFERENT]
         names = ", ".join(f"{_model(model)} ({_metric(row).lower()})" for model, row in different)
         verb = "differs" if len(different) == 1 else "differ"
         return f"not reproduced: {len(different)} of {count} {verb}: {names}"
-    unclear = sum(row.agreement is Agreement.INCONCLUSIVE for _, row in rows)
-    if unclear:
-        verb = "is" if unclear == 1 else "are"
-        return f"reproduced: no verdict differs; {unclear} of {count} {verb} inconclusive in one"
-    return f"reproduced: {count}, all the same"
+    same = sum(row.agreement is Agreement.SAME for _, row in rows)
+    if same == len(rows):
+        return f"reproduced: {count}, all the same"
+    return f"reproduced: {same} of {count} are the same, the others are inconclusive"
 
 
 def scope_facts(result: Reproduction) -> tuple[tuple[str, str], ...]:
@@ -70,14 +66,14 @@ def scope_facts(result: Reproduction) -> tuple[tuple[str, str], ...]:
         ("command", printable(recorded.command or "")),
         ("recorded", f"{recorded.kind.value}; {'; '.join(levels[0])}"),
         ("again", f"{again.kind.value}; {'; '.join(levels[1])}" if again else ""),
-        ("environment", _environment(result) if again else ""),
+        ("versions", _versions(result) if again else ""),
     )
     return tuple((name, text) for name, text in facts if text)
 
 
-def _environment(result: Reproduction) -> str:
+def _versions(result: Reproduction) -> str:
     changes = map(change_of_environment, result.environment)
-    return "; ".join(changes) or "the same versions and devices"
+    return "; ".join(changes) or "the same, and the same devices"
 
 
 def change_of_environment(change: EnvironmentChange) -> str:
@@ -88,7 +84,7 @@ def change_of_environment(change: EnvironmentChange) -> str:
 
 def agreement_text(row: ReproducedRow) -> str:
     """Return how the verdicts agree; in brackets where the metric does not count."""
-    text = _AGREEMENTS[row.agreement]
+    text = row.agreement.value
     return text if row.decides else f"({text})"
 
 

@@ -133,6 +133,8 @@ def is_bundle(folder: Path) -> bool:
 def recorded_side(name: str) -> tuple[Run, ...] | None:
     """Return the runs of ``BUNDLE@old`` or ``BUNDLE@new``; ``None``: it does not name a bundle.
 
+    They have no name of a stack: their counterparts are runs of any stack.
+
     Raises:
         UsageError: The side is not named.
         FormatError: The bundle is damaged.
@@ -140,11 +142,16 @@ def recorded_side(name: str) -> tuple[Run, ...] | None:
     path, _, side = name.rpartition("@")
     if side in ("old", "new") and is_bundle(Path(path)):
         old, new = read_evidence(Path(path)).sides()
-        return old if side == "old" else new
+        return tuple(map(_without_stack, old if side == "old" else new))
     if is_bundle(Path(name)):
         why = "it has the runs of two stacks"
         raise UsageError(f"side {name}", why=why, hint=f"{name}@old or {name}@new")
     return None
+
+
+def _without_stack(run: Run) -> Run:
+    backend = replace(run.job.backend, environment=None)
+    return replace(run, job=replace(run.job, backend=backend))
 
 
 def places_of(evidence: Evidence) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -1,0 +1,94 @@
+"""An upgrade and its repetition, verdict by verdict."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.upgrade.reproduced import (
+    agreement_of,
+    environment_changes,
+    reproduced_models,
+)
+from enginescope.records.verdict.reproduction import Agreement, Reproduction
+from enginescope.records.verdict.upgrade import (
+    Stack,
+    UpgradedModel,
+    UpgradeKind,
+    UpgradeReport,
+    UpgradeRow,
+)
+
+SAFE, WORSE, BETTER, OPEN = (
+    UpgradeKind.SAFE,
+    UpgradeKind.WORSE,
+    UpgradeKind.BETTER,
+    UpgradeKind.INCONCLUSIVE,
+)
+
+
+def row(kind: UpgradeKind, metric: str = "latency", *, decides: bool = True) -> UpgradeRow:
+    return UpgradeRow(metric=metric, kind=kind, reason="exact", decides=decides)
+
+
+def report(*rows: UpgradeRow, **versions: str) -> UpgradeReport:
+    model = UpgradedModel(model="net", backend="ort-cpu", rows=rows)
+    old = Stack(name="a", python="/a", versions={"numpy": "2"})
+    return UpgradeReport(old=old, new=replace(old, name="b", versions=versions), models=(model,))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "again", "agreement"),
+    [
+        (SAFE, SAFE, Agreement.SAME),
+        (SAFE, WORSE, Agreement.DIFFERENT),
+        (BETTER, SAFE, Agreement.DIFFERENT),
+        (OPEN, SAFE, Agreement.INCONCLUSIVE),
+        (OPEN, OPEN, Agreement.INCONCLUSIVE),
+        (None, WORSE, Agreement.INCONCLUSIVE),
+    ],
+)
+def test_agreement(recorded, again, agreement) -> None:
+    rows = [None if kind is None else row(kind) for kind in (recorded, again)]
+    assert agreement_of(*rows) is agreement
+
+
+@pytest.mark.parametrize(
+    ("recorded", "again", "is_reproduced"),
+    [
+        ((row(SAFE),), (row(SAFE),), True),
+        ((row(SAFE),), (row(WORSE),), False),
+        ((row(OPEN),), (row(OPEN),), None),
+        ((row(SAFE), row(SAFE, "load", decides=False)), (row(OPEN), row(WORSE, "load")), False),
+        (
+            (row(SAFE), row(SAFE, "load", decides=False)),
+            (row(SAFE), row(WORSE, "load", decides=False)),
+            True,
+        ),
+    ],
+)
+def test_what_counts(recorded, again, is_reproduced) -> None:
+    reports = report(*recorded), report(*again)
+    result = Reproduction(
+        folder="d",
+        files=1,
+        size_bytes=1,
+        sha256="ab",
+        enginescope="0.1",
+        recorded=reports[0],
+        again=reports[1],
+        models=reproduced_models(*reports),
+    )
+    assert result.is_reproduced is is_reproduced
+
+
+def test_versions_that_changed_by_stack() -> None:
+    before, after = report(ort="1", cpu="x"), report(ort="2", gpu0="H100")
+    told = [
+        (one.stack, one.name, one.recorded, one.again) for one in environment_changes(before, after)
+    ]
+    assert told == [
+        ("b", "cpu", "x", None),
+        ("b", "gpu0", None, "H100"),
+        ("b", "ort", "1", "2"),
+    ]

@@ -1,0 +1,99 @@
+"""An upgrade that ran again, as text, JSON and notebook: the answer leads, names are escaped."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models
+from enginescope.notebook.html.verdicts import reproduction_html
+from enginescope.records.verdict.reproduction import Reproduction
+from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeKind
+from enginescope.render.reproduction.reproduction_phrases import answer_text, scope_facts
+from enginescope.render.reproduction.reproduction_writers import (
+    reproduction_json,
+    reproduction_rows,
+)
+from tests.render.verdicts.test_gate_files import NASTY
+from tests.render.verdicts.test_upgrade_files import measured, report
+
+
+def result(*different: str, clear: bool = True, name: str = "net") -> Reproduction:
+    """Return a reproduction in which metrics became worse; all are inconclusive unless `clear`."""
+    recorded = report(measured(name, 1.0))
+    again = replace(recorded, models=(_changed(recorded.models[0], different, clear=clear),))
+    again = replace(again, new=replace(again.new, versions={"onnxruntime": NASTY, "numpy": "2"}))
+    return Reproduction(
+        folder=f"of {name}",
+        files=12,
+        size_bytes=3_000_000,
+        sha256="ab" * 32,
+        enginescope="0.2.0",
+        recorded=recorded,
+        again=again,
+        models=reproduced_models(recorded, again),
+        environment=environment_changes(recorded, again),
+    )
+
+
+def _changed(model: UpgradedModel, metrics: tuple[str, ...], *, clear: bool) -> UpgradedModel:
+    rows = [
+        replace(row, kind=UpgradeKind.WORSE if row.metric in metrics else row.kind)
+        for row in model.rows
+    ]
+    if not clear:
+        rows = [replace(row, kind=UpgradeKind.INCONCLUSIVE) for row in rows]
+    return replace(model, rows=tuple(rows))
+
+
+@pytest.mark.parametrize(
+    ("found", "answer"),
+    [
+        (result(), "reproduced: 3 verdicts, all the same"),
+        (result("latency"), "not reproduced: 1 of 3 verdicts differs: net (latency)"),
+        (
+            result("latency", "outputs"),
+            "not reproduced: 2 of 3 verdicts differ: net (outputs), net (latency)",
+        ),
+        (result(clear=False), "inconclusive: 3 verdicts, none of them clear in both upgrades"),
+        (
+            replace(result(), again=None, models=()),
+            "bundle is intact: all 12 files match the manifest",
+        ),
+    ],
+)
+def test_the_answer(found, answer) -> None:
+    assert answer_text(found) == answer
+
+
+def test_rows_show_both_intervals_and_why_they_differ() -> None:
+    shown = dict(reversed(reproduction_rows(result("latency"))))
+    recorded, again = shown["different"].splitlines()[1:]
+    assert recorded.startswith("recorded safe, ")
+    assert again.startswith("again worse, ")
+    assert recorded.count("…") == again.count("…") == 1
+    assert "beyond the limit of 2 %" in again
+    assert "again safe" in shown["same"]
+
+
+def test_facts_name_the_bundle_and_the_changed_versions() -> None:
+    facts = dict(scope_facts(result()))
+    assert facts["SHA-256"] == "ab" * 32
+    assert facts["recorded"] == "safe; independent builds, 12 runs a side"
+    assert facts["versions"].startswith("new: onnxruntime 1.32.0 → ")
+
+
+def test_json_has_the_answer_and_both_reports() -> None:
+    found = json.loads(reproduction_json(result("latency")))
+    assert found["reproduced"] is False
+    assert any("recorded safe" in one and "again worse" in one for one in found["sentences"])
+    assert found["report"]["recorded"]["models"][0]["rows"]
+
+
+def test_names_are_text() -> None:
+    found = result("latency", name=NASTY)
+    assert '<script>alert("1")' not in reproduction_html(found)
+    shown = "".join(text for row in reproduction_rows(found) for text in row)
+    assert "\x1b" not in shown + answer_text(found) + "".join(dict(scope_facts(found)).values())

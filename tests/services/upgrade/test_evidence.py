@@ -1,0 +1,216 @@
+"""A bundle of evidence: written with the verdict, checked, and run again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import onnx
+import pytest
+
+import enginescope as es
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.formats.archive.archive_reader import MANIFEST
+from enginescope.records.verdict.evidence import EvidenceLevel
+from enginescope.records.verdict.reproduction import Agreement
+from enginescope.records.verdict.upgrade import UpgradeKind
+from enginescope.render.verdicts.upgrade_writers import upgrade_json
+from enginescope.services.upgrade.evidence import DOCUMENT, read_evidence
+from enginescope.services.upgrade.stacks import StackRunner
+from tests.one_way.verdicts import pair, processes
+from tests.plants.in_process import workers_in_process
+from tests.services.upgrade.test_upgrade import NEW, plant_outputs, planted, upgraded
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+__all__ = ["planted"]
+
+
+@pytest.fixture
+def model(convnet, tmp_path) -> Path:
+    """A copy that a test may delete."""
+    return Path(shutil.copy(convnet, tmp_path / "net.onnx"))
+
+
+def again(bundle: Path, folder: Path, **more):
+    with workers_in_process():
+        return es.reproduce(bundle, store=folder / "again", **more)
+
+
+def quick(model: Path, folder: Path, **more):
+    """Write a bundle of a backend without outputs, so that no process has to return any."""
+    return upgraded(model, folder, on="fake", rounds=8, evidence=folder / "bundle", **more)
+
+
+def test_a_verdict_is_reproduced_until_outputs_differ(
+    model, tmp_path, planted, monkeypatch
+) -> None:
+    planted(slowdown=1.05)
+    bundle = tmp_path / "bundle"
+    report = upgraded(model, tmp_path, evidence=bundle)
+    model.unlink()  # the bundle has it
+    planted(seed=1, slowdown=1.05)
+    result = again(bundle, tmp_path)
+    assert json.loads(upgrade_json(result.recorded)) == json.loads(upgrade_json(report))
+    assert result.is_reproduced
+    (net,) = result.models
+    latency = next(row for row in net.rows if row.metric == "latency")
+    assert latency.agreement is Agreement.SAME
+    assert latency.recorded.kind is latency.again.kind is UpgradeKind.WORSE
+    assert latency.recorded.verdict.estimate.interval != latency.again.verdict.estimate.interval
+    assert latency.again.verdict.evidence is EvidenceLevel.BUILDS
+    assert not result.environment
+    assert result.sha256 == read_evidence(bundle).archive.sha256
+    plant_outputs(monkeypatch, lambda stack, data: data + 1 if stack == NEW else data)
+    result = again(bundle, tmp_path)
+    assert result.is_reproduced is False
+    outputs, latency, *_ = result.models[0].rows
+    assert (outputs.agreement, latency.agreement) == (
+        Agreement.DIFFERENT,
+        Agreement.INCONCLUSIVE,
+    )
+
+
+def test_a_changed_version_is_named(model, tmp_path, planted, monkeypatch) -> None:
+    planted()
+    quick(model, tmp_path)
+    from enginescope.services.upgrade import stacks
+
+    usual = stacks.environment_fingerprint
+    monkeypatch.setattr(stacks, "environment_fingerprint", lambda: usual() | {"numpy": "99"})
+    changes = again(tmp_path / "bundle", tmp_path).environment
+    assert {(one.stack, one.name, one.again) for one in changes} == {
+        ("old", "numpy", "99"),
+        ("new", "numpy", "99"),
+    }
+
+
+def test_what_is_in_a_bundle(model, tmp_path, planted) -> None:
+    planted()
+    data = tmp_path / "data"
+    data.mkdir()
+    np.save(data / "x.npy", np.ones(3, np.float32))
+    bundle = tmp_path / "bundle"
+    report = quick(model, tmp_path, data=[data])
+    names = {entry.name for entry in read_evidence(bundle).archive.manifest.files}
+    assert f"inputs/0/{model.parent.name}/{model.name}" in names
+    assert f"inputs/1/{tmp_path.name}/data/x.npy" in names
+    runs = (*report.models[0].old, *report.models[0].new)
+    assert {f"runs/{run}/run.json" for run in runs} <= names
+    subjects = read_evidence(bundle).archive.manifest.subjects
+    assert all("onnxruntime" in one.versions or one.versions == {} for one in subjects)
+    (data / "x.npy").unlink()
+    assert again(bundle, tmp_path).again is not None
+
+
+def test_hashes_in_place_of_inputs(model, tmp_path, planted) -> None:
+    planted()
+    bundle = tmp_path / "bundle"
+    quick(model, tmp_path, without_inputs=True)
+    assert not (bundle / "inputs").exists()
+    assert again(bundle, tmp_path).again is not None
+    model.write_bytes(model.read_bytes() + b"\0")
+    with pytest.raises(UsageError, match=f"{model.name} is not the recorded file"):
+        again(bundle, tmp_path)
+
+
+def test_all_that_is_missing_is_named(model, tmp_path, planted) -> None:
+    planted()
+    quick(model, tmp_path, without_inputs=True)
+    model.unlink()
+    with pytest.raises(UsageError, match=f"/no/python.*{model.name}"):
+        again(tmp_path / "bundle", tmp_path, old="/no/python")
+    found = es.reproduce(tmp_path / "bundle", check_only=True)
+    assert found.again is None
+    assert found.is_reproduced is None
+
+
+def test_external_weights_are_inputs(model, tmp_path, planted) -> None:
+    planted()
+    folder = tmp_path / "large"
+    folder.mkdir()
+    onnx.save(
+        onnx.load(model),
+        folder / "large.onnx",
+        save_as_external_data=True,
+        location="weights.bin",
+        size_threshold=0,
+    )
+    quick(folder / "large.onnx", tmp_path)
+    (source,) = read_evidence(tmp_path / "bundle").bundle.inputs
+    assert set(source.files) == {"large.onnx", "weights.bin"}
+    assert (tmp_path / "bundle" / source.place).with_name("weights.bin").is_file()
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_folder_in_use_is_refused_before_anything_runs(
+    model, tmp_path, monkeypatch, is_file
+) -> None:
+    bundle = tmp_path / "bundle"
+    if is_file:
+        bundle.write_text("mine")
+    else:
+        bundle.mkdir()
+        (bundle / "mine").write_text("mine")
+    monkeypatch.setattr(StackRunner, "collect_outputs", None)
+    with pytest.raises(UsageError, match="cannot write"):
+        upgraded(model, tmp_path, evidence=bundle)
+
+
+def test_hashes_need_a_bundle(model, tmp_path) -> None:
+    with pytest.raises(UsageError, match="without `evidence` there is no bundle"):
+        upgraded(model, tmp_path, without_inputs=True)
+
+
+def recorded(prepare, folder: Path, old: str, new: str) -> Path:
+    prepare(folder)
+    store = folder / "store"
+    es.upgrade(old=old, new=new, store=store, evidence=folder / "bundle")
+    return folder / "bundle"
+
+
+def test_recorded_runs_are_judged_again_from_the_bundle(tmp_path) -> None:
+    bundle = recorded(pair, tmp_path, "a", "b")
+    result = es.reproduce(bundle, store=tmp_path / "empty")
+    assert result.is_reproduced
+    assert result.again.models == result.recorded.models
+    with pytest.raises(UsageError, match="no stacks that can run again"):
+        es.reproduce(bundle, old=sys.executable)
+
+
+def test_a_bundle_is_a_side(tmp_path) -> None:
+    bundle = recorded(processes, tmp_path, "before", "after")
+    store = tmp_path / "store"
+    report = es.upgrade(old=f"{bundle}@old", new="after", store=store)
+    direct = es.upgrade(old="before", new="after", store=store)
+    assert report.models == direct.models
+    with pytest.raises(UsageError, match="two stacks"):
+        es.upgrade(old=bundle, new="after", store=store)
+
+
+def test_a_damaged_bundle_is_no_side(tmp_path) -> None:
+    bundle = recorded(pair, tmp_path, "a", "b")
+    document = bundle / DOCUMENT
+    document.write_text(document.read_text().replace("1.2", "1.1"))
+    for call in (
+        lambda: es.reproduce(bundle),
+        lambda: es.upgrade(old=f"{bundle}@old", new="b", store=tmp_path / "store"),
+    ):
+        with pytest.raises(FormatError, match=f"{DOCUMENT} was changed"):
+            call()
+
+
+def test_what_is_no_bundle(tmp_path) -> None:
+    (tmp_path / MANIFEST).write_text("{}")
+    for folder, why in ((tmp_path, f"it has no {DOCUMENT}"), (tmp_path / "x", "no such folder")):
+        with pytest.raises(FormatError, match=why):
+            es.reproduce(folder)
+
+
+def test_the_document_is_read_back_as_it_was(tmp_path) -> None:
+    bundle = recorded(pair, tmp_path, "a", "b")
+    evidence = read_evidence(bundle).bundle
+    assert msgspec.json.decode(msgspec.json.encode(evidence), type=type(evidence)) == evidence
