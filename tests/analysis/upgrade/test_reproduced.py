@@ -18,6 +18,7 @@ from enginescope.records.verdict.upgrade import (
     UpgradeReport,
     UpgradeRow,
 )
+from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
 
 SAFE, WORSE, BETTER, OPEN = (
     UpgradeKind.SAFE,
@@ -51,6 +52,14 @@ def report(*rows: UpgradeRow, **versions: str) -> UpgradeReport:
 def test_agreement(recorded, again, agreement) -> None:
     rows = [None if kind is None else row(kind) for kind in (recorded, again)]
     assert agreement_of(*rows) is agreement
+
+
+def test_a_verdict_on_the_same_figures_is_the_same() -> None:
+    figures = Verdict(metric="latency", kind=VerdictKind.UNDECIDED, reason=Reason.ONE_VALUE, a=1.0)
+    inconclusive = replace(row(OPEN), verdict=figures)
+    assert agreement_of(inconclusive, inconclusive) is Agreement.SAME
+    other = replace(inconclusive, verdict=replace(figures, a=1.1))
+    assert agreement_of(inconclusive, other) is Agreement.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,9 @@ def reasons_part() -> str:
 
 def evidence_part() -> str:
     """Return the evidence levels, the weakest first."""
+    meanings = (explain(one.value).meaning.partition(": ")[2] for one in EvidenceLevel)
     rows = [
-        (one.value, explain(one.value).meaning.removeprefix("Evidence level: "))
-        for one in EvidenceLevel
+        (one.value, text.capitalize()) for one, text in zip(EvidenceLevel, meanings, strict=True)
     ]
     return table(("level", "meaning"), rows)
 

@@ -41,7 +41,12 @@ def _rows(before: UpgradedModel, after: UpgradedModel) -> Iterator[ReproducedRow
 
 
 def agreement_of(recorded: UpgradeRow | None, again: UpgradeRow | None) -> Agreement:
-    """Return how two verdicts agree. One that is inconclusive, or missing, agrees with nothing."""
+    """Return how two verdicts agree.
+
+    One that is inconclusive, or missing, agrees with nothing but a verdict on the same figures.
+    """
+    if recorded is not None and recorded.verdict is not None and recorded == again:
+        return Agreement.SAME
     kinds = {row.kind if row else UpgradeKind.INCONCLUSIVE for row in (recorded, again)}
     if UpgradeKind.INCONCLUSIVE in kinds:
         return Agreement.INCONCLUSIVE

@@ -62,6 +62,7 @@ class Agreement(Enum):
 
     Attributes:
         INCONCLUSIVE: One of them is, or one of the upgrades does not have the metric.
+        SAME: Both are clear and equal; or they are of the same figures.
     """
 
     DIFFERENT = "different"

@@ -105,9 +105,10 @@ def _half(row: UpgradeRow | None) -> tuple[str, str, str]:
 def lines_of(model: ReproducedModel, row: ReproducedRow) -> Iterator[str]:
     """Yield the metric, its recorded and its new verdict, for a narrow table."""
     yield f"{_model(model)} · {printable(model.recorded.backend)} · {_metric(row)}"
+    kinds = {half.kind for half in (row.recorded, row.again) if half}
     for name, half in (("recorded", row.recorded), ("again", row.again)):
         cells = [cell for cell in _half(half) if cell != UNKNOWN]
-        why = [printable(why_of(half))] if half and row.agreement is not Agreement.SAME else []
+        why = [printable(why_of(half))] if half and len(kinds) > 1 else []
         yield f"{name} {', '.join(cells) or UNKNOWN}{''.join(f'; {one}' for one in why)}"
 
 
