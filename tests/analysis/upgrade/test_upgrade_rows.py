@@ -124,3 +124,14 @@ def test_levels_of_evidence() -> None:
     assert evidence_level(*apart) is EvidenceLevel.PROCESSES
     assert evidence_level(apart[0], [process(1.0)]) is EvidenceLevel.SAMPLES
     assert evidence_level(apart[0], []) is None
+
+
+def test_each_verdict_has_the_level_of_its_runs() -> None:
+    for sides, level in (
+        (in_turn(1.05), EvidenceLevel.BUILDS),
+        (([process(1.0)], [process(1.1)]), EvidenceLevel.SAMPLES),
+    ):
+        found = compare_sides(named(*sides))
+        assert {verdict.evidence for verdict in found.pairs[0].verdicts} == {level}
+        rows = metric_rows(found, UPGRADE_LIMITS, CompareConfig())
+        assert {row.verdict.evidence for row in rows if row.verdict} == {level}

@@ -13,6 +13,7 @@ from enginescope.records.environment import Device, Environment
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
 from enginescope.records.run.run import Run
 from enginescope.records.samples import ReportedSummary
+from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, kind_text, why_text
 from tests.analysis.in_turn import named, process
@@ -40,6 +41,11 @@ def printed(
     )
     environment = Environment(devices=(Device(name=gpu),))
     return msgspec.structs.replace(process(1.0), samples=(), tool=tool, environment=environment)
+
+
+def test_printed_figures_are_the_lowest_level_of_evidence() -> None:
+    found = compared(printed(), printed(990.0))
+    assert {one.evidence for one in found.pairs[0].verdicts} == {EvidenceLevel.PRINTED}
 
 
 def compared(a: Run, b: Run) -> MeasuredComparison:

@@ -13,7 +13,7 @@ from enginescope.analysis.gate.gate import gate
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
 from enginescope.render.verdicts.gate_junit import gate_junit
-from enginescope.render.verdicts.gate_phrases import answer_text, checked_text
+from enginescope.render.verdicts.gate_phrases import answer_text, checked_text, scope_facts
 from enginescope.render.verdicts.gate_sarif import RULES, gate_sarif
 from enginescope.render.verdicts.gate_writers import (
     gate_json,
@@ -66,6 +66,14 @@ def test_json_names_the_evidence_of_each_verdict() -> None:
     levels = {row["evidence"] for row in rows if row["verdict"]}
     assert levels == {"separate processes"}
     assert all(row["evidence"] is None for row in rows if not row["verdict"])
+
+
+def test_every_form_names_the_evidence() -> None:
+    found = report()
+    assert dict(scope_facts(found))["evidence"] == "separate processes"
+    assert "evidence separate processes" in gate_markdown(found).decode()
+    messages = [one["message"]["text"] for one in sarif()["runs"][0]["results"]]
+    assert sum("separate processes" in text for text in messages) == 2
 
 
 @pytest.mark.parametrize("name", ["net.onnx", NASTY])

@@ -13,13 +13,19 @@ from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import MeasuredPair, compare_sides
 from enginescope.records.progress import Phase, RoundPlan
 from enginescope.records.samples import Interval
+from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.base.text import as_text
 from enginescope.render.charts.sides import process_medians, side_distributions
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.verdicts.measured_section import took_text, verdict_table
+from enginescope.render.verdicts.evidence_phrases import levels_text
+from enginescope.render.verdicts.measured_section import (
+    measured_section,
+    took_text,
+    verdict_table,
+)
 from enginescope.render.verdicts.verdict_phrases import (
     headline_sentence,
     is_other_ratio,
@@ -294,6 +300,16 @@ def test_markdown_shows_names_as_they_are() -> None:
     assert "**B is slower: 1.05" in text
     assert "| --- | ---: | ---: | ---: | ---: | --- | --- |" in text
     assert "Interleaved:" in text
+    assert "Evidence: independent builds." in text
+
+
+def test_levels_of_evidence_are_named_and_counted() -> None:
+    found = compare_sides(named(*in_turn(1.05)))
+    assert levels_text(found.pairs[0].verdicts) == "independent builds"
+    weaker = replace(found.pairs[0].headline, evidence=EvidenceLevel.SAMPLES)
+    several = [found.pairs[0].headline, weaker, weaker, None]
+    assert levels_text(several) == "independent builds (1), samples of one process (2)"
+    assert "Evidence: independent builds." in measured_section(found).told
 
 
 def test_json_and_csv_have_every_verdict() -> None:
@@ -303,6 +319,7 @@ def test_json_and_csv_have_every_verdict() -> None:
     first = made["pairs"][0]["verdicts"][0]
     assert first["kind"] == "slower"
     assert first["unit"] == "ms"
+    assert first["evidence"] == "independent builds"
     assert first["estimate"]["interval"]["low"] > 1
     assert len(made["sides"][0]["runs"]) == 12
     assert made["sides"][0]["runs"][3]["round"] == 3
@@ -310,6 +327,7 @@ def test_json_and_csv_have_every_verdict() -> None:
     pairs = (*found.pairs, *found.other_pairs)
     assert [(one.a, one.b) for one in pairs] == [("A", "B"), ("A", "C"), ("B", "C")]
     assert len(rows) == sum(len(pair.verdicts) for pair in pairs)
+    assert {row["evidence"] for row in rows} == {"independent builds"}
     assert float(rows[0]["ratio"]) == first["estimate"]["ratio"]
 
 
