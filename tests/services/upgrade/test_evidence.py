@@ -7,16 +7,18 @@ import shutil
 import sys
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import onnx
 import pytest
+from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.jsonio import decode, encode
 from enginescope.formats.archive.archive_reader import MANIFEST
+from enginescope.formats.archive.folder_archive import write_manifest
 from enginescope.records.verdict.evidence import EvidenceLevel
-from enginescope.records.verdict.reproduction import Agreement
+from enginescope.records.verdict.reproduction import Agreement, EvidenceBundle
 from enginescope.records.verdict.upgrade import UpgradeKind
 from enginescope.render.verdicts.upgrade_writers import upgrade_json
 from enginescope.services.upgrade.evidence import DOCUMENT, read_evidence
@@ -191,6 +193,31 @@ def test_a_bundle_is_a_side(tmp_path) -> None:
         es.upgrade(old=bundle, new="after", store=store)
 
 
+def test_a_bundle_is_no_stack_of_models(model, tmp_path) -> None:
+    bundle = recorded(pair, tmp_path, "a", "b")
+    with pytest.raises(UsageError, match="its runs are recorded"):
+        es.upgrade(model, old=f"{bundle}@old", new=sys.executable)
+
+
+@pytest.mark.parametrize("what", ["input", "python"])
+def test_what_a_hostile_bundle_names_is_not_touched(model, tmp_path, planted, what) -> None:
+    planted()
+    quick(model, tmp_path)
+    bundle = tmp_path / "bundle"
+    evidence = read_evidence(bundle).bundle
+    (source,) = evidence.inputs
+    if what == "input":
+        hostile = replace(evidence, inputs=(replace(source, place="../net.onnx"),))
+    else:
+        python = str(bundle / source.place)
+        report = replace(evidence.report, old=replace(evidence.report.old, python=python))
+        hostile = replace(evidence, report=report)
+    (bundle / DOCUMENT).write_bytes(encode(hostile))
+    write_manifest(bundle)
+    with pytest.raises(FormatError, match="side the bundle"):
+        again(bundle, tmp_path)
+
+
 def test_a_damaged_bundle_is_no_side(tmp_path) -> None:
     bundle = recorded(pair, tmp_path, "a", "b")
     document = bundle / DOCUMENT
@@ -211,6 +238,5 @@ def test_what_is_no_bundle(tmp_path) -> None:
 
 
 def test_the_document_is_read_back_as_it_was(tmp_path) -> None:
-    bundle = recorded(pair, tmp_path, "a", "b")
-    evidence = read_evidence(bundle).bundle
-    assert msgspec.json.decode(msgspec.json.encode(evidence), type=type(evidence)) == evidence
+    evidence = read_evidence(recorded(pair, tmp_path, "a", "b")).bundle
+    assert decode(encode(evidence), EvidenceBundle, source="") == evidence

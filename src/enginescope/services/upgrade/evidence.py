@@ -101,7 +101,8 @@ def write_evidence(
             write_run(run, folder / RUNS / run.id, files_from=kept_in)
         bundle = EvidenceBundle(settings=settings, inputs=inputs, report=report)
         (folder / DOCUMENT).write_bytes(encode(bundle))
-        return write_manifest(folder, tuple(subjects_of(runs)))
+        subjects = {encode(subject): subject for subject in subjects_of(runs)}
+        return write_manifest(folder, tuple(subjects.values()))
     except OSError as error:
         raise UsageError(f"cannot write {folder}", why=reason_of(error)) from error
 
@@ -130,6 +131,14 @@ def is_bundle(folder: Path) -> bool:
     return (folder / DOCUMENT).is_file()
 
 
+def side_of_bundle(name: str) -> tuple[Path, str] | None:
+    """Split ``BUNDLE@old``; the side is empty for a bundle alone. ``None``: not of a bundle."""
+    path, _, side = name.rpartition("@")
+    if side in ("old", "new") and is_bundle(Path(path)):
+        return Path(path), side
+    return (Path(name), "") if is_bundle(Path(name)) else None
+
+
 def recorded_side(name: str) -> tuple[Run, ...] | None:
     """Return the runs of ``BUNDLE@old`` or ``BUNDLE@new``; ``None``: it does not name a bundle.
 
@@ -139,14 +148,15 @@ def recorded_side(name: str) -> tuple[Run, ...] | None:
         UsageError: The side is not named.
         FormatError: The bundle is damaged.
     """
-    path, _, side = name.rpartition("@")
-    if side in ("old", "new") and is_bundle(Path(path)):
-        old, new = read_evidence(Path(path)).sides()
-        return tuple(map(_without_stack, old if side == "old" else new))
-    if is_bundle(Path(name)):
+    named = side_of_bundle(name)
+    if named is None:
+        return None
+    folder, side = named
+    if not side:
         why = "it has the runs of two stacks"
         raise UsageError(f"side {name}", why=why, hint=f"{name}@old or {name}@new")
-    return None
+    old, new = read_evidence(folder).sides()
+    return tuple(map(_without_stack, old if side == "old" else new))
 
 
 def _without_stack(run: Run) -> Run:
@@ -155,13 +165,19 @@ def _without_stack(run: Run) -> Run:
 
 
 def places_of(evidence: Evidence) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return where the inputs are now, by their recorded path, and what is missing."""
+    """Return where the inputs are now, by their recorded path, and what is missing.
+
+    Raises:
+        FormatError: The bundle names an input outside it.
+    """
     places: dict[str, str] = {}
     missing: list[str] = []
     for source in evidence.bundle.inputs:
         recorded = Path(source.path)
         if source.place is not None:
-            places[source.path] = str(evidence.folder / source.place)
+            place = evidence.folder / source.place
+            check_inside(place, evidence.folder)
+            places[source.path] = str(place)
             continue
         places[source.path] = source.path
         missing += [
@@ -170,6 +186,13 @@ def places_of(evidence: Evidence) -> tuple[dict[str, str], tuple[str, ...]]:
             if not (recorded.parent / name).is_file() or sha256_of(recorded.parent / name) != sha256
         ]
     return places, tuple(missing)
+
+
+def check_inside(path: Path, folder: Path, *, is_inside: bool = True) -> None:
+    """Raise `FormatError` if a path that a bundle names is not on its side of the bundle's wall."""
+    if path.resolve().is_relative_to(folder.resolve()) is not is_inside:
+        where = "outside" if is_inside else "inside"
+        raise FormatError(str(folder / DOCUMENT), why=f"it names {path}, {where} the bundle")
 
 
 def _settings(request: UpgradeRequest) -> UpgradeSettings:

@@ -16,7 +16,7 @@ from enginescope.records.verdict.upgrade import Stack, UpgradeReport
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
-from enginescope.services.upgrade.evidence import Evidence, places_of, read_evidence
+from enginescope.services.upgrade.evidence import Evidence, check_inside, places_of, read_evidence
 from enginescope.services.upgrade.recorded import compare_recorded, pairs_of
 from enginescope.services.upgrade.request import UpgradeObserver, UpgradeRequest
 from enginescope.services.upgrade.stacks import parse_stack, with_versions
@@ -94,6 +94,8 @@ def _measured(
     settings, report = evidence.bundle.settings, evidence.bundle.report
     places, missing = places_of(evidence)
     old, new = _stack(request.old, report.old), _stack(request.new, report.new)
+    for python in filter(None, (old.python, new.python)):  # one that came with it is not run
+        check_inside(Path(python), request.folder, is_inside=False)
     missing = (*filter(None, map(_absence, (old, new))), *missing)
     if missing:
         raise UsageError(

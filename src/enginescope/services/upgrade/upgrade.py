@@ -42,7 +42,11 @@ from enginescope.services.measurement.jobs import JobRequest, jobs_of
 from enginescope.services.measurement.rounds import run_rounds
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of, spreads_at
-from enginescope.services.upgrade.evidence import check_evidence_folder, write_evidence
+from enginescope.services.upgrade.evidence import (
+    check_evidence_folder,
+    side_of_bundle,
+    write_evidence,
+)
 from enginescope.services.upgrade.outputs import compare_outputs, no_outputs, on_stack
 from enginescope.services.upgrade.recorded import compare_recorded, recorded_pairs, runs_of
 from enginescope.services.upgrade.request import (
@@ -92,6 +96,7 @@ def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> Upgrade
         models = compare_recorded(pairs, request.limits, store, observer)
         runs = runs_of(pairs)
     else:
+        _check_stacks(request)
         store.check_writable()
         stacks = parse_stack(request.old, OLD), parse_stack(request.new or sys.executable, NEW)
         if stacks[0].name == stacks[1].name:
@@ -112,6 +117,17 @@ def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> Upgrade
     if request.evidence is not None:
         write_evidence(request, report, runs, store)
     return report
+
+
+def _check_stacks(request: UpgradeRequest) -> None:
+    """Raise `UsageError` if a side of models to be measured is a bundle of evidence."""
+    for name in (request.old, request.new or ""):
+        if side_of_bundle(name):
+            raise UsageError(
+                f"side {name}",
+                why="its runs are recorded, and models are measured on two stacks",
+                hint="enginescope bench MODEL --tag today, then upgrade without models",
+            )
 
 
 class _Checks:
