@@ -29,7 +29,9 @@ def test_a_bundle_is_announced_checked_and_judged_again(tmp_path, verb) -> None:
     assert shown.startswith("bundle is intact: all ")
     assert digest in shown
     assert "run it again" in said
-    status, shown, _ = verb("reproduce", folder, "--all")
+    page = tmp_path / "page.html"
+    status, shown, _ = verb("reproduce", folder, "--all", "--html", page)
+    assert "Verdicts, recorded and again" in page.read_text(encoding="utf-8")
     assert status == 0
     assert shown.startswith("reproduced: ")
     assert "samples of one process" in shown

@@ -11,6 +11,7 @@ from enginescope.analysis.upgrade.reproduced import environment_changes, reprodu
 from enginescope.notebook.html.verdicts import reproduction_html
 from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeKind
+from enginescope.render.reproduction.reproduction_page import reproduction_page
 from enginescope.render.reproduction.reproduction_phrases import answer_text, scope_facts
 from enginescope.render.reproduction.reproduction_writers import (
     reproduction_json,
@@ -92,8 +93,16 @@ def test_json_has_the_answer_and_both_reports() -> None:
     assert found["report"]["recorded"]["models"][0]["rows"]
 
 
+@pytest.mark.parametrize("write", [reproduction_html, reproduction_page])
+def test_names_are_text_in_html(write) -> None:
+    made = write(result("latency", name=NASTY))
+    text = made if isinstance(made, str) else made.decode()
+    assert '<script>alert("1")' not in text
+    assert "\x1b" not in text
+    assert "ot reproduced: 1 of 3 verdicts differs" in text
+
+
 def test_names_are_text() -> None:
     found = result("latency", name=NASTY)
-    assert '<script>alert("1")' not in reproduction_html(found)
     shown = "".join(text for row in reproduction_rows(found) for text in row)
     assert "\x1b" not in shown + answer_text(found) + "".join(dict(scope_facts(found)).values())

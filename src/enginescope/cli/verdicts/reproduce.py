@@ -10,7 +10,15 @@ import click
 
 from enginescope.cli.measure.bench import command_line
 from enginescope.cli.messages import next_steps, words
-from enginescope.cli.options import PATH, json_option, option, store_option
+from enginescope.cli.options import (
+    FILE,
+    PATH,
+    check_outputs,
+    json_option,
+    option,
+    store_option,
+    write_output,
+)
 from enginescope.cli.termination import ending_in_order, saying_what_stands
 from enginescope.cli.verb import Verb, naming_flags
 from enginescope.cli.verdicts.upgrade import UpgradeProgress
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
 @option("--old", metavar="PYTHON", help="Python of the old stack.  [default: the recorded one]")
 @option("--new", metavar="PYTHON", help="Python of the new stack.  [default: the recorded one]")
 @option("--all", "everything", is_flag=True, help="List metrics that do not count too.")
+@option("--html", type=FILE, help="Write one HTML page to FILE.")
 @store_option
 @json_option
 def command(
@@ -49,6 +58,7 @@ def command(
     old: str | None,
     new: str | None,
     everything: bool,
+    html: Path | None,
     store_folder: StorePlace | None,
     as_json: bool,
 ) -> int:
@@ -58,6 +68,7 @@ def command(
     (exit code 2), and so is a stack or a model that this machine lacks. Recorded runs are not
     measured again: their verdicts are computed from the runs in FOLDER.
     """
+    check_outputs([html], [str(folder)])
     request = ReproduceRequest(
         folder=folder,
         check_only=check_only,
@@ -69,9 +80,15 @@ def command(
     progress = UpgradeProgress(quiet=as_json)
     with naming_flags(), ending_in_order(), progress, saying_what_stands(progress.standing):
         result = reproduce_upgrade(request, progress)
+    if html is not None:
+        from enginescope.render.reproduction.reproduction_page import reproduction_page
+
+        write_output(html, reproduction_page(result))
     _print(result, everything=everything, as_json=as_json)
-    if check_only and not as_json:
-        next_steps(("run it again", words("enginescope", "reproduce", str(folder))))
+    if not as_json:
+        steps = [("open", str(html))] if html else []
+        again = [("run it again", words("enginescope", "reproduce", str(folder)))]
+        next_steps(*steps, *(again if check_only else []))
     return int(result.is_reproduced is False)
 
 

@@ -11,7 +11,7 @@ from enginescope.render.reproduction.reproduction_phrases import (
     lines_of,
     sentence,
 )
-from enginescope.render.verdicts.upgrade_phrases import is_listed
+from enginescope.render.verdicts import upgrade_phrases
 
 #: Version of the document's shape.
 REPRODUCE_SCHEMA = 1
@@ -31,12 +31,13 @@ def reproduction_rows(
         (agreement_text(row), "\n".join(lines_of(model, row)))
         for model in result.models
         for row in model.rows
-        if everything or _is_listed(row)
+        if everything or is_listed(row)
     )
 
 
-def _is_listed(row: ReproducedRow) -> bool:
-    return any(is_listed(half) for half in (row.recorded, row.again) if half)
+def is_listed(row: ReproducedRow) -> bool:
+    """Whether a row is always listed, as in the upgrade."""
+    return any(upgrade_phrases.is_listed(half) for half in (row.recorded, row.again) if half)
 
 
 def reproduction_json(result: Reproduction) -> bytes:
