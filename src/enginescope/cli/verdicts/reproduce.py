@@ -87,8 +87,10 @@ def command(
     _print(result, everything=everything, as_json=as_json)
     if not as_json:
         steps = [("open", str(html))] if html else []
-        again = [("run it again", words("enginescope", "reproduce", str(folder)))]
-        next_steps(*steps, *(again if check_only else []))
+        if check_only:
+            steps.append(("run it again", words("enginescope", "reproduce", str(folder))))
+        if steps:
+            next_steps(*steps)
     return int(result.is_reproduced is False)
 
 

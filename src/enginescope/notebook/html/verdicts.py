@@ -75,7 +75,7 @@ def verdicts_html(found: MeasuredComparison) -> str:
     )
 
 
-_NUMBERS = ("Baseline", "Current", "Change", "Interval", "Limit")
+_NUMBERS = ("Baseline", "Current", "Old", "New", "Change", "Interval", "Limit")
 
 
 def gate_html(report: GateReport) -> str:
@@ -126,10 +126,12 @@ def reproduction_html(result: Reproduction) -> str:
             "Verdicts",
             reproduction_phrases.ROW_HEADERS,
             (
-                reproduction_phrases.row_cells(model, row)
+                cells
                 for model in result.models
                 for row in model.rows
+                for cells in reproduction_phrases.rows_of(model, row)
             ),
+            numbers=_NUMBERS,
         ),
     )
 

@@ -10,15 +10,15 @@ from enginescope.render.html.page_frame import PageData, page_bytes
 from enginescope.render.reproduction.reproduction_phrases import (
     ROW_HEADERS,
     answer_text,
-    row_cells,
+    rows_of,
     scope_facts,
 )
 from enginescope.render.reproduction.reproduction_writers import is_listed, reproduction_json
 from enginescope.render.verdicts.upgrade_page import ModelSection
 from enginescope.render.verdicts.upgrade_phrases import name_of
 
-#: Columns of changes and intervals.
-_NUMBERS = (4, 5, 7, 8)
+#: Columns of figures.
+_NUMBERS = (5, 6, 7, 8)
 
 
 def reproduction_page(result: Reproduction, *, script_address: str | None = None) -> bytes:
@@ -60,6 +60,6 @@ def _figures(caption: str, rows: Iterable[tuple[ReproducedModel, ReproducedRow]]
     return Figures(
         caption=caption,
         headers=ROW_HEADERS,
-        rows=tuple(row_cells(model, row) for model, row in rows),
+        rows=tuple(cells for model, row in rows for cells in rows_of(model, row)),
         numbers=_NUMBERS,
     )

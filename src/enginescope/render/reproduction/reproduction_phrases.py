@@ -25,8 +25,8 @@ from enginescope.render.verdicts.upgrade_phrases import (
 )
 
 ROW_HEADERS = (
-    *("Agreement", "Model", "Metric"),
-    *("Recorded", "Change", "Interval", "Again", "Change again", "Interval again"),
+    *("Agreement", "Model", "Metric", "Upgrade"),
+    *("Verdict", "Old", "New", "Change", "Interval"),
 )
 
 
@@ -88,28 +88,34 @@ def agreement_text(row: ReproducedRow) -> str:
     return text if row.decides else f"({text})"
 
 
-def row_cells(model: ReproducedModel, row: ReproducedRow) -> tuple[str, ...]:
-    """Return a row below `ROW_HEADERS`."""
-    cells = (cell for half in (row.recorded, row.again) for cell in _half(half))
-    return (agreement_text(row), _model(model), _metric(row), *cells)
+def rows_of(model: ReproducedModel, row: ReproducedRow) -> Iterator[tuple[str, ...]]:
+    """Yield the recorded verdict and the new one below `ROW_HEADERS`."""
+    for name, half in _halves(row):
+        kind = half.kind.value if half else UNKNOWN
+        figures = (*values_of(half), *_change(half)) if half else (UNKNOWN,) * 4
+        yield (agreement_text(row), _model(model), _metric(row), name, kind, *figures)
 
 
-def _half(row: UpgradeRow | None) -> tuple[str, str, str]:
-    if row is None:
-        return UNKNOWN, UNKNOWN, UNKNOWN
-    old, new = values_of(row)
-    figures = f", {old} → {new}" if row.old is not None else ""
-    return f"{row.kind.value}{figures}", change_text(row), interval_text(row)
+def _halves(row: ReproducedRow) -> tuple[tuple[str, UpgradeRow | None], ...]:
+    return ("recorded", row.recorded), ("again", row.again)
+
+
+def _change(half: UpgradeRow) -> tuple[str, str]:
+    return change_text(half), interval_text(half)
 
 
 def lines_of(model: ReproducedModel, row: ReproducedRow) -> Iterator[str]:
     """Yield the metric, its recorded and its new verdict, for a narrow table."""
     yield f"{_model(model)} · {printable(model.recorded.backend)} · {_metric(row)}"
     kinds = {half.kind for half in (row.recorded, row.again) if half}
-    for name, half in (("recorded", row.recorded), ("again", row.again)):
-        cells = [cell for cell in _half(half) if cell != UNKNOWN]
-        why = [printable(why_of(half))] if half and len(kinds) > 1 else []
-        yield f"{name} {', '.join(cells) or UNKNOWN}{''.join(f'; {one}' for one in why)}"
+    for name, half in _halves(row):
+        if half is None:
+            yield f"{name} {UNKNOWN}"
+            continue
+        figures = [" → ".join(values_of(half))] if half.old is not None else []
+        cells = [one for one in (half.kind.value, *figures, *_change(half)) if one != UNKNOWN]
+        why = f"; {printable(why_of(half))}" if len(kinds) > 1 else ""
+        yield f"{name} {', '.join(cells)}{why}"
 
 
 def sentence(model: ReproducedModel, row: ReproducedRow) -> str:
