@@ -21,10 +21,14 @@ from tests.render.verdicts.test_gate_files import NASTY
 from tests.render.verdicts.test_upgrade_files import measured, report
 
 
-def result(*different: str, clear: bool = True, name: str = "net") -> Reproduction:
-    """Return a reproduction in which metrics became worse; all are inconclusive unless `clear`."""
+def result(
+    *different: str, unclear: tuple[str, ...] = (), clear: bool = True, name: str = "net"
+) -> Reproduction:
+    """Return a reproduction in which metrics became worse or inconclusive; or all, if not clear."""
     recorded = report(measured(name, 1.0))
-    again = replace(recorded, models=(_changed(recorded.models[0], different, clear=clear),))
+    model = recorded.models[0]
+    unclear = unclear if clear else tuple(row.metric for row in model.rows)
+    again = replace(recorded, models=(_changed(model, different, unclear),))
     again = replace(again, new=replace(again.new, versions={"onnxruntime": NASTY, "numpy": "2"}))
     return Reproduction(
         folder=f"of {name}",
@@ -39,13 +43,13 @@ def result(*different: str, clear: bool = True, name: str = "net") -> Reproducti
     )
 
 
-def _changed(model: UpgradedModel, metrics: tuple[str, ...], *, clear: bool) -> UpgradedModel:
-    rows = [
-        replace(row, kind=UpgradeKind.WORSE if row.metric in metrics else row.kind)
-        for row in model.rows
-    ]
-    if not clear:
-        rows = [replace(row, kind=UpgradeKind.INCONCLUSIVE) for row in rows]
+def _changed(
+    model: UpgradedModel, worse: tuple[str, ...], unclear: tuple[str, ...]
+) -> UpgradedModel:
+    kinds = dict.fromkeys(worse, UpgradeKind.WORSE) | dict.fromkeys(
+        unclear, UpgradeKind.INCONCLUSIVE
+    )
+    rows = [replace(row, kind=kinds.get(row.metric, row.kind)) for row in model.rows]
     return replace(model, rows=tuple(rows))
 
 
@@ -57,6 +61,10 @@ def _changed(model: UpgradedModel, metrics: tuple[str, ...], *, clear: bool) -> 
         (
             result("latency", "outputs"),
             "not reproduced: 2 of 3 verdicts differ: net (outputs), net (latency)",
+        ),
+        (
+            result(unclear=("latency",)),
+            "no verdict differs: 2 of 3 verdicts are the same, 1 is inconclusive",
         ),
         (result(clear=False), "inconclusive: 3 verdicts, none of them clear in both upgrades"),
         (

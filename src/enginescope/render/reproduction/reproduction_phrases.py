@@ -46,7 +46,9 @@ def answer_text(result: Reproduction) -> str:
     same = sum(row.agreement is Agreement.SAME for _, row in rows)
     if same == len(rows):
         return f"reproduced: {count}, all the same"
-    return f"reproduced: {same} of {count} are the same, the others are inconclusive"
+    rest = len(rows) - same
+    verbs = ("is" if number == 1 else "are" for number in (same, rest))
+    return f"no verdict differs: {same} of {count} {next(verbs)} the same, {rest} {next(verbs)} inconclusive"
 
 
 def scope_facts(result: Reproduction) -> tuple[tuple[str, str], ...]:
