@@ -47,8 +47,12 @@ def answer_text(result: Reproduction) -> str:
     if same == len(rows):
         return f"reproduced: {count}, all the same"
     rest = len(rows) - same
-    verbs = ("is" if number == 1 else "are" for number in (same, rest))
-    return f"no verdict differs: {same} of {count} {next(verbs)} the same, {rest} {next(verbs)} inconclusive"
+    text = f"no verdict differs: {same} of {count} {_are(same)} the same"
+    return f"{text}, {rest} {_are(rest)} inconclusive"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def scope_facts(result: Reproduction) -> tuple[tuple[str, str], ...]:
