@@ -5,7 +5,7 @@ from __future__ import annotations
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
 from enginescope.records.verdict.lottery import LotteryReport
-from enginescope.render.base.answer_markdown import answer_markdown
+from enginescope.render.base.answer_tables import AnswerTables, answer_markdown
 from enginescope.render.base.figures import TextTable
 from enginescope.render.verdicts.lottery_phrases import (
     TOP_LAYERS,
@@ -44,5 +44,11 @@ def lottery_json(report: LotteryReport) -> bytes:
 
 def lottery_markdown(report: LotteryReport) -> bytes:
     """Return the answer, what it is about, and the tables."""
-    tables = lottery_tables(report)
-    return answer_markdown(answer_text(report), scope_facts(report), tables, report.notices)
+    return answer_markdown(
+        AnswerTables(
+            answer=answer_text(report),
+            facts=scope_facts(report),
+            tables=tuple(lottery_tables(report)),
+            notices=report.notices,
+        )
+    )

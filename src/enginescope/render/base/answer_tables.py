@@ -1,0 +1,54 @@
+"""An answer with its facts and tables: as Markdown, and as a page without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from enginescope.core.record import Record
+from enginescope.records.notice import Notice
+from enginescope.render.base.data_table import escaped, markdown_row
+from enginescope.render.base.figures import Figures, TextTable
+
+
+class AnswerTables(Record, frozen=True, kw_only=True, eq=False):
+    """What a verb has found.
+
+    Attributes:
+        answer: One line.
+        facts: Names and texts.
+        tables: The first one belongs to the answer.
+    """
+
+    answer: str
+    facts: tuple[tuple[str, str], ...]
+    tables: tuple[TextTable, ...]
+    notices: tuple[Notice, ...] = ()
+
+
+def answer_markdown(found: AnswerTables) -> bytes:
+    """Return the answer, what it is about, and the tables."""
+    lines = [f"### enginescope: {escaped(found.answer)}", ""]
+    lines += [f"- {name}: {escaped(text)}" for name, text in found.facts]
+    for part in found.tables:
+        marks = ["---:" if name in part.numbers else "---" for name in part.headers]
+        lines += ["", markdown_row(part.headers), markdown_row(marks)]
+        lines += [
+            markdown_row([escaped(cell.replace("\n", "; ")) for cell in row]) for row in part.rows
+        ]
+    if found.notices:
+        lines += ["", *(f"- {escaped(one.message)} ({one.code})" for one in found.notices)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def page_figures(one: TextTable, sentences: Sequence[str] = ()) -> Figures:
+    """Return a table whose cells have no line breaks.
+
+    Args:
+        sentences: Headers of columns that are broken as sentences.
+    """
+    figures = one.figures()
+    rows = tuple(tuple(cell.replace("\n", "; ") for cell in row) for row in figures.rows)
+    broken = tuple(at for at, name in enumerate(one.headers) if name in sentences)
+    return replace(figures, rows=rows, sentences=broken)

@@ -1,0 +1,224 @@
+"""Phrase a search for the fastest options, for terminal, Markdown, page and JSON alike."""
+
+from __future__ import annotations
+
+from enginescope.core.units import counted, format_ms, format_significant
+from enginescope.records.samples import Interval
+from enginescope.records.verdict.tune import Alternative, Confirmation, TuneReport
+from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
+from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.base.figures import TextTable
+from enginescope.render.verdicts.verdict_phrases import confidence_text, range_of, ratio_text
+
+#: Heading of the column of reasons, which are sentences.
+WHY = "what became of it"
+_LED = {
+    VerdictKind.SAME: "but is no faster in the confirmation",
+    VerdictKind.SLOWER: "but is slower in the confirmation",
+    VerdictKind.UNDECIDED: "and the confirmation is inconclusive",
+}
+
+
+def answer_text(report: TuneReport) -> str:
+    """Return the winner with its interval, or why there is none, in one line."""
+    leader, confirmed = report.leader, report.confirmation
+    name = printable(report.model)
+    if leader is None:
+        return f"no winner for {name}: no alternative leads the default in the search"
+    label = label_of(report, leader)
+    if confirmed is None:
+        return f"no winner for {name} yet: {label} leads the search, and is not confirmed"
+    if confirmed.kind is VerdictKind.FASTER:
+        return f"{label} is fastest for {name}: {_measured(report, confirmed)}, confirmed"
+    measured = f" ({_measured(report, confirmed)})" if confirmed.ratio is not None else ""
+    return f"no winner for {name}: {label} leads the search, {_LED[confirmed.kind]}{measured}"
+
+
+def _measured(report: TuneReport, confirmed: Confirmation) -> str:
+    ratio = confirmed.ratio
+    text = f"{ratio_text(ratio)} × the default's {report.metric}"
+    if ratio is None or ratio.interval is None:
+        return text
+    return f"{text} ({confidence_text(ratio.interval)} {range_of(ratio)})"
+
+
+def label_of(report: TuneReport, one: Alternative) -> str:
+    """Return what an alternative adds to the default: ``intra_op_num_threads=2, batch 4``."""
+    head, _, options = report.default.backend.partition("?")
+    own, _, text = one.backend.partition("?")
+    base = options.split("&") if options else []
+    added = [pair for pair in text.split("&") if pair and pair not in base]
+    is_other = own != head or any(pair not in text.split("&") for pair in base)
+    parts = [one.backend] if is_other else added
+    if one.batch is not None and one.batch != report.default.batch:
+        parts = [*parts, f"batch {one.batch}"]
+    return printable(", ".join(parts)) or "the default"
+
+
+def scope_facts(report: TuneReport) -> tuple[tuple[str, str], ...]:
+    """Return what was compared, searched and confirmed, and how to use the winner."""
+    facts = (
+        ("default", _typed(report.default)),
+        ("search", _search(report)),
+        ("confirmation", _confirmation(report)),
+        ("selection", _selection(report)),
+        ("outputs", _outputs(report)),
+        ("use", _use(report)),
+    )
+    return tuple((name, text) for name, text in facts if text)
+
+
+def _typed(one: Alternative) -> str:
+    return printable(one.backend) + (f", batch {one.batch}" if one.batch is not None else "")
+
+
+def _search(report: TuneReport) -> str:
+    left = sum(one.state in ("default", "candidate", "left") for one in report.alternatives)
+    routes = report.unsearched_routes
+    more = f"; {counted(routes, 'build route')} of trtexec's file left out" if routes else ""
+    return (
+        f"{counted(len(report.alternatives), 'alternative')}, {report.rounds} rounds of fresh "
+        f"processes, {left} left at the end{more}"
+    )
+
+
+def _confirmation(report: TuneReport) -> str:
+    confirmed = report.confirmation
+    if confirmed is None:
+        return "none: nothing is claimed" if report.leader else ""
+    if confirmed.why is not None:
+        return printable(confirmed.why)
+    level = f"{confirmed.evidence.value}, " if confirmed.evidence is not None else ""
+    return (
+        f"{level}{confirmed.rounds} rounds of the default and the leader, inputs of seed "
+        f"{confirmed.seed}"
+    )
+
+
+def _selection(report: TuneReport) -> str:
+    """Say how much the search overstated the leader."""
+    leader, confirmed = report.leader, report.confirmation
+    if leader is None or leader.ratio is None or confirmed is None or confirmed.ratio is None:
+        return ""
+    return (
+        f"{ratio_text(leader.ratio)} in the search, which selected it; "
+        f"{ratio_text(confirmed.ratio)} in the confirmation"
+    )
+
+
+def _outputs(report: TuneReport) -> str:
+    wrong = sum(one.state == "wrong" for one in report.alternatives)
+    others = len(report.alternatives) - 1
+    if wrong:
+        return f"{wrong} of {counted(others, 'alternative')} give other outputs than the default"
+    return "all alternatives agree with the default within the tolerances of validate"
+
+
+def _use(report: TuneReport) -> str:
+    winner = report.winner
+    if winner is None:
+        return ""
+    batch = f" --batch {winner.batch}" if winner.batch is not None else ""
+    return f"--on '{printable(winner.backend)}'{batch}"
+
+
+def alternative_table(report: TuneReport) -> TextTable:
+    """Return a row for each alternative: its figures in the search, and what became of it."""
+    unit = "items/s" if report.metric == "throughput" else "ms per item"
+    headers = ("alternative", unit, "95 % CI", "× default", "95 % CI of ×", "rounds", WHY)
+    return TextTable(
+        title="Alternatives",
+        headers=headers,
+        rows=tuple(_cells(report, one) for one in report.alternatives),
+        numbers=headers[1:6],
+        note="figures of the search: the first is selected, so its figure is too good by chance",
+    )
+
+
+def _cells(report: TuneReport, one: Alternative) -> tuple[str, ...]:
+    ratio = one.ratio
+    is_default = one.state == "default"
+    return (
+        "the default" if is_default else label_of(report, one),
+        UNKNOWN if one.value is None else _value(report, one.value),
+        _ends(report, one.interval),
+        UNKNOWN if ratio is None else ratio_text(ratio),
+        range_of(ratio),
+        str(one.rounds),
+        _fate(report, one),
+    )
+
+
+def _value(report: TuneReport, value: float) -> str:
+    if report.metric == "throughput":
+        return format_significant(value, 4)
+    return format_ms(value).removesuffix(" ms")
+
+
+def _ends(report: TuneReport, interval: Interval | None) -> str:
+    if interval is None:
+        return UNKNOWN
+    return f"{_value(report, interval.low)} … {_value(report, interval.high)}"
+
+
+def _fate(report: TuneReport, one: Alternative) -> str:
+    texts = {
+        "default": "what the leader is compared with",
+        "candidate": "leads the search",
+        "left": "not told apart from the leader",
+        "dropped": f"slower; dropped after {one.dropped_after} rounds",
+    }
+    text = texts.get(one.state) or printable(one.why or "")
+    if one.state == "candidate" and report.confirmation is not None:
+        text += f"; confirmation: {report.confirmation.kind.value}"
+    if one.trtexec_ms is not None:
+        text += f"; {format_ms(one.trtexec_ms)} in trtexec"
+    return text
+
+
+def confirmation_table(report: TuneReport) -> TextTable | None:
+    """Return the default and the leader, measured anew; ``None`` without figures."""
+    confirmed, leader = report.confirmation, report.leader
+    if confirmed is None or leader is None or confirmed.ratio is None:
+        return None
+    unit = "items/s" if report.metric == "throughput" else "ms per item"
+    headers = ("side", unit, "× default", "interval", "rounds")
+    rounds = str(confirmed.rounds)
+    assert confirmed.default is not None
+    assert confirmed.candidate is not None
+    return TextTable(
+        title="Confirmation",
+        headers=headers,
+        rows=(
+            ("the default", _value(report, confirmed.default), UNKNOWN, UNKNOWN, rounds),
+            (
+                label_of(report, leader),
+                _value(report, confirmed.candidate),
+                ratio_text(confirmed.ratio),
+                _sure(confirmed.ratio),
+                rounds,
+            ),
+        ),
+        numbers=headers[1:],
+        note="processes of their own: the claim comes from these alone",
+    )
+
+
+def _sure(ratio: RatioEstimate) -> str:
+    if ratio.interval is None:
+        return UNKNOWN
+    return f"{range_of(ratio)} ({confidence_text(ratio.interval)})"
+
+
+def invalid_table(report: TuneReport) -> TextTable | None:
+    """Return the combinations that are not valid, and why; ``None`` without any."""
+    if not report.invalid:
+        return None
+    rows = tuple(
+        (
+            printable(one.backend) + (f", batch {one.batch}" if one.batch is not None else ""),
+            printable(one.why),
+        )
+        for one in report.invalid
+    )
+    return TextTable(title="Not valid", headers=("alternative", WHY), rows=rows)

@@ -1,0 +1,87 @@
+"""Writers of a search for the fastest options: JSON, Markdown, CSV, page."""
+
+from __future__ import annotations
+
+from enginescope._version import __version__
+from enginescope.core.jsonio import encode
+from enginescope.records.verdict.tune import TuneReport
+from enginescope.render.base.answer_tables import AnswerTables, answer_markdown
+from enginescope.render.base.data_table import csv_bytes
+from enginescope.render.html.tables_page import tables_page
+from enginescope.render.verdicts.tune_phrases import (
+    WHY,
+    alternative_table,
+    answer_text,
+    confirmation_table,
+    invalid_table,
+    scope_facts,
+)
+
+#: Version of the document's shape.
+TUNE_SCHEMA = 1
+
+
+def tune_answer(report: TuneReport) -> AnswerTables:
+    """Return the answer, its facts and its tables."""
+    tables = (confirmation_table(report), alternative_table(report), invalid_table(report))
+    return AnswerTables(
+        answer=answer_text(report),
+        facts=scope_facts(report),
+        tables=tuple(one for one in tables if one is not None),
+        notices=report.notices,
+    )
+
+
+def tune_json(report: TuneReport) -> bytes:
+    """Return the answer and the whole report as strict JSON."""
+    return encode(
+        {
+            "schema": TUNE_SCHEMA,
+            "enginescope": __version__,
+            "answer": answer_text(report),
+            "report": report,
+        }
+    )
+
+
+def tune_markdown(report: TuneReport) -> bytes:
+    """Return the answer, what it is about, and the tables."""
+    return answer_markdown(tune_answer(report))
+
+
+def tune_csv(report: TuneReport) -> bytes:
+    """Return a row for each alternative, with figures as numbers."""
+    headers = (
+        *("backend", "batch", "state", "value", "low", "high"),
+        *("ratio", "ratio_low", "ratio_high", "rounds", "dropped_after", "why"),
+    )
+    rows = []
+    for one in report.alternatives:
+        interval, ratio = one.interval, one.ratio
+        ends = ratio.interval if ratio is not None else None
+        rows.append(
+            (
+                *(one.backend, one.batch, one.state, one.value),
+                *((interval.low, interval.high) if interval else (None, None)),
+                ratio.ratio if ratio is not None else None,
+                *((ends.low, ends.high) if ends else (None, None)),
+                *(one.rounds, one.dropped_after, one.why),
+            )
+        )
+    return csv_bytes(headers, rows)
+
+
+def tune_page(report: TuneReport, *, script_address: str | None = None) -> bytes:
+    """Return the page: the answer with the confirmation, then the alternatives.
+
+    Args:
+        script_address: See `page_bytes`.
+    """
+    return tables_page(
+        "tune",
+        tune_answer(report),
+        tune_json(report),
+        title="Fastest options",
+        sentences=(WHY,),
+        script_address=script_address,
+    )

@@ -1,0 +1,105 @@
+"""Outputs of alternatives against those of the default, with the same inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from enginescope.analysis.errors.output_tolerance import tolerance_named
+from enginescope.analysis.upgrade.output_row import why_side_fails
+from enginescope.core.temporary_folder import temporary_folder
+from enginescope.records.run.run import Run
+from enginescope.records.run.sample_set import AnswerRequest
+from enginescope.runner.model_inputs import settled_workload
+from enginescope.services.accuracy.output_files import choose_samples
+from enginescope.services.accuracy.request import SIDE_LIMITS, ValidateRequest
+from enginescope.services.accuracy.sides import Side, Sides, spanning_jobs
+from enginescope.services.accuracy.validation_run import Plan, ValidationRun
+from enginescope.services.tune.alternatives import Candidate
+from enginescope.services.tune.request import TuneRequest
+
+
+def wrong_outputs(
+    request: TuneRequest, candidates: Sequence[Candidate], progress: Callable[[str], None]
+) -> dict[int, str]:
+    """Return why outputs of candidates are wrong, by number; a batch has the default's reference.
+
+    Args:
+        candidates: The default first.
+        progress: Called before each process.
+
+    Raises:
+        UsageError: A sample does not fit the model.
+        UnsupportedError, BackendError: The default does not run.
+    """
+    wrong: dict[int, str] = {}
+    for batch in dict.fromkeys(one.batch for one in candidates):
+        some = [one for one in candidates[1:] if one.batch == batch]
+        wrong |= _of_batch(request, candidates[0], some, batch, progress)
+    return wrong
+
+
+def _of_batch(
+    request: TuneRequest,
+    default: Candidate,
+    candidates: Sequence[Candidate],
+    batch: int | None,
+    progress: Callable[[str], None],
+) -> dict[int, str]:
+    workload = settled_workload([request.model], replace(request.workload, batch=batch))
+    chosen = choose_samples(request.model, request.samples, workload)
+    validation = ValidateRequest(
+        models=(request.model,),
+        on=tuple(str(one.backend) for one in (default, *candidates)),
+        workload=replace(workload, shapes=chosen.shapes),
+        limits=request.process_limits or SIDE_LIMITS,
+        store=request.store,
+        command=request.command,
+    )
+    jobs = spanning_jobs(validation, chosen.samples)
+    reference = Side(label="default", job=jobs[0])
+    sides = [
+        Side(label=f"alternative {one.number}", job=job)
+        for one, job in zip(candidates, jobs[1:], strict=True)
+    ]
+    with temporary_folder() as folder:
+        plan = Plan(
+            sides=Sides(reference=reference, others=tuple(sides), note=None),
+            samples=chosen.samples,
+            preprocessing=validation.preprocessing,
+            folder=str(folder),
+            keeps_inputs=False,
+            tolerance=tolerance_named(request.tolerance).name if request.tolerance else None,
+            asked=validation.output_limits,
+        )
+        run = ValidationRun(plan, lambda _job, _progress: None, _Collector(progress).collect)
+        run.bindings()
+        run.answers()
+        found = run.compared(lambda _number: None)
+    return {
+        one.number: f"outputs: {why_side_fails(side)}"
+        for one, side in zip(candidates, found.sides, strict=True)
+        if not side.passes
+    }
+
+
+class _Collector:
+    """Collects outputs of each side; sides of one backend and precision share their bindings."""
+
+    def __init__(self, progress: Callable[[str], None]) -> None:
+        self._progress = progress
+        self._bindings: dict[tuple[str, str | None], Run] = {}
+
+    def collect(self, side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
+        """Run a side in a fresh process, unless its bindings are known."""
+        assert side.job is not None
+        backend = side.job.backend
+        key = backend.name, backend.precision
+        if not request.samples and key in self._bindings:
+            return self._bindings[key]
+        self._progress(f"outputs of {backend} …")
+        run = run_here()
+        if not request.samples:
+            self._bindings[key] = run
+        return run
