@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         lottery,
         open_suite,
         run_suite,
+        tune,
         upgrade,
     )
     from enginescope.records.plan.build import BuildReport
@@ -95,8 +96,7 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.load import LoadReport
     from enginescope.records.verdict.lottery import LotteryReport
     from enginescope.records.verdict.noise_floor import NoiseFloor
-    from enginescope.records.verdict.self_test import SelfTest
-    from enginescope.records.verdict.shapes import ShapesReport
+    from enginescope.records.verdict.tune import TuneReport
     from enginescope.records.verdict.upgrade import UpgradeReport
     from enginescope.render.page.report import WrittenReport
     from enginescope.rules.engine import LintReport
@@ -173,6 +173,7 @@ _HOMES = {
     "TelemetryRule": "records.run.job",
     "ThisMachine": "services.suites.request",
     "UnsupportedError": "core.errors",
+    "TuneReport": "records.verdict.tune",
     "UpgradeReport": "records.verdict.upgrade",
     "UsageError": "core.errors",
     "Validation": "analysis.validation.validation",
@@ -206,8 +207,7 @@ _HOMES = {
     "process": "notebook.plan",
     "run_suite": "notebook.verdicts",
     "samples": "services.plans.samples",
-    "self_test": "notebook.measure",
-    "shapes": "notebook.measure",
+    "tune": "notebook.verdicts",
     "upgrade": "notebook.verdicts",
     "validate": "notebook.measure",
     "write_report": "notebook.plan",
@@ -272,6 +272,7 @@ __all__ = [
     "SuiteView",
     "TelemetryRule",
     "ThisMachine",
+    "TuneReport",
     "UnsupportedError",
     "UpgradeReport",
     "UsageError",
@@ -307,8 +308,7 @@ __all__ = [
     "process",
     "run_suite",
     "samples",
-    "self_test",
-    "shapes",
+    "tune",
     "upgrade",
     "validate",
     "write_report",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from enginescope.records.verdict.lottery import LotteryReport
-from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.html.tables_page import tables_page
-from enginescope.render.verdicts.lottery_phrases import TACTICS, answer_text, scope_facts
-from enginescope.render.verdicts.lottery_writers import lottery_json, lottery_tables
+from enginescope.render.verdicts.lottery_phrases import TACTICS
+from enginescope.render.verdicts.lottery_writers import lottery_answer, lottery_json
 
 
 def lottery_page(report: LotteryReport, *, script_address: str | None = None) -> bytes:
@@ -17,12 +16,7 @@ def lottery_page(report: LotteryReport, *, script_address: str | None = None) ->
     """
     return tables_page(
         "lottery",
-        AnswerTables(
-            answer=answer_text(report),
-            facts=scope_facts(report),
-            tables=tuple(lottery_tables(report, top=None)),
-            notices=report.notices,
-        ),
+        lottery_answer(report),
         lottery_json(report),
         title="Lottery of builds",
         sentences=(TACTICS,),

@@ -42,13 +42,20 @@ def lottery_json(report: LotteryReport) -> bytes:
     )
 
 
+def lottery_answer(report: LotteryReport, *, top: int | None = None) -> AnswerTables:
+    """Return the answer, its facts and its tables.
+
+    Args:
+        top: So many layers at most.
+    """
+    return AnswerTables(
+        answer=answer_text(report),
+        facts=scope_facts(report),
+        tables=tuple(lottery_tables(report, top=top)),
+        notices=report.notices,
+    )
+
+
 def lottery_markdown(report: LotteryReport) -> bytes:
     """Return the answer, what it is about, and the tables."""
-    return answer_markdown(
-        AnswerTables(
-            answer=answer_text(report),
-            facts=scope_facts(report),
-            tables=tuple(lottery_tables(report)),
-            notices=report.notices,
-        )
-    )
+    return answer_markdown(lottery_answer(report, top=TOP_LAYERS))

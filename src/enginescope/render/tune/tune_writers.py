@@ -8,7 +8,7 @@ from enginescope.records.verdict.tune import TuneReport
 from enginescope.render.base.answer_tables import AnswerTables, answer_markdown
 from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.html.tables_page import tables_page
-from enginescope.render.verdicts.tune_phrases import (
+from enginescope.render.tune.tune_phrases import (
     WHY,
     alternative_table,
     answer_text,

@@ -39,7 +39,7 @@ def _measured(report: TuneReport, confirmed: Confirmation) -> str:
     text = f"{ratio_text(ratio)} × the default's {report.metric}"
     if ratio is None or ratio.interval is None:
         return text
-    return f"{text} ({confidence_text(ratio.interval)} {range_of(ratio)})"
+    return f"{text} ({confidence_text(ratio.interval)} CI {range_of(ratio)})"
 
 
 def label_of(report: TuneReport, one: Alternative) -> str:
@@ -207,7 +207,7 @@ def confirmation_table(report: TuneReport) -> TextTable | None:
 def _sure(ratio: RatioEstimate) -> str:
     if ratio.interval is None:
         return UNKNOWN
-    return f"{range_of(ratio)} ({confidence_text(ratio.interval)})"
+    return f"{range_of(ratio)} ({confidence_text(ratio.interval)} CI)"
 
 
 def invalid_table(report: TuneReport) -> TextTable | None:
