@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from enginescope.core.units import counted, format_ms, format_significant
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.tune import Alternative, Confirmation, TuneReport
-from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
+from enginescope.records.verdict.tune import (
+    Alternative,
+    Confirmation,
+    InvalidAlternative,
+    TuneReport,
+)
+from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.verdicts.verdict_phrases import confidence_text, range_of, ratio_text
 
 #: Heading of the column of reasons, which are sentences.
-WHY = "what became of it"
+WHY = "why it is out"
 _LED = {
     VerdictKind.SAME: "but is no faster in the confirmation",
     VerdictKind.SLOWER: "but is slower in the confirmation",
@@ -29,8 +33,8 @@ def answer_text(report: TuneReport) -> str:
     if confirmed is None:
         return f"no winner for {name} yet: {label} leads the search, and is not confirmed"
     if confirmed.kind is VerdictKind.FASTER:
-        return f"{label} is fastest for {name}: {_measured(report, confirmed)}, confirmed"
-    measured = f" ({_measured(report, confirmed)})" if confirmed.ratio is not None else ""
+        return f"{label} is faster for {name}, confirmed: {_measured(report, confirmed)}"
+    measured = f": {_measured(report, confirmed)}" if confirmed.ratio is not None else ""
     return f"no winner for {name}: {label} leads the search, {_LED[confirmed.kind]}{measured}"
 
 
@@ -39,7 +43,7 @@ def _measured(report: TuneReport, confirmed: Confirmation) -> str:
     text = f"{ratio_text(ratio)} × the default's {report.metric}"
     if ratio is None or ratio.interval is None:
         return text
-    return f"{text} ({confidence_text(ratio.interval)} CI {range_of(ratio)})"
+    return f"{text}, {confidence_text(ratio.interval)} CI {range_of(ratio)}"
 
 
 def label_of(report: TuneReport, one: Alternative) -> str:
@@ -68,7 +72,7 @@ def scope_facts(report: TuneReport) -> tuple[tuple[str, str], ...]:
     return tuple((name, text) for name, text in facts if text)
 
 
-def _typed(one: Alternative) -> str:
+def _typed(one: Alternative | InvalidAlternative) -> str:
     return printable(one.backend) + (f", batch {one.batch}" if one.batch is not None else "")
 
 
@@ -123,29 +127,54 @@ def _use(report: TuneReport) -> str:
 
 
 def alternative_table(report: TuneReport) -> TextTable:
-    """Return a row for each alternative: its figures in the search, and what became of it."""
-    unit = "items/s" if report.metric == "throughput" else "ms per item"
-    headers = ("alternative", unit, "95 % CI", "× default", "95 % CI of ×", "rounds", WHY)
+    """Return a row for each alternative: its figures in the search, and when it was dropped."""
+    unit = _unit(report)
+    headers: tuple[str, ...] = (
+        *(unit, "× default", "95 % CI", "rounds"),
+        *("search", "alternative"),
+    )
+    rows: tuple[tuple[str, ...], ...] = tuple(_cells(report, one) for one in report.alternatives)
+    if any(one.trtexec_ms is not None for one in report.alternatives):
+        headers = (*headers[:-2], "trtexec", *headers[-2:])
+        rows = tuple(
+            (*row[:-2], UNKNOWN if one.trtexec_ms is None else format_ms(one.trtexec_ms), *row[-2:])
+            for row, one in zip(rows, report.alternatives, strict=True)
+        )
     return TextTable(
         title="Alternatives",
         headers=headers,
-        rows=tuple(_cells(report, one) for one in report.alternatives),
-        numbers=headers[1:6],
-        note="figures of the search: the first is selected, so its figure is too good by chance",
+        rows=rows,
+        numbers=headers[:-2],
+        note="figures of the search: the leader is selected, so its figure is too good by chance",
     )
+
+
+def _unit(report: TuneReport) -> str:
+    if report.metric == "throughput":
+        return "items/s"
+    batches = {one.batch for one in report.alternatives}
+    return "ms" if batches <= {None, 1} else "ms per item"
+
+
+_STATES = {
+    "default": "default",
+    "candidate": "leads",
+    "left": "left",
+    "wrong": "wrong outputs",
+    "failed": "failed",
+}
 
 
 def _cells(report: TuneReport, one: Alternative) -> tuple[str, ...]:
     ratio = one.ratio
-    is_default = one.state == "default"
+    state = f"dropped after {one.dropped_after}" if one.dropped_after else _STATES[one.state]
     return (
-        "the default" if is_default else label_of(report, one),
         UNKNOWN if one.value is None else _value(report, one.value),
-        _ends(report, one.interval),
         UNKNOWN if ratio is None else ratio_text(ratio),
         range_of(ratio),
         str(one.rounds),
-        _fate(report, one),
+        state,
+        _typed(one) if one.state == "default" else label_of(report, one),
     )
 
 
@@ -155,34 +184,14 @@ def _value(report: TuneReport, value: float) -> str:
     return format_ms(value).removesuffix(" ms")
 
 
-def _ends(report: TuneReport, interval: Interval | None) -> str:
-    if interval is None:
-        return UNKNOWN
-    return f"{_value(report, interval.low)} … {_value(report, interval.high)}"
-
-
-def _fate(report: TuneReport, one: Alternative) -> str:
-    texts = {
-        "default": "what the leader is compared with",
-        "candidate": "leads the search",
-        "left": "not told apart from the leader",
-        "dropped": f"slower; dropped after {one.dropped_after} rounds",
-    }
-    text = texts.get(one.state) or printable(one.why or "")
-    if one.state == "candidate" and report.confirmation is not None:
-        text += f"; confirmation: {report.confirmation.kind.value}"
-    if one.trtexec_ms is not None:
-        text += f"; {format_ms(one.trtexec_ms)} in trtexec"
-    return text
-
-
 def confirmation_table(report: TuneReport) -> TextTable | None:
     """Return the default and the leader, measured anew; ``None`` without figures."""
     confirmed, leader = report.confirmation, report.leader
     if confirmed is None or leader is None or confirmed.ratio is None:
         return None
-    unit = "items/s" if report.metric == "throughput" else "ms per item"
-    headers = ("side", unit, "× default", "interval", "rounds")
+    interval = confirmed.ratio.interval
+    level = f"{confidence_text(interval)} CI" if interval is not None else "CI"
+    headers = (_unit(report), "× default", level, "rounds", "side")
     rounds = str(confirmed.rounds)
     assert confirmed.default is not None
     assert confirmed.candidate is not None
@@ -190,35 +199,24 @@ def confirmation_table(report: TuneReport) -> TextTable | None:
         title="Confirmation",
         headers=headers,
         rows=(
-            ("the default", _value(report, confirmed.default), UNKNOWN, UNKNOWN, rounds),
+            (_value(report, confirmed.default), UNKNOWN, UNKNOWN, rounds, _typed(report.default)),
             (
-                label_of(report, leader),
                 _value(report, confirmed.candidate),
                 ratio_text(confirmed.ratio),
-                _sure(confirmed.ratio),
+                range_of(confirmed.ratio),
                 rounds,
+                label_of(report, leader),
             ),
         ),
-        numbers=headers[1:],
+        numbers=headers[:-1],
         note="processes of their own: the claim comes from these alone",
     )
 
 
-def _sure(ratio: RatioEstimate) -> str:
-    if ratio.interval is None:
-        return UNKNOWN
-    return f"{range_of(ratio)} ({confidence_text(ratio.interval)} CI)"
-
-
-def invalid_table(report: TuneReport) -> TextTable | None:
-    """Return the combinations that are not valid, and why; ``None`` without any."""
-    if not report.invalid:
+def out_table(report: TuneReport) -> TextTable | None:
+    """Return what is not valid, fails, or gives wrong outputs, and why; ``None`` without any."""
+    every: list[Alternative | InvalidAlternative] = [*report.alternatives, *report.invalid]
+    rows = tuple((_typed(one), printable(one.why)) for one in every if one.why is not None)
+    if not rows:
         return None
-    rows = tuple(
-        (
-            printable(one.backend) + (f", batch {one.batch}" if one.batch is not None else ""),
-            printable(one.why),
-        )
-        for one in report.invalid
-    )
-    return TextTable(title="Not valid", headers=("alternative", WHY), rows=rows)
+    return TextTable(title="Out", headers=("alternative", WHY), rows=rows)

@@ -13,7 +13,7 @@ from enginescope.render.tune.tune_phrases import (
     alternative_table,
     answer_text,
     confirmation_table,
-    invalid_table,
+    out_table,
     scope_facts,
 )
 
@@ -23,7 +23,7 @@ TUNE_SCHEMA = 1
 
 def tune_answer(report: TuneReport) -> AnswerTables:
     """Return the answer, its facts and its tables."""
-    tables = (confirmation_table(report), alternative_table(report), invalid_table(report))
+    tables = (confirmation_table(report), alternative_table(report), out_table(report))
     return AnswerTables(
         answer=answer_text(report),
         facts=scope_facts(report),

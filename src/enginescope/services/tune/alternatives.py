@@ -69,7 +69,9 @@ def alternatives_of(request: TuneRequest, store: Store) -> Alternatives:
         MissingDependencyError: The default needs what is not installed.
     """
     routes = read_tuning_cache(request.routes) if request.routes is not None else ()
-    timed = sorted((one for one in routes if one.gpu_ms), key=lambda one: one.gpu_ms or 0.0)
+    timed = sorted(
+        (one for one in routes if one.gpu_ms and one.route), key=lambda one: one.gpu_ms or 0.0
+    )
     default, *others = _distinct(_combinations(request, timed[:MOST_ROUTES]))
     if len(others) >= MOST_ALTERNATIVES:
         raise UsageError(

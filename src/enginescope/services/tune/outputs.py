@@ -98,7 +98,8 @@ class _Collector:
         key = backend.name, backend.precision
         if not request.samples and key in self._bindings:
             return self._bindings[key]
-        self._progress(f"outputs of {backend} …")
+        what = "outputs" if request.samples else "inputs and outputs"
+        self._progress(f"{what} of {backend}")
         run = run_here()
         if not request.samples:
             self._bindings[key] = run
