@@ -309,6 +309,7 @@ CUDA_SYMBOLS = frozenset(
 #: Symbol that some versions lack -> the symbol whose presence the source asks for first.
 GUARDS: dict[str, str] = {
     "ComputeCapability": "ComputeCapability",
+    "IBuilderConfig.build_route": "IBuilderConfig.build_route",
     "IBuilderConfig.num_compute_capabilities": "ComputeCapability",
     "IBuilderConfig.set_compute_capability": "ComputeCapability",
     "EngineStat.STRIPPED_WEIGHTS_SIZE": "EngineStat",
