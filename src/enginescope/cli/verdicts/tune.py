@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from rich.console import Group
+from rich.text import Text
 
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.cli.completion import complete_backends
@@ -237,9 +238,14 @@ def _print(report: TuneReport, *, as_json: bool) -> None:
         sys.stdout.buffer.write(tune_json(report))
         sys.stdout.flush()
         return
-    found = tune_answer(report)
+    found = tune_answer(report, names_first=False)
     tables = (table(one.headers, one.rows, right=one.numbers) for one in found.tables)
-    show_answer(found.answer, found.facts, Group(*tables), found.notices)
+    show_answer(
+        found.answer,
+        found.facts,
+        Group(*(part for one in tables for part in (one, Text()))),
+        found.notices,
+    )
 
 
 def _next(report: TuneReport, written: Iterable[Path], store: StorePlace | None) -> None:

@@ -33,7 +33,7 @@ def answer_text(report: TuneReport) -> str:
     if confirmed is None:
         return f"no winner for {name} yet: {label} leads the search, and is not confirmed"
     if confirmed.kind is VerdictKind.FASTER:
-        return f"{label} is faster for {name}, confirmed: {_measured(report, confirmed)}"
+        return f"winner for {name}: {label}, confirmed at {_measured(report, confirmed)}"
     measured = f": {_measured(report, confirmed)}" if confirmed.ratio is not None else ""
     return f"no winner for {name}: {label} leads the search, {_LED[confirmed.kind]}{measured}"
 
@@ -105,8 +105,8 @@ def _selection(report: TuneReport) -> str:
     if leader is None or leader.ratio is None or confirmed is None or confirmed.ratio is None:
         return ""
     return (
-        f"{ratio_text(leader.ratio)} in the search, which selected it; "
-        f"{ratio_text(confirmed.ratio)} in the confirmation"
+        f"{ratio_text(leader.ratio)} × in the search, which selected it; "
+        f"{ratio_text(confirmed.ratio)} × in the confirmation"
     )
 
 
@@ -159,7 +159,7 @@ def _unit(report: TuneReport) -> str:
 _STATES = {
     "default": "default",
     "candidate": "leads",
-    "left": "left",
+    "left": "kept",
     "wrong": "wrong outputs",
     "failed": "failed",
 }
@@ -167,7 +167,7 @@ _STATES = {
 
 def _cells(report: TuneReport, one: Alternative) -> tuple[str, ...]:
     ratio = one.ratio
-    state = f"dropped after {one.dropped_after}" if one.dropped_after else _STATES[one.state]
+    state = f"dropped after round {one.dropped_after}" if one.dropped_after else _STATES[one.state]
     return (
         UNKNOWN if one.value is None else _value(report, one.value),
         UNKNOWN if ratio is None else ratio_text(ratio),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.render.base.answer_tables import AnswerTables, answer_markdown
 from enginescope.render.base.data_table import csv_bytes
+from enginescope.render.base.figures import TextTable
 from enginescope.render.html.tables_page import tables_page
 from enginescope.render.tune.tune_phrases import (
     WHY,
@@ -21,15 +24,26 @@ from enginescope.render.tune.tune_phrases import (
 TUNE_SCHEMA = 1
 
 
-def tune_answer(report: TuneReport) -> AnswerTables:
-    """Return the answer, its facts and its tables."""
-    tables = (confirmation_table(report), alternative_table(report), out_table(report))
+def tune_answer(report: TuneReport, *, names_first: bool = True) -> AnswerTables:
+    """Return the answer, its facts and its tables.
+
+    Args:
+        names_first: Names of alternatives are in the first column of their figures; else in the
+            last, where a terminal has room for them.
+    """
+    figures = (confirmation_table(report), alternative_table(report))
+    tables = (*(one and _with_names_first(one) if names_first else one for one in figures),)
     return AnswerTables(
         answer=answer_text(report),
         facts=scope_facts(report),
-        tables=tuple(one for one in tables if one is not None),
+        tables=tuple(one for one in (*tables, out_table(report)) if one is not None),
         notices=report.notices,
     )
+
+
+def _with_names_first(one: TextTable) -> TextTable:
+    rows = tuple((row[-1], *row[:-1]) for row in one.rows)
+    return replace(one, headers=(one.headers[-1], *one.headers[:-1]), rows=rows)
 
 
 def tune_json(report: TuneReport) -> bytes:
