@@ -98,13 +98,13 @@ def test_the_facts_tell_how_much_the_search_overstated_the_leader() -> None:
     facts = dict(scope_facts(report()))
     assert facts["selection"].startswith("0.88")
     assert facts["outputs"] == "1 of 4 alternatives give other outputs than the default"
-    assert facts["confirmation"].startswith("independent builds, 8 rounds")
+    assert facts["confirmed"].startswith("independent builds, 8 rounds")
 
 
 def test_every_alternative_has_its_interval_and_the_round_of_its_end() -> None:
     table = alternative_table(report())
     rows = {row[-1]: row for row in table.rows}
-    assert rows["intra_op_num_threads=1"][-2] == "dropped after round 3"
+    assert rows["intra_op_num_threads=1"][-2] == "dropped at 3"
     assert "…" in rows["intra_op_num_threads=3"][2]
     assert rows["ort-cpu:fp16"][-2] == "wrong outputs"
     assert rows["ort-cpu"][-2] == "default"
@@ -144,7 +144,7 @@ def test_json_and_csv_have_the_figures() -> None:
 
 def test_the_page_leads_with_the_answer_and_the_confirmation() -> None:
     page = tune_page(report()).decode()
-    order = ["inner for net.onnx", "the claim comes from these alone", "dropped after round 3"]
+    order = ["inner for net.onnx", "the claim comes from these alone", "dropped at 3"]
     assert [page.index(text) for text in order] == sorted(page.index(text) for text in order)
     assert "no option x" in page
 
@@ -165,4 +165,4 @@ def test_names_are_escaped(write) -> None:
 def test_a_notebook_has_the_answer_and_its_tables() -> None:
     html = tune_html(report())
     assert "inner for net.onnx" in html
-    assert "dropped after round 3" in html
+    assert "dropped at 3" in html

@@ -238,13 +238,13 @@ def _print(report: TuneReport, *, as_json: bool) -> None:
         sys.stdout.buffer.write(tune_json(report))
         sys.stdout.flush()
         return
-    found = tune_answer(report, names_first=False)
-    tables = (table(one.headers, one.rows, right=one.numbers) for one in found.tables)
+    result = tune_answer(report, names_first=False)
+    tables = (table(shown.headers, shown.rows, right=shown.numbers) for shown in result.tables)
     show_answer(
-        found.answer,
-        found.facts,
-        Group(*(part for one in tables for part in (one, Text()))),
-        found.notices,
+        result.answer,
+        result.facts,
+        Group(*(part for shown in tables for part in (shown, Text()))),
+        result.notices,
     )
 
 

@@ -53,19 +53,19 @@ def read_tuning_cache(path: Path) -> tuple[TunedRoute, ...]:
     routes: dict[str, TunedRoute] = {}
     for number, line in rows:
         try:
-            found = msgspec.json.decode(line, type=_Line)
+            row = msgspec.json.decode(line, type=_Line)
         except msgspec.DecodeError as error:
             if number == rows[-1][0] and not line.rstrip().endswith("}"):
                 break
             raise FormatError(
                 str(path), where=f"line {number}", why=str(error), expected="a build route"
             ) from None
-        route = " ".join(found.build_route.split())
-        is_timed = not found.crash and found.gpu_time is not None and found.gpu_time > 0
+        route = " ".join(row.build_route.split())
+        is_timed = not row.crash and row.gpu_time is not None and row.gpu_time > 0
         routes[route] = TunedRoute(
             route=route,
-            gpu_ms=found.gpu_time if is_timed else None,
-            error=None if is_timed else found.error_message or "trtexec has no time for it",
+            gpu_ms=row.gpu_time if is_timed else None,
+            error=None if is_timed else row.error_message or "trtexec has no time for it",
         )
     return tuple(routes.values())
 

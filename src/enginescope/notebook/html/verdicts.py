@@ -148,11 +148,11 @@ def tune_html(report: TuneReport) -> str:
     return _answer_html(tune_answer(report))
 
 
-def _answer_html(found: AnswerTables) -> str:
+def _answer_html(result: AnswerTables) -> str:
     return fragment(
-        found.answer,
-        fact_list(found.facts),
-        notice_list(found.notices),
+        result.answer,
+        fact_list(result.facts),
+        notice_list(result.notices),
         *(
             data_table(
                 part.title,
@@ -161,7 +161,7 @@ def _answer_html(found: AnswerTables) -> str:
                 numbers=part.numbers,
                 note=part.note,
             )
-            for part in found.tables
+            for part in result.tables
         ),
     )
 

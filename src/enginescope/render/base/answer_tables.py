@@ -27,28 +27,28 @@ class AnswerTables(Record, frozen=True, kw_only=True, eq=False):
     notices: tuple[Notice, ...] = ()
 
 
-def answer_markdown(found: AnswerTables) -> bytes:
+def answer_markdown(result: AnswerTables) -> bytes:
     """Return the answer, what it is about, and the tables."""
-    lines = [f"### enginescope: {escaped(found.answer)}", ""]
-    lines += [f"- {name}: {escaped(text)}" for name, text in found.facts]
-    for part in found.tables:
+    lines = [f"### enginescope: {escaped(result.answer)}", ""]
+    lines += [f"- {name}: {escaped(text)}" for name, text in result.facts]
+    for part in result.tables:
         marks = ["---:" if name in part.numbers else "---" for name in part.headers]
         lines += ["", markdown_row(part.headers), markdown_row(marks)]
         lines += [
             markdown_row([escaped(cell.replace("\n", "; ")) for cell in row]) for row in part.rows
         ]
-    if found.notices:
-        lines += ["", *(f"- {escaped(one.message)} ({one.code})" for one in found.notices)]
+    if result.notices:
+        lines += ["", *(f"- {escaped(one.message)} ({one.code})" for one in result.notices)]
     return ("\n".join(lines) + "\n").encode()
 
 
-def page_figures(one: TextTable, sentences: Sequence[str] = ()) -> Figures:
+def page_figures(text_table: TextTable, sentences: Sequence[str] = ()) -> Figures:
     """Return a table whose cells have no line breaks.
 
     Args:
         sentences: Headers of columns that are broken as sentences.
     """
-    figures = one.figures()
+    figures = text_table.figures()
     rows = tuple(tuple(cell.replace("\n", "; ") for cell in row) for row in figures.rows)
-    broken = tuple(at for at, name in enumerate(one.headers) if name in sentences)
+    broken = tuple(at for at, name in enumerate(text_table.headers) if name in sentences)
     return replace(figures, rows=rows, sentences=broken)

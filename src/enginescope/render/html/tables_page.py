@@ -10,7 +10,7 @@ from enginescope.render.html.page_frame import PageData, page_bytes
 
 def tables_page(
     verb: str,
-    found: AnswerTables,
+    result: AnswerTables,
     data: bytes,
     *,
     title: str,
@@ -24,7 +24,7 @@ def tables_page(
         sentences: Headers of columns that are broken as sentences.
         script_address: See `page_bytes`.
     """
-    first, *others = found.tables
+    first, *others = result.tables
     return page_bytes(
         "answer.html.j2",
         PageData(charts={}, files={f"{verb}.json": data.decode()}),
@@ -32,9 +32,9 @@ def tables_page(
         what=verb,
         chart=None,
         title=title,
-        answer=f"{found.answer[:1].upper()}{found.answer[1:]}",
-        facts=found.facts,
-        notices=found.notices,
+        answer=f"{result.answer[:1].upper()}{result.answer[1:]}",
+        facts=result.facts,
+        notices=result.notices,
         overview=page_figures(first, sentences),
         sections=[
             (one.title, one.title.split()[0].lower(), page_figures(one, sentences))

@@ -46,16 +46,16 @@ def _measured(report: TuneReport, confirmed: Confirmation) -> str:
     return f"{text}, {confidence_text(ratio.interval)} CI {range_of(ratio)}"
 
 
-def label_of(report: TuneReport, one: Alternative) -> str:
+def label_of(report: TuneReport, alternative: Alternative) -> str:
     """Return what an alternative adds to the default: ``intra_op_num_threads=2, batch 4``."""
     head, _, options = report.default.backend.partition("?")
-    own, _, text = one.backend.partition("?")
+    own, _, text = alternative.backend.partition("?")
     base = options.split("&") if options else []
     added = [pair for pair in text.split("&") if pair and pair not in base]
     is_other = own != head or any(pair not in text.split("&") for pair in base)
-    parts = [one.backend] if is_other else added
-    if one.batch is not None and one.batch != report.default.batch:
-        parts = [*parts, f"batch {one.batch}"]
+    parts = [alternative.backend] if is_other else added
+    if alternative.batch is not None and alternative.batch != report.default.batch:
+        parts = [*parts, f"batch {alternative.batch}"]
     return printable(", ".join(parts)) or "the default"
 
 
@@ -64,7 +64,7 @@ def scope_facts(report: TuneReport) -> tuple[tuple[str, str], ...]:
     facts = (
         ("default", _typed(report.default)),
         ("search", _search(report)),
-        ("confirmation", _confirmation(report)),
+        ("confirmed", _confirmation(report)),
         ("selection", _selection(report)),
         ("outputs", _outputs(report)),
         ("use", _use(report)),
@@ -89,7 +89,7 @@ def _search(report: TuneReport) -> str:
 def _confirmation(report: TuneReport) -> str:
     confirmed = report.confirmation
     if confirmed is None:
-        return "none: nothing is claimed" if report.leader else ""
+        return "no: nothing is claimed" if report.leader else ""
     if confirmed.why is not None:
         return printable(confirmed.why)
     level = f"{confirmed.evidence.value}, " if confirmed.evidence is not None else ""
@@ -133,12 +133,18 @@ def alternative_table(report: TuneReport) -> TextTable:
         *(unit, "× default", "95 % CI", "rounds"),
         *("search", "alternative"),
     )
-    rows: tuple[tuple[str, ...], ...] = tuple(_cells(report, one) for one in report.alternatives)
-    if any(one.trtexec_ms is not None for one in report.alternatives):
+    rows: tuple[tuple[str, ...], ...] = tuple(
+        _cells(report, alternative) for alternative in report.alternatives
+    )
+    if any(alternative.trtexec_ms is not None for alternative in report.alternatives):
         headers = (*headers[:-2], "trtexec", *headers[-2:])
         rows = tuple(
-            (*row[:-2], UNKNOWN if one.trtexec_ms is None else format_ms(one.trtexec_ms), *row[-2:])
-            for row, one in zip(rows, report.alternatives, strict=True)
+            (
+                *row[:-2],
+                UNKNOWN if alternative.trtexec_ms is None else format_ms(alternative.trtexec_ms),
+                *row[-2:],
+            )
+            for row, alternative in zip(rows, report.alternatives, strict=True)
         )
     return TextTable(
         title="Alternatives",
@@ -165,16 +171,20 @@ _STATES = {
 }
 
 
-def _cells(report: TuneReport, one: Alternative) -> tuple[str, ...]:
-    ratio = one.ratio
-    state = f"dropped after round {one.dropped_after}" if one.dropped_after else _STATES[one.state]
+def _cells(report: TuneReport, alternative: Alternative) -> tuple[str, ...]:
+    ratio = alternative.ratio
+    state = (
+        f"dropped at {alternative.dropped_after}"
+        if alternative.dropped_after
+        else _STATES[alternative.state]
+    )
     return (
-        UNKNOWN if one.value is None else _value(report, one.value),
+        UNKNOWN if alternative.value is None else _value(report, alternative.value),
         UNKNOWN if ratio is None else ratio_text(ratio),
         range_of(ratio),
-        str(one.rounds),
+        str(alternative.rounds),
         state,
-        _typed(one) if one.state == "default" else label_of(report, one),
+        _typed(alternative) if alternative.state == "default" else label_of(report, alternative),
     )
 
 

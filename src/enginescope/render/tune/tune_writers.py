@@ -31,12 +31,16 @@ def tune_answer(report: TuneReport, *, names_first: bool = True) -> AnswerTables
         names_first: Names of alternatives are in the first column of their figures; else in the
             last, where a terminal has room for them.
     """
-    figures = (confirmation_table(report), alternative_table(report))
-    tables = (*(one and _with_names_first(one) if names_first else one for one in figures),)
+    figures = [confirmation_table(report), alternative_table(report)]
+    tables = [part for part in figures if part is not None]
+    out = out_table(report)
     return AnswerTables(
         answer=answer_text(report),
         facts=scope_facts(report),
-        tables=tuple(one for one in (*tables, out_table(report)) if one is not None),
+        tables=(
+            *(map(_with_names_first, tables) if names_first else tables),
+            *((out,) if out is not None else ()),
+        ),
         notices=report.notices,
     )
 
@@ -70,16 +74,16 @@ def tune_csv(report: TuneReport) -> bytes:
         *("ratio", "ratio_low", "ratio_high", "rounds", "dropped_after", "why"),
     )
     rows = []
-    for one in report.alternatives:
-        interval, ratio = one.interval, one.ratio
+    for alternative in report.alternatives:
+        interval, ratio = alternative.interval, alternative.ratio
         ends = ratio.interval if ratio is not None else None
         rows.append(
             (
-                *(one.backend, one.batch, one.state, one.value),
+                *(alternative.backend, alternative.batch, alternative.state, alternative.value),
                 *((interval.low, interval.high) if interval else (None, None)),
                 ratio.ratio if ratio is not None else None,
                 *((ends.low, ends.high) if ends else (None, None)),
-                *(one.rounds, one.dropped_after, one.why),
+                *(alternative.rounds, alternative.dropped_after, alternative.why),
             )
         )
     return csv_bytes(headers, rows)

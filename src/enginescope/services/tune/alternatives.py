@@ -70,7 +70,8 @@ def alternatives_of(request: TuneRequest, store: Store) -> Alternatives:
     """
     routes = read_tuning_cache(request.routes) if request.routes is not None else ()
     timed = sorted(
-        (one for one in routes if one.gpu_ms and one.route), key=lambda one: one.gpu_ms or 0.0
+        (route for route in routes if route.gpu_ms and route.route),
+        key=lambda route: route.gpu_ms or 0.0,
     )
     default, *others = _distinct(_combinations(request, timed[:MOST_ROUTES]))
     if len(others) >= MOST_ALTERNATIVES:
@@ -80,7 +81,7 @@ def alternatives_of(request: TuneRequest, store: Store) -> Alternatives:
             hint="fewer values; tune the options that matter most first",
         )
     candidates = [_candidate(request, store, 0, default)]
-    invalid = [_crashed(request, one) for one in routes if not one.gpu_ms]
+    invalid = [_crashed(request, route) for route in routes if not route.gpu_ms]
     for other in others:
         try:
             candidates.append(_candidate(request, store, len(candidates), other))
@@ -121,10 +122,10 @@ def _combinations(request: TuneRequest, routes: list[TunedRoute]) -> Iterator[_C
 
 def _distinct(combinations: Iterator[_Combination]) -> list[_Combination]:
     """Return each combination once, in the order of the first."""
-    found: dict[tuple[str, int | None], _Combination] = {}
-    for one in combinations:
-        found.setdefault((str(one.spec), one.batch), one)
-    return list(found.values())
+    distinct: dict[tuple[str, int | None], _Combination] = {}
+    for combination in combinations:
+        distinct.setdefault((str(combination.spec), combination.batch), combination)
+    return list(distinct.values())
 
 
 def _crashed(request: TuneRequest, route: TunedRoute) -> InvalidAlternative:
@@ -133,13 +134,15 @@ def _crashed(request: TuneRequest, route: TunedRoute) -> InvalidAlternative:
     return InvalidAlternative(backend=str(named), why=f"in trtexec: {route.error}")
 
 
-def _candidate(request: TuneRequest, store: Store, number: int, one: _Combination) -> Candidate:
+def _candidate(
+    request: TuneRequest, store: Store, number: int, combination: _Combination
+) -> Candidate:
     mode = replace(request.workload.mode, kind=request.metric)
-    workload = replace(request.workload, batch=one.batch, mode=mode)
+    workload = replace(request.workload, batch=combination.batch, mode=mode)
     (job,) = jobs_of(
         JobRequest(
             models=(request.model,),
-            backends=(str(one.spec),),
+            backends=(str(combination.spec),),
             workload=workload,
             layer_profile=False,
             limits=request.process_limits,
@@ -149,4 +152,6 @@ def _candidate(request: TuneRequest, store: Store, number: int, one: _Combinatio
     )
     if not isinstance(load_backend(job.backend.name), Answering):
         raise UsageError(f"{job.backend.name} returns no outputs that can be checked")
-    return Candidate(number=number, job=job, batch=one.batch, trtexec_ms=one.trtexec_ms)
+    return Candidate(
+        number=number, job=job, batch=combination.batch, trtexec_ms=combination.trtexec_ms
+    )

@@ -51,7 +51,7 @@ def _of_batch(
     chosen = choose_samples(request.model, request.samples, workload)
     validation = ValidateRequest(
         models=(request.model,),
-        on=tuple(str(one.backend) for one in (default, *candidates)),
+        on=tuple(str(candidate.backend) for candidate in (default, *candidates)),
         workload=replace(workload, shapes=chosen.shapes),
         limits=request.process_limits or SIDE_LIMITS,
         store=request.store,
@@ -60,8 +60,8 @@ def _of_batch(
     jobs = spanning_jobs(validation, chosen.samples)
     reference = Side(label="default", job=jobs[0])
     sides = [
-        Side(label=f"alternative {one.number}", job=job)
-        for one, job in zip(candidates, jobs[1:], strict=True)
+        Side(label=f"alternative {candidate.number}", job=job)
+        for candidate, job in zip(candidates, jobs[1:], strict=True)
     ]
     with temporary_folder() as folder:
         plan = Plan(
@@ -76,10 +76,10 @@ def _of_batch(
         run = ValidationRun(plan, lambda _job, _progress: None, _Collector(progress).collect)
         run.bindings()
         run.answers()
-        found = run.compared(lambda _number: None)
+        validated = run.compared(lambda _number: None)
     return {
-        one.number: f"outputs: {why_side_fails(side)}"
-        for one, side in zip(candidates, found.sides, strict=True)
+        candidate.number: f"outputs: {why_side_fails(side)}"
+        for candidate, side in zip(candidates, validated.sides, strict=True)
         if not side.passes
     }
 

@@ -183,8 +183,8 @@ class Search:
         sign = -1 if self._request.metric == "throughput" else 1
         return tuple(sorted(found, key=lambda one: _place(one, sign)))
 
-    def _outcome(self, one: Candidate) -> Alternative:
-        number, leader = one.number, self.leader
+    def _outcome(self, candidate: Candidate) -> Alternative:
+        number, leader = candidate.number, self.leader
         values, base = self._values[number], self._values[self.default.number]
         state: AlternativeState = "left"
         if number == self.default.number:
@@ -200,15 +200,15 @@ class Search:
         is_compared = bool(values) and state != "default"
         return Alternative(
             number=number,
-            backend=str(one.backend),
-            batch=one.batch,
+            backend=str(candidate.backend),
+            batch=candidate.batch,
             state=state,
             value=median(values) if values else None,
             interval=level_of_processes(values) if values else None,
             ratio=search_ratio(base[: len(values)], values) if is_compared else None,
             rounds=len(values),
             dropped_after=self._dropped.get(number),
-            trtexec_ms=one.trtexec_ms,
+            trtexec_ms=candidate.trtexec_ms,
             why=self._wrong.get(number) or self._failed.get(number),
             runs=tuple(run.id for run in self._runs[number]),
         )
