@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement import process_rounds
 from enginescope.services.tune import tune as service
 from enginescope.services.tune.alternatives import alternatives_of
-from enginescope.services.tune.outputs import wrong_outputs
+from enginescope.services.tune.outputs import CheckedOutputs, check_outputs
 from enginescope.services.tune.request import TuneRequest
 from enginescope.store.archive import Store
 from tests.analysis.in_turn import process
@@ -70,7 +71,8 @@ def planted(monkeypatch):
         runs = Planted(level, **how)
         monkeypatch.setattr(process_rounds, "run_jobs", runs)
         monkeypatch.setattr(interleaved, "run_jobs", runs)
-        monkeypatch.setattr(service, "wrong_outputs", lambda *_given: wrong or {})
+        outputs = CheckedOutputs(wrong=wrong or {})
+        monkeypatch.setattr(service, "check_outputs", lambda *_given: outputs)
         return runs
 
     return plant
@@ -237,11 +239,14 @@ def test_outputs_are_compared_with_those_of_the_default(tmp_path) -> None:
     asked: list[str] = []
     with workers_in_process():
         candidates = alternatives_of(request, Store(tmp_path / "store")).candidates
-        wrong = wrong_outputs(request, candidates, asked.append)
+        wrong = check_outputs(request, candidates, asked.append, math.inf).wrong
+        late = check_outputs(request, candidates, asked.append, 0.0)
     names = {str(one.backend): one.number for one in candidates}
     assert set(wrong) == {names["ort-cpu:fp16?graph_optimization_level=basic"]}
     assert next(iter(wrong.values())).startswith("outputs: ")
-    assert sum(text.startswith("inputs") for text in asked) == 2  # of each backend and precision
+    assert sum(text.startswith("inputs") for text in asked[:-2]) == 2  # one a backend and precision
+    assert set(late.unchecked) == {1, 2}
+    assert not late.wrong
 
 
 def test_build_routes_of_trtexec_are_alternatives_on_tensorrt(tmp_path, planted) -> None:

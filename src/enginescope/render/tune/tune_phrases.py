@@ -113,9 +113,12 @@ def _selection(report: TuneReport) -> str:
 def _outputs(report: TuneReport) -> str:
     wrong = sum(one.state == "wrong" for one in report.alternatives)
     others = len(report.alternatives) - 1
+    measured = sum(bool(one.runs) for one in report.alternatives[1:])
     if wrong:
         return f"{wrong} of {counted(others, 'alternative')} give other outputs than the default"
-    return "all alternatives agree with the default within the tolerances of validate"
+    if not measured:
+        return ""
+    return "those measured agree with the default within the tolerances of validate"
 
 
 def _use(report: TuneReport) -> str:

@@ -10,6 +10,9 @@ from msgspec.structs import replace
 from enginescope.analysis.ladder.figures import counting_rounds
 from enginescope.analysis.tune.halving import confirmed
 from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.measured_notices import carried_notices
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
+from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.tune import Confirmation
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 def confirm(
     request: TuneRequest, search: Search, store: Store, observer: TuneObserver, begin: float
-) -> Confirmation | None:
+) -> tuple[Confirmation | None, tuple[Notice, ...]]:
     """Measure the leader of a search and the default anew, interleaved.
 
     Every process has inputs of another seed than in the search, and builds its engine anew where
@@ -37,7 +40,8 @@ def confirm(
         begin: When the whole began, on the performance counter.
 
     Returns:
-        ``None`` if the maximum time leaves none for the fewest rounds.
+        confirmation: ``None`` if the maximum time leaves none for the fewest rounds.
+        notices: What weakens its figures.
     """
     from enginescope.runner.interleaved import Pacing, is_given_up, looks_up_to
 
@@ -50,7 +54,7 @@ def confirm(
         left_s = request.max_time_s - (perf_counter() - begin)
         rounds = min(rounds, int(left_s / search.round_s(leader)))
     if rounds < LOOKS[0]:
-        return None
+        return None, ()
     pacing = Pacing(
         decided=lambda sides: _read(sides, request).kind is not VerdictKind.UNDECIDED,
         looks=looks_up_to(rounds),
@@ -62,11 +66,21 @@ def confirm(
     if not_stored is not None:
         observer.warn(not_stored)
     turn = sides[0][0].turn
-    return replace(
+    confirmation = replace(
         _failed(sides) if is_given_up(sides) else _read(sides, request),
         seed=seed,
         evidence=evidence_level(*sides),
         comparison=turn.comparison if turn else None,
+    )
+    named = MeasuredComparison(sides=_named(sides), pairs=(), threshold_pct=request.threshold_pct)
+    return confirmation, tuple(carried_notices(named))
+
+
+def _named(sides: Sides) -> tuple[MeasuredSide, ...]:
+    labels = ("the default", "the leader")
+    return tuple(
+        MeasuredSide(label=label, name=label, runs=runs)
+        for label, runs in zip(labels, sides, strict=True)
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
 
 from msgspec.structs import replace
 
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.upgrade.output_row import why_side_fails
+from enginescope.core.errors import BackendError
+from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import AnswerRequest
@@ -19,25 +22,53 @@ from enginescope.services.accuracy.validation_run import Plan, ValidationRun
 from enginescope.services.tune.alternatives import Candidate
 from enginescope.services.tune.request import TuneRequest
 
+_DEFAULT = "default"
+_LATE = "outputs are not checked: the maximum time is over"
 
-def wrong_outputs(
-    request: TuneRequest, candidates: Sequence[Candidate], progress: Callable[[str], None]
-) -> dict[int, str]:
-    """Return why outputs of candidates are wrong, by number; a batch has the default's reference.
+
+class CheckedOutputs(Record, frozen=True, kw_only=True):
+    """What became of the outputs of alternatives that cannot win, by number.
+
+    Attributes:
+        wrong: Why outputs do not pass, or are missing.
+        unchecked: Those for which no time was left.
+    """
+
+    wrong: Mapping[int, str] = {}
+    unchecked: Mapping[int, str] = {}
+
+
+def check_outputs(
+    request: TuneRequest,
+    candidates: Sequence[Candidate],
+    progress: Callable[[str], None],
+    deadline: float,
+) -> CheckedOutputs:
+    """Compare the outputs of candidates with the default's, batch by batch.
 
     Args:
         candidates: The default first.
         progress: Called before each process.
+        deadline: On the performance counter; no process of an alternative starts after it.
 
     Raises:
         UsageError: A sample does not fit the model.
         UnsupportedError, BackendError: The default does not run.
     """
     wrong: dict[int, str] = {}
+    collector = _Collector(progress, deadline)
     for batch in dict.fromkeys(one.batch for one in candidates):
         some = [one for one in candidates[1:] if one.batch == batch]
-        wrong |= _of_batch(request, candidates[0], some, batch, progress)
-    return wrong
+        wrong |= _of_batch(request, candidates[0], some, batch, collector)
+    late = {one.number for one in candidates if _label(one) in collector.late}
+    return CheckedOutputs(
+        wrong={number: why for number, why in wrong.items() if number not in late},
+        unchecked=dict.fromkeys(late, _LATE),
+    )
+
+
+def _label(candidate: Candidate) -> str:
+    return f"alternative {candidate.number}"
 
 
 def _of_batch(
@@ -45,7 +76,7 @@ def _of_batch(
     default: Candidate,
     candidates: Sequence[Candidate],
     batch: int | None,
-    progress: Callable[[str], None],
+    collector: _Collector,
 ) -> dict[int, str]:
     workload = settled_workload([request.model], replace(request.workload, batch=batch))
     chosen = choose_samples(request.model, request.samples, workload)
@@ -58,9 +89,9 @@ def _of_batch(
         command=request.command,
     )
     jobs = spanning_jobs(validation, chosen.samples)
-    reference = Side(label="default", job=jobs[0])
+    reference = Side(label=_DEFAULT, job=jobs[0])
     sides = [
-        Side(label=f"alternative {candidate.number}", job=job)
+        Side(label=_label(candidate), job=job)
         for candidate, job in zip(candidates, jobs[1:], strict=True)
     ]
     with temporary_folder() as folder:
@@ -73,7 +104,7 @@ def _of_batch(
             tolerance=tolerance_named(request.tolerance).name if request.tolerance else None,
             asked=validation.output_limits,
         )
-        run = ValidationRun(plan, lambda _job, _progress: None, _Collector(progress).collect)
+        run = ValidationRun(plan, lambda _job, _progress: None, collector.collect)
         run.bindings()
         run.answers()
         validated = run.compared(lambda _number: None)
@@ -85,11 +116,16 @@ def _of_batch(
 
 
 class _Collector:
-    """Collects outputs of each side; sides of one backend and precision share their bindings."""
+    """Collects outputs of each side; sides of one backend and precision share their bindings.
 
-    def __init__(self, progress: Callable[[str], None]) -> None:
-        self._progress = progress
+    Attributes:
+        late: Labels of sides for which no time was left.
+    """
+
+    def __init__(self, progress: Callable[[str], None], deadline: float) -> None:
+        self._progress, self._deadline = progress, deadline
         self._bindings: dict[tuple[str, str | None], Run] = {}
+        self.late: set[str] = set()
 
     def collect(self, side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
         """Run a side in a fresh process, unless its bindings are known."""
@@ -98,6 +134,9 @@ class _Collector:
         key = backend.name, backend.precision
         if not request.samples and key in self._bindings:
             return self._bindings[key]
+        if side.label != _DEFAULT and perf_counter() > self._deadline:
+            self.late.add(side.label)
+            raise BackendError(_LATE)
         what = "outputs" if request.samples else "inputs and outputs"
         self._progress(f"{what} of {backend}")
         run = run_here()

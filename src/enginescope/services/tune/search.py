@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
 from string import ascii_uppercase
 from time import perf_counter
@@ -16,6 +16,7 @@ from enginescope.records.verdict.tune import Alternative, AlternativeState, Tune
 from enginescope.services.measurement.jobs import raise_unless_ok
 from enginescope.services.measurement.process_rounds import ProcessRounds, RoundSide
 from enginescope.services.tune.alternatives import Candidate
+from enginescope.services.tune.outputs import CheckedOutputs
 from enginescope.services.tune.request import TuneObserver, TuneRequest
 from enginescope.stats.comparison.hodges_lehmann import level_of_processes
 from enginescope.store.archive import Store
@@ -45,7 +46,7 @@ class Search:
     """Measures rounds, and drops alternatives that are slower by evidence.
 
     Args:
-        wrong: Why the outputs of alternatives are wrong, by number; they are not measured.
+        outputs: Alternatives with wrong or unchecked outputs are not measured.
         begin: When the whole began, on the performance counter.
 
     Attributes:
@@ -56,15 +57,16 @@ class Search:
         self,
         request: TuneRequest,
         candidates: Sequence[Candidate],
-        wrong: Mapping[int, str],
+        outputs: CheckedOutputs,
         store: Store,
         observer: TuneObserver,
         begin: float,
     ) -> None:
         self._request, self._observer, self._begin = request, observer, begin
         self._candidates = {one.number: one for one in candidates}
-        self._wrong, self._failed = dict(wrong), dict[int, str]()
-        self._left = [one.number for one in candidates if one.number not in wrong]
+        self._wrong, self._failed = dict(outputs.wrong), dict(outputs.unchecked)
+        out = {*self._wrong, *self._failed}
+        self._left = [one.number for one in candidates if one.number not in out]
         self._values: dict[int, list[float]] = {number: [] for number in self._candidates}
         self._runs: dict[int, list[Run]] = {number: [] for number in self._candidates}
         self._dropped: dict[int, int] = {}

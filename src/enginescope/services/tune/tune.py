@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from os import PathLike
@@ -19,7 +20,7 @@ from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 from enginescope.services.tune.alternatives import alternatives_of
 from enginescope.services.tune.confirmation import confirm
-from enginescope.services.tune.outputs import wrong_outputs
+from enginescope.services.tune.outputs import check_outputs
 from enginescope.services.tune.request import (
     ROUNDS,
     TuneObserver,
@@ -29,6 +30,9 @@ from enginescope.services.tune.request import (
 from enginescope.services.tune.search import Search
 from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.store.archive import Store
+
+#: Share of the maximum time in which outputs are checked.
+_CHECKING_SHARE = 0.4
 
 
 def tune_options(request: TuneRequest, observer: TuneObserver) -> TuneReport:
@@ -45,16 +49,18 @@ def tune_options(request: TuneRequest, observer: TuneObserver) -> TuneReport:
     store.check_writable()
     begin = perf_counter()
     alternatives = alternatives_of(request, store)
-    wrong = wrong_outputs(request, alternatives.candidates, observer.process_started)
-    search = Search(request, alternatives.candidates, wrong, store, observer, begin)
+    most_s = math.inf if request.max_time_s is None else request.max_time_s
+    deadline = begin + _CHECKING_SHARE * most_s
+    candidates = alternatives.candidates
+    outputs = check_outputs(request, candidates, observer.process_started, deadline)
+    search = Search(request, candidates, outputs, store, observer, begin)
     search.run()
     leader, confirmation, notices = search.leader, None, list(search.notices())
     if leader is not None:
-        confirmation = confirm(request, search, store, observer, begin)
-        if confirmation is None:
-            notices.append(_unconfirmed(request))
+        confirmation, carried = confirm(request, search, store, observer, begin)
+        notices += carried if confirmation is not None else [_unconfirmed(request)]
     return TuneReport(
-        model=alternatives.candidates[0].job.subject.name,
+        model=candidates[0].job.subject.name,
         metric=request.metric,
         alternatives=search.outcome(),
         invalid=alternatives.invalid,
