@@ -57,10 +57,10 @@ def check_outputs(
     """
     wrong: dict[int, str] = {}
     collector = _Collector(progress, deadline)
-    for batch in dict.fromkeys(one.batch for one in candidates):
-        some = [one for one in candidates[1:] if one.batch == batch]
+    for batch in dict.fromkeys(candidate.batch for candidate in candidates):
+        some = [candidate for candidate in candidates[1:] if candidate.batch == batch]
         wrong |= _of_batch(request, candidates[0], some, batch, collector)
-    late = {one.number for one in candidates if _label(one) in collector.late}
+    late = {candidate.number for candidate in candidates if _label(candidate) in collector.late}
     return CheckedOutputs(
         wrong={number: why for number, why in wrong.items() if number not in late},
         unchecked=dict.fromkeys(late, _LATE),
