@@ -96,6 +96,8 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.load import LoadReport
     from enginescope.records.verdict.lottery import LotteryReport
     from enginescope.records.verdict.noise_floor import NoiseFloor
+    from enginescope.records.verdict.self_test import SelfTest
+    from enginescope.records.verdict.shapes import ShapesReport
     from enginescope.records.verdict.tune import TuneReport
     from enginescope.records.verdict.upgrade import UpgradeReport
     from enginescope.render.page.report import WrittenReport
@@ -207,6 +209,8 @@ _HOMES = {
     "process": "notebook.plan",
     "run_suite": "notebook.verdicts",
     "samples": "services.plans.samples",
+    "self_test": "notebook.measure",
+    "shapes": "notebook.measure",
     "tune": "notebook.verdicts",
     "upgrade": "notebook.verdicts",
     "validate": "notebook.measure",
@@ -308,6 +312,8 @@ __all__ = [
     "process",
     "run_suite",
     "samples",
+    "self_test",
+    "shapes",
     "tune",
     "upgrade",
     "validate",

@@ -23,7 +23,9 @@ HEADINGS = {
         *("gt-scale", "min-depth", "max-depth", "model", "include", "exclude", "name", "init"),
         *("list", "outcome", "profile", "metadata", "build-metadata", "plan-profile", "onnx"),
         *("build-log", "config", "layers", "trtexec-args", "rebuild", "without", "only", "check"),
-        *("outputs", "environment", "mode", "profile-mode", "old", "new", "repeats", "routes"),
+        *("outputs", "environment", "mode", "profile-mode", "old", "new", "repeats", "self-test"),
+        "routes",
+        *("sweep", "weight"),
     ),
     "Load": (
         *("rate", "arrivals", "trace", "queries", "concurrency", "slo", "find-max", "resolution"),

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice
-from enginescope.render.base.data_table import escaped, markdown_row
 from enginescope.render.base.figures import Figures, TextTable
 
 
@@ -25,21 +24,6 @@ class AnswerTables(Record, frozen=True, kw_only=True, eq=False):
     facts: tuple[tuple[str, str], ...]
     tables: tuple[TextTable, ...]
     notices: tuple[Notice, ...] = ()
-
-
-def answer_markdown(result: AnswerTables) -> bytes:
-    """Return the answer, what it is about, and the tables."""
-    lines = [f"### enginescope: {escaped(result.answer)}", ""]
-    lines += [f"- {name}: {escaped(text)}" for name, text in result.facts]
-    for part in result.tables:
-        marks = ["---:" if name in part.numbers else "---" for name in part.headers]
-        lines += ["", markdown_row(part.headers), markdown_row(marks)]
-        lines += [
-            markdown_row([escaped(cell.replace("\n", "; ")) for cell in row]) for row in part.rows
-        ]
-    if result.notices:
-        lines += ["", *(f"- {escaped(one.message)} ({one.code})" for one in result.notices)]
-    return ("\n".join(lines) + "\n").encode()
 
 
 def page_figures(text_table: TextTable, sentences: Sequence[str] = ()) -> Figures:

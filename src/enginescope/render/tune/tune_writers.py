@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
 from enginescope.records.verdict.tune import TuneReport
-from enginescope.render.base.answer_tables import AnswerTables, answer_markdown
+from enginescope.render.base.answer_markdown import answer_markdown
+from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.tables_page import tables_page
@@ -64,7 +65,8 @@ def tune_json(report: TuneReport) -> bytes:
 
 def tune_markdown(report: TuneReport) -> bytes:
     """Return the answer, what it is about, and the tables."""
-    return answer_markdown(tune_answer(report))
+    found = tune_answer(report)
+    return answer_markdown(found.answer, found.facts, found.tables, found.notices)
 
 
 def tune_csv(report: TuneReport) -> bytes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
 from enginescope.records.verdict.lottery import LotteryReport
-from enginescope.render.base.answer_tables import AnswerTables, answer_markdown
+from enginescope.render.base.answer_markdown import answer_markdown
+from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.figures import TextTable
 from enginescope.render.verdicts.lottery_phrases import (
     TOP_LAYERS,
@@ -58,4 +59,5 @@ def lottery_answer(report: LotteryReport, *, top: int | None = None) -> AnswerTa
 
 def lottery_markdown(report: LotteryReport) -> bytes:
     """Return the answer, what it is about, and the tables."""
-    return answer_markdown(lottery_answer(report, top=TOP_LAYERS))
+    found = lottery_answer(report, top=TOP_LAYERS)
+    return answer_markdown(found.answer, found.facts, found.tables, found.notices)
