@@ -16,6 +16,7 @@ from enginescope.render.ladder.ladder_writers import ladder_json
 from enginescope.render.load.load_writers import load_json
 from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.render.self_test.self_test_writers import self_test_json
 from enginescope.render.tune.tune_writers import tune_json
 from enginescope.render.verdicts.lottery_writers import lottery_json
 from enginescope.store.archive import Store

@@ -22,6 +22,8 @@ from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.lottery import BuildSpread, LotteryReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.self_test import SelfTest
+from enginescope.records.verdict.shapes import ShapesReport
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.compare.compare_writers import compare_json
