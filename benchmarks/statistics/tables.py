@@ -25,6 +25,7 @@ SCRIPTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("recorded.py", ("--comparisons", "30"), ("--comparisons", "200")),
     ("lottery.py", ("--sets", "100"), ("--sets", "1000")),
     ("self_test.py", ("--sets", "20"), ("--sets", "200")),
+    ("tune.py", ("--searches", "100"), ("--searches", "1000")),
     ("live.py", ("--minutes", "2"), ("--minutes", "60")),
     ("loaded.py", (), ()),
 )

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         open_suite,
         reproduce,
         run_suite,
+        tune,
         upgrade,
     )
     from enginescope.records.plan.build import BuildReport
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.reproduction import Reproduction
     from enginescope.records.verdict.self_test import SelfTest
     from enginescope.records.verdict.shapes import ShapesReport
+    from enginescope.records.verdict.tune import TuneReport
     from enginescope.records.verdict.upgrade import UpgradeReport
     from enginescope.render.page.report import WrittenReport
     from enginescope.rules.engine import LintReport
@@ -176,6 +178,7 @@ _HOMES = {
     "TelemetryRule": "records.run.job",
     "ThisMachine": "services.suites.request",
     "UnsupportedError": "core.errors",
+    "TuneReport": "records.verdict.tune",
     "UpgradeReport": "records.verdict.upgrade",
     "UsageError": "core.errors",
     "Validation": "analysis.validation.validation",
@@ -212,6 +215,7 @@ _HOMES = {
     "samples": "services.plans.samples",
     "self_test": "notebook.measure",
     "shapes": "notebook.measure",
+    "tune": "notebook.verdicts",
     "upgrade": "notebook.verdicts",
     "validate": "notebook.measure",
     "write_report": "notebook.plan",
@@ -277,6 +281,7 @@ __all__ = [
     "SuiteView",
     "TelemetryRule",
     "ThisMachine",
+    "TuneReport",
     "UnsupportedError",
     "UpgradeReport",
     "UsageError",
@@ -315,6 +320,7 @@ __all__ = [
     "samples",
     "self_test",
     "shapes",
+    "tune",
     "upgrade",
     "validate",
     "write_report",

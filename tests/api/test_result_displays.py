@@ -21,7 +21,13 @@ from enginescope.notebook.measure import (
     ShownValidation,
 )
 from enginescope.notebook.plan import ShownProcess
-from enginescope.notebook.verdicts import ShownLadder, ShownLottery, ShownReproduction, ShownUpgrade
+from enginescope.notebook.verdicts import (
+    ShownLadder,
+    ShownLottery,
+    ShownReproduction,
+    ShownTune,
+    ShownUpgrade,
+)
 from enginescope.records.plan.build import BuildReport
 from enginescope.services.plans.process import ProcessResult
 from enginescope.store.suite_folder import SuiteFolder
@@ -38,6 +44,7 @@ from tests.render.reproduction import test_reproduction_text as reproductions
 from tests.render.test_self_test_files import TEST as SELF_TEST
 from tests.render.validation import test_validate_page as validations
 from tests.render.verdicts import test_ladder_files as ladders
+from tests.render.verdicts import test_tune_files as tunes
 from tests.render.verdicts import test_upgrade_files as upgrades
 from tests.suites.made import cell, result, timed
 
@@ -141,6 +148,7 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
         lambda _: shown_as(ShownLottery)(lotteries.report(build_sd=0.02)),
         "builds of net.onnx differ by",
     ),
+    es.TuneReport: (lambda _: shown_as(ShownTune)(tunes.report()), "winner for net.onnx"),
     es.NoiseFloor: (lambda _: shown_as(ShownNoise)(FLOOR), "smallest difference"),
     es.SelfTest: (lambda _: shown_as(ShownSelfTest)(SELF_TEST), "a difference of 2.1 %"),
     es.BuildReport: (build, "net.plan"),

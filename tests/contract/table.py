@@ -68,6 +68,7 @@ SYMBOLS: dict[str, tuple[str, str | None]] = {
     "IBuilderConfig.DLA_core": ("8.6.0", None),
     "IBuilderConfig.add_optimization_profile": ("8.6.0", None),
     "IBuilderConfig.avg_timing_iterations": ("8.6.0", None),
+    "IBuilderConfig.build_route": ("11.4.0", None),
     "IBuilderConfig.builder_optimization_level": ("8.6.0", None),
     "IBuilderConfig.clear_flag": ("8.6.0", None),
     "IBuilderConfig.create_timing_cache": ("8.6.0", None),
@@ -308,6 +309,7 @@ CUDA_SYMBOLS = frozenset(
 #: Symbol that some versions lack -> the symbol whose presence the source asks for first.
 GUARDS: dict[str, str] = {
     "ComputeCapability": "ComputeCapability",
+    "IBuilderConfig.build_route": "IBuilderConfig.build_route",
     "IBuilderConfig.num_compute_capabilities": "ComputeCapability",
     "IBuilderConfig.set_compute_capability": "ComputeCapability",
     "EngineStat.STRIPPED_WEIGHTS_SIZE": "EngineStat",

@@ -17,6 +17,7 @@ from enginescope.render.load.load_writers import load_json
 from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.self_test.self_test_writers import self_test_json
+from enginescope.render.tune.tune_writers import tune_json
 from enginescope.render.verdicts.lottery_writers import lottery_json
 from enginescope.store.archive import Store
 from tests.fakes import loading, models
@@ -290,6 +291,34 @@ def _lottery(name: str, flags: tuple[str, ...] = (), file: str = "m.onnx", **opt
     )
 
 
+def _tune(name: str, flags: tuple[str, ...], file: str = "m.onnx", **options) -> Case:
+    """Return a search without time for a confirmation."""
+    short = ("--iterations", "5", "--samples", "1", "--max-time", "1ms")
+    return Case(
+        name=f"tune: {name}",
+        prepare=lambda folder: models.perceptron(folder / "m.onnx"),
+        arguments=lambda folder: [
+            *("tune", str(folder / file), *flags, *short, "--store", str(folder / "store")),
+        ],
+        call=lambda folder: es.tune(
+            folder / file,
+            samples=1,
+            max_time_s=1e-3,
+            workload=Workload(stop=FIVE.stop),
+            store=folder / "store",
+            **options,
+        ),
+        data=tune_json,
+        context=workers_in_process,
+        volatile=frozenset(
+            {
+                *("answer", "alternatives", "candidate", "confirmation", "comparison"),
+                *("created", "duration_s", "command", "notices"),
+            }
+        ),
+    )
+
+
 def _build(name: str, output: str, file="m.onnx", on="trt", flags=(), **options) -> Case:
     return Case(
         name=f"build: {name}",
@@ -446,6 +475,15 @@ CASES: tuple[Case, ...] = (
     _self_test("no such model", file="n.onnx"),
     _lottery("a model on ONNX Runtime"),
     _lottery("no such model", file="n.onnx"),
+    _tune(
+        "options, one of them not valid",
+        ("--option", "intra_op_num_threads=1,x", "--batch", "2", "--threshold", "3"),
+        options={"intra_op_num_threads": (1, "x")},
+        batch=2,
+        threshold_pct=3.0,
+    ),
+    _tune("nothing to try", ()),
+    _tune("no such model", ("--batch", "1,2"), file="n.onnx", batch=(1, 2)),
     _lottery("a backend without builds", ("--on", "fake"), on="fake"),
     _lottery("no such timing cache", ("--timing-cache", "no.cache"), timing_cache="no.cache"),
     Case(

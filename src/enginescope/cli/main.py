@@ -48,6 +48,7 @@ GROUPS = {
         "reproduce": ("verdicts.reproduce", "Check the evidence of an upgrade, and run it again."),
         "ladder": ("verdicts.ladder", "Explain why one tool's latency is not another's."),
         "lottery": ("verdicts.lottery", "Measure how much builds of one model differ."),
+        "tune": ("verdicts.tune", "Find the options that make a model fastest."),
         "history": ("verdicts.history", "Show a metric over stored runs, and where it changed."),
     },
     "Check": {

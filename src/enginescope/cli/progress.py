@@ -23,6 +23,7 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.base.facts import subject_names
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.process_rounds import ProcessObserver
 
 T = TypeVar("T", Live, Bars)
 S = TypeVar("S", bound="Shown")  # type: ignore[type-arg]
@@ -158,6 +159,31 @@ class JobProgress(Shown[Live], MeasurementObserver):
             self._console.print(Text(text))
         else:
             note(text)
+
+
+class ProcessProgress(JobProgress, ProcessObserver):
+    """Shows which process is under way, and prints what fails."""
+
+    def process_started(self, text: str) -> None:
+        """Show a process that starts."""
+        if self._live is not None:
+            self._live.update(Text(f"{text}\n  starting"))
+        elif not self._quiet:
+            note(f"{text} …")
+
+    def process_progressed(self, text: str, progress: Progress) -> None:
+        """Show the phase of a process."""
+        if self._live is not None:
+            self._live.update(Text(f"{text}\n  {describe(progress)}"))
+
+    def ended(self, run: Run) -> None:
+        """Print a failure; of the others the screen at the end tells."""
+        if run.outcome.kind is not OutcomeKind.OK and not self._quiet:
+            self._line(f"a process failed: {run.outcome.message or run.outcome.kind.value}")
+
+    def standing(self) -> str:
+        """Return what an interrupt leaves in the store."""
+        return f"{self._stored} {'run is' if self._stored == 1 else 'runs are'} stored"
 
 
 def describe(progress: Progress) -> str:

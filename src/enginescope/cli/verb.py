@@ -24,7 +24,7 @@ HEADINGS = {
         *("list", "outcome", "profile", "metadata", "build-metadata", "plan-profile", "onnx"),
         *("build-log", "config", "layers", "trtexec-args", "rebuild", "without", "only", "check"),
         *("outputs", "environment", "mode", "profile-mode", "old", "new", "repeats", "self-test"),
-        *("sweep", "weight", "check-only"),
+        *("sweep", "weight", "check-only", "routes"),
     ),
     "Load": (
         *("rate", "arrivals", "trace", "queries", "concurrency", "slo", "find-max", "resolution"),
@@ -94,6 +94,7 @@ _ELSEWHERE = {
     ("explore", "layout"): _OUTPUT,
     ("validate", "limit"): "Comparing",
     ("compare", "only"): _OUTPUT,
+    ("tune", "option"): "Model and inputs",
     ("lint", "gpu"): "Model and inputs",
     ("explore", "gpu"): "Model and inputs",
     ("report", "gpu"): "Model and inputs",

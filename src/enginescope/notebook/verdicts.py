@@ -24,6 +24,7 @@ from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.records.verdict.reproduction import Reproduction
+from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.suites.suite import suite_charts
@@ -35,6 +36,7 @@ from enginescope.services.plans import lint as lint_service
 from enginescope.services.suites import opened
 from enginescope.services.suites import run as suite_service
 from enginescope.services.upgrade import reproduce as reproduce_service
+from enginescope.services.tune import tune as tune_service
 from enginescope.services.upgrade import upgrade as upgrade_service
 from enginescope.services.verdicts import compare as compare_service
 from enginescope.services.verdicts import gate as gate_service
@@ -182,6 +184,23 @@ class ShownLottery(LotteryReport, frozen=True, kw_only=True):
 
 
 lottery = displayed(lottery_service.lottery, shown_as(ShownLottery))
+
+
+class ShownTune(TuneReport, frozen=True, kw_only=True):
+    """A search for the fastest options; in notebooks the answer and its tables, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.tune.tune_phrases import answer_text
+
+        return answer_text(self)
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.verdicts import tune_html
+
+        return tune_html(self)
+
+
+tune = displayed(tune_service.tune, shown_as(ShownTune))
 
 
 class ShownHistory(JobHistory, frozen=True, kw_only=True):

@@ -60,6 +60,7 @@ def flags_of(version, subject: Subject = MODEL, precision: str | None = None, **
 #: What a version has no flag for.
 REFUSED = {
     (8, 6, 1): {
+        "build_route",
         "max_num_tactics",
         "tiling_optimization_level",
         "l2_limit_for_tiling",
@@ -77,7 +78,7 @@ REFUSED = {
         "allocation",
         "weight_streaming_budget",
     },
-    (10, 16, 0): set(),
+    (10, 16, 0): {"build_route"},
     (11, 1, 0): {
         "calibration_cache",
         "precision_constraints",

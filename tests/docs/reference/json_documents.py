@@ -25,6 +25,7 @@ from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.reproduction import EvidenceBundle, Reproduction
 from enginescope.records.verdict.self_test import SelfTest
 from enginescope.records.verdict.shapes import ShapesReport
+from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.page.export import report_json, summary_json
@@ -57,6 +58,7 @@ TYPED: dict[str, tuple[type[msgspec.Struct], str]] = {
     "passport": (Passport, "`passport --json`; `net.engine.passport.json`"),
     "load": (LoadReport, "`report` of `load --json`"),
     "lottery": (LotteryReport, "`report` of `lottery --json`"),
+    "tune": (TuneReport, "`report` of `tune --json`"),
     "build-spread": (BuildSpread, "an element of `spreads` of `build-spreads.json`"),
     "upgrade": (UpgradeReport, "`report` of `upgrade --json`"),
     "reproduction": (Reproduction, "`report` of `reproduce --json`"),

@@ -12,7 +12,7 @@ import enginescope as es
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import Outcome, OutcomeKind
-from enginescope.services.lottery import lottery as service
+from enginescope.services.measurement import process_rounds
 from enginescope.store.archive import Store
 from enginescope.store.build_spreads import FILE, usable_spreads
 from tests.analysis.in_turn import process
@@ -77,7 +77,7 @@ def planted(monkeypatch):
 
     def plant(*values, **how) -> Planted:
         runs = Planted(*values, **how)
-        monkeypatch.setattr(service, "run_jobs", runs)
+        monkeypatch.setattr(process_rounds, "run_jobs", runs)
         return runs
 
     return plant

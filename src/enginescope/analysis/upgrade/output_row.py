@@ -116,10 +116,11 @@ def _failure(sides: Sequence[ValidatedSide]) -> str | None:
     if not bad:
         return None
     some = f" ({len(bad)} of {len(sides)} processes)" if len(bad) < len(sides) else ""
-    return f"{_why(bad[0])}{some}"
+    return f"{why_side_fails(bad[0])}{some}"
 
 
-def _why(side: ValidatedSide) -> str:
+def why_side_fails(side: ValidatedSide) -> str:
+    """Return the first reason for which a side does not pass."""
     if side.failure:
         return side.failure
     if side.blocked:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from enginescope.cli.completion import complete_backends
 from enginescope.cli.measure.bench import command_line
-from enginescope.cli.messages import next_steps, note, words
+from enginescope.cli.messages import next_steps, words
 from enginescope.cli.options import (
     COUNT,
     DURATION_MS,
@@ -29,12 +29,11 @@ from enginescope.cli.options import (
     tags_option,
     write_output,
 )
-from enginescope.cli.progress import JobProgress, describe
+from enginescope.cli.progress import ProcessProgress
 from enginescope.cli.termination import ending_in_order, saying_what_stands
 from enginescope.cli.verb import Verb, naming_flags
-from enginescope.records.progress import COMPARISON_TAG, Progress
+from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Limits, StopRule, Workload
-from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.lottery.lottery import hold_lottery, lottery_workload
 from enginescope.services.lottery.request import (
     BUILDS,
@@ -43,7 +42,6 @@ from enginescope.services.lottery.request import (
     MOST_BUILDS,
     MOST_PROCESSES,
     PROCESSES,
-    LotteryObserver,
     LotteryRequest,
 )
 
@@ -129,7 +127,7 @@ def command(model: Path, **options: Any) -> int:
     between single builds, compare, gate and upgrade call it inconclusive.
     """
     check_outputs([options["markdown"], options["html"]], [str(model)])
-    progress = LotteryProgress(quiet=options["as_json"])
+    progress = ProcessProgress(quiet=options["as_json"])
     with (
         naming_flags(),
         ending_in_order(),
@@ -169,31 +167,6 @@ def _request(model: Path, options: dict[str, Any]) -> LotteryRequest:
         store=options["store_folder"],
         command=command_line(),
     )
-
-
-class LotteryProgress(JobProgress, LotteryObserver):
-    """Shows which build is made or measured, and prints what fails."""
-
-    def process_started(self, text: str) -> None:
-        """Show a process that starts."""
-        if self._live is not None:
-            self._live.update(Text(f"{text}\n  starting"))
-        elif not self._quiet:
-            note(f"{text} …")
-
-    def process_progressed(self, text: str, progress: Progress) -> None:
-        """Show the phase of a process."""
-        if self._live is not None:
-            self._live.update(Text(f"{text}\n  {describe(progress)}"))
-
-    def ended(self, run: Run) -> None:
-        """Print a failure; of the others the screen at the end tells."""
-        if run.outcome.kind is not OutcomeKind.OK and not self._quiet:
-            self._line(f"a process failed: {run.outcome.message or run.outcome.kind.value}")
-
-    def standing(self) -> str:
-        """Return what an interrupt leaves in the store."""
-        return f"{self._stored} {'run is' if self._stored == 1 else 'runs are'} stored"
 
 
 def _write(report: LotteryReport, options: dict[str, Any]) -> None:

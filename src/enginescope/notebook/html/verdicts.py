@@ -26,7 +26,9 @@ from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.records.verdict.reproduction import Reproduction
+from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
+from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.figures import TextTable
 from enginescope.render.ladder import ladder_phrases
 from enginescope.render.plan_comparison.compare_phrases import answer
@@ -40,7 +42,8 @@ from enginescope.render.reproduction import reproduction_phrases
 from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
 from enginescope.render.suites.suite_text import suite_tables
-from enginescope.render.verdicts import lottery_phrases, upgrade_phrases
+from enginescope.render.tune.tune_writers import tune_answer
+from enginescope.render.verdicts import upgrade_phrases
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
     answer_text,
@@ -50,8 +53,8 @@ from enginescope.render.verdicts.gate_phrases import (
     shown_notices,
 )
 from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
-from enginescope.render.verdicts.lottery_writers import lottery_tables
 from enginescope.render.verdicts.measured_section import evidence_text, pair_table, verdict_table
+from enginescope.render.verdicts.lottery_writers import lottery_answer
 from enginescope.render.verdicts.ranking_text import ranking_table
 from enginescope.render.verdicts.upgrade_writers import notices_of
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, value_text
@@ -159,10 +162,19 @@ def ladder_html(report: LadderReport) -> str:
 
 def lottery_html(report: LotteryReport) -> str:
     """Return the answer, what it is about, and every table."""
+    return _answer_html(lottery_answer(report))
+
+
+def tune_html(report: TuneReport) -> str:
+    """Return the answer, what it is about, and every table."""
+    return _answer_html(tune_answer(report))
+
+
+def _answer_html(result: AnswerTables) -> str:
     return fragment(
-        lottery_phrases.answer_text(report),
-        fact_list(lottery_phrases.scope_facts(report)),
-        notice_list(report.notices),
+        result.answer,
+        fact_list(result.facts),
+        notice_list(result.notices),
         *(
             data_table(
                 part.title,
@@ -171,7 +183,7 @@ def lottery_html(report: LotteryReport) -> str:
                 numbers=part.numbers,
                 note=part.note,
             )
-            for part in lottery_tables(report, top=None)
+            for part in result.tables
         ),
     )
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from enginescope.records.verdict.lottery import LotteryReport
-from enginescope.render.base.figures import Figures, TextTable
-from enginescope.render.html.page_frame import PageData, page_bytes
-from enginescope.render.verdicts.lottery_phrases import TACTICS, answer_text, scope_facts
-from enginescope.render.verdicts.lottery_writers import lottery_json, lottery_tables
+from enginescope.render.html.tables_page import tables_page
+from enginescope.render.verdicts.lottery_phrases import TACTICS
+from enginescope.render.verdicts.lottery_writers import lottery_answer, lottery_json
 
 
 def lottery_page(report: LotteryReport, *, script_address: str | None = None) -> bytes:
@@ -17,27 +14,11 @@ def lottery_page(report: LotteryReport, *, script_address: str | None = None) ->
     Args:
         script_address: See `page_bytes`.
     """
-    answer = answer_text(report)
-    components, *others = lottery_tables(report, top=None)
-    return page_bytes(
-        "answer.html.j2",
-        PageData(charts={}, files={"lottery.json": lottery_json(report).decode()}),
-        script_address=script_address,
+    return tables_page(
+        "lottery",
+        lottery_answer(report),
+        lottery_json(report),
         title="Lottery of builds",
-        what="lottery",
-        chart=None,
-        answer=f"{answer[:1].upper()}{answer[1:]}",
-        facts=scope_facts(report),
-        notices=report.notices,
-        overview=components.figures(),
-        sections=[(one.title, one.title.split()[0].lower(), _figures(one)) for one in others],
-        left_out=[],
+        sentences=(TACTICS,),
+        script_address=script_address,
     )
-
-
-def _figures(one: TextTable) -> Figures:
-    """Return a table whose cells have no line breaks; lists of tactics are broken as sentences."""
-    figures = one.figures()
-    rows = tuple(tuple(cell.replace("\n", "; ") for cell in row) for row in figures.rows)
-    lists = (one.headers.index(TACTICS),) if TACTICS in one.headers else ()
-    return replace(figures, rows=rows, sentences=lists)

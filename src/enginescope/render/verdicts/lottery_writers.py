@@ -6,6 +6,7 @@ from enginescope._version import __version__
 from enginescope.core.jsonio import encode
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.render.base.answer_markdown import answer_markdown
+from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.figures import TextTable
 from enginescope.render.verdicts.lottery_phrases import (
     TOP_LAYERS,
@@ -42,7 +43,21 @@ def lottery_json(report: LotteryReport) -> bytes:
     )
 
 
+def lottery_answer(report: LotteryReport, *, top: int | None = None) -> AnswerTables:
+    """Return the answer, its facts and its tables.
+
+    Args:
+        top: So many layers at most.
+    """
+    return AnswerTables(
+        answer=answer_text(report),
+        facts=scope_facts(report),
+        tables=tuple(lottery_tables(report, top=top)),
+        notices=report.notices,
+    )
+
+
 def lottery_markdown(report: LotteryReport) -> bytes:
     """Return the answer, what it is about, and the tables."""
-    tables = lottery_tables(report)
-    return answer_markdown(answer_text(report), scope_facts(report), tables, report.notices)
+    found = lottery_answer(report, top=TOP_LAYERS)
+    return answer_markdown(found.answer, found.facts, found.tables, found.notices)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import random
-import secrets
 import shutil
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
+from string import ascii_uppercase
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -19,39 +18,37 @@ from enginescope.backends.base import Builder, StoringBuilds
 from enginescope.backends.registry import backend_of
 from enginescope.core.errors import BackendError, EnginescopeError, UsageError
 from enginescope.core.record import Record
-from enginescope.core.signals import deferred_signals
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.notice import Notice
-from enginescope.records.progress import COMPARISON_TAG, RoundPosition
-from enginescope.records.run.job import Limits, Watcher, Workload
+from enginescope.records.run.job import Limits, Workload
 from enginescope.records.run.run import OutcomeKind
 from enginescope.runner.interleaved import PROCESS_STOP
-from enginescope.runner.session import build_engines, makes_first, run_jobs
+from enginescope.runner.session import build_engines, makes_first
 from enginescope.services.lottery.request import (
     BUILDS,
     FEWEST_BUILDS,
     FEWEST_ITERATIONS,
     FEWEST_PROCESSES,
     PROCESSES,
-    LotteryObserver,
     LotteryRequest,
     check_lottery_request,
 )
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
+from enginescope.services.measurement.process_rounds import (
+    ProcessObserver,
+    ProcessRounds,
+    RoundSide,
+)
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
-from enginescope.stats.comparison.steady_rounds import uncertainty_pct
-from enginescope.stats.stability import WIDE_PCT
 from enginescope.store.archive import Store
 from enginescope.store.build_spreads import record_spread
 from enginescope.store.run_keeper import RunKeeper
 
 if TYPE_CHECKING:
     from enginescope.records.run.job import Job
-    from enginescope.records.run.run import Run
     from enginescope.records.verdict.lottery import LotteryReport
-    from enginescope.runner.session import Sink
 
 #: One process in so many may be measured again because it failed or was disturbed.
 _SPARE_SHARE = 4
@@ -59,7 +56,7 @@ _SPARE_SHARE = 4
 _BUILDING_SHARE = 0.5
 
 
-def hold_lottery(request: LotteryRequest, observer: LotteryObserver) -> LotteryReport:
+def hold_lottery(request: LotteryRequest, observer: ProcessObserver) -> LotteryReport:
     """Build a model several times, and measure each build in several processes.
 
     Raises:
@@ -117,16 +114,23 @@ class _Built(Record, frozen=True, kw_only=True, eq=False):
 
 
 class _Lottery:
-    """Builds, then measures in rounds: one process of each build, in random order."""
+    """Builds, then measures in rounds: one process of each build."""
 
     def __init__(
-        self, request: LotteryRequest, job: Job, store: Store, observer: LotteryObserver
+        self, request: LotteryRequest, job: Job, store: Store, observer: ProcessObserver
     ) -> None:
         self._request, self._job, self._observer = request, job, observer
         self._store, self._keeper = store, RunKeeper(store)
-        self._comparison = secrets.token_hex(4)
         self._outputs = OutputTally()
-        self._spare = request.builds * request.processes // _SPARE_SHARE
+        self._rounds = ProcessRounds(
+            self._keeper,
+            observer,
+            lambda label, run: self._outputs.add(1 + ascii_uppercase.index(label), run.answers),
+            seed=job.workload.seed,
+            spare=request.builds * request.processes // _SPARE_SHARE,
+            tags=request.tags,
+            command=request.command,
+        )
         self._lost: dict[int, str] = {}
         self._begin = perf_counter()
 
@@ -195,7 +199,7 @@ class _Lottery:
                 (job,),
                 lambda _run: None,
                 command=self._request.command,
-                watcher=self._watcher(text),
+                watcher=self._observer.process_watcher(text),
             )
             seconds = perf_counter() - begin
             if number == 1:
@@ -209,95 +213,43 @@ class _Lottery:
 
     def _measured(self, built: list[_Built]) -> dict[int, list[TimedRun]]:
         measured: dict[int, list[TimedRun]] = {build.number: [] for build in built}
-        draw = random.Random(self._job.workload.seed)  # noqa: S311 - an order to be repeated
+        numbers = {_label(build): build.number for build in built}
         for number in range(self._request.processes):
             begin = perf_counter()
-            for place, build in enumerate(draw.sample(built, len(built))):
-                if build.number in self._lost:
-                    continue
-                turn = RoundPosition(
-                    comparison=self._comparison,
-                    side=chr(ord("A") + build.number - 1),
-                    round=number,
-                    place=place,
-                )
-                timed = self._process(build, turn)
+            left = [self._side(one, number) for one in built if one.number not in self._lost]
+            for side, timed in self._rounds.measured(number, left):
+                build = numbers[side.label]
                 if timed.run.outcome.kind is not OutcomeKind.OK:
-                    self._lost[build.number] = f"a process failed: {timed.run.outcome.message}"
+                    self._lost[build] = f"a process failed: {timed.run.outcome.message}"
                 made = timed.run.build or timed.run.preparation
                 if made is not None and not made.from_cache:
-                    self._lost[build.number] = "a process did not find it and built anew"
-                measured[build.number].append(timed)
+                    self._lost[build] = "a process did not find it and built anew"
+                measured[build].append(timed)
             if number + 1 >= FEWEST_PROCESSES and self._is_over(1.0, perf_counter() - begin):
                 break
         return measured
+
+    def _side(self, built: _Built, number: int) -> RoundSide:
+        has_layers = number == 0 and built.build.run.build is not None
+        return RoundSide(
+            label=_label(built),
+            job=replace(built.job, layer_profile=has_layers, keep_outputs=True),
+            text=f"round {number + 1} of {self._request.processes}, build {built.number}",
+        )
 
     def _is_over(self, share: float, next_s: float) -> bool:
         """Whether a step of so many seconds would pass this share of the maximum time."""
         most = self._request.max_time_s
         return most is not None and perf_counter() - self._begin + next_s > share * most
 
-    def _process(self, built: _Built, turn: RoundPosition) -> TimedRun:
-        """Run a build once; again if the process failed or was disturbed."""
-        while True:
-            timed = self._once(built, turn)
-            if not _is_disturbed(timed.run) or not self._spare:
-                return timed
-            self._spare -= 1
 
-    def _once(self, built: _Built, turn: RoundPosition) -> TimedRun:
-        is_first = turn.round == 0
-        job = replace(
-            built.job,
-            layer_profile=is_first and built.build.run.build is not None,
-            keep_outputs=True,
-        )
-        text = f"round {turn.round + 1} of {self._request.processes}, build {built.number}"
-        ended: list[Run] = []
-        begin = perf_counter()
-        run_jobs(
-            (job,),
-            self._sink(built.number, turn, ended),
-            command=self._request.command,
-            watcher=self._watcher(text),
-        )
-        return TimedRun(run=ended[0], seconds=perf_counter() - begin)
-
-    def _sink(self, number: int, turn: RoundPosition, ended: list[Run]) -> Sink:
-        """Return what stores a run without its outputs, which may be large."""
-
-        @deferred_signals()
-        def keep(run: Run) -> None:
-            self._outputs.add(number, run.answers)
-            plain = replace(run, turn=turn, answers=())
-            tag = f"{COMPARISON_TAG}{self._comparison}"
-            self._keeper.keep(plain, (*self._request.tags, tag))
-            self._observer.run_ended(plain, is_stored=plain not in self._keeper.lost)
-            ended.append(plain)
-
-        return keep
-
-    def _watcher(self, text: str) -> Watcher:
-        def started(_index: int, _job: Job) -> None:
-            self._observer.check_cancelled()
-            self._observer.process_started(text)
-
-        return Watcher(
-            started=started,
-            progressed=lambda _index, progress: self._observer.process_progressed(text, progress),
-        )
+def _label(built: _Built) -> str:
+    return ascii_uppercase[built.number - 1]
 
 
 def _with_option(job: Job, name: str, value: str) -> Job:
     options = {**job.backend.options, name: value}
     return replace(job, backend=replace(job.backend, options=options))
-
-
-def _is_disturbed(run: Run) -> bool:
-    """Whether a process failed, or its median is hardly known."""
-    if run.outcome.kind is not OutcomeKind.OK or run.headline is None:
-        return True
-    return (uncertainty_pct(run.headline.values_ms) or 0.0) > WIDE_PCT
 
 
 def lottery_workload(workload: Workload | None) -> Workload:
@@ -362,4 +314,4 @@ def lottery(
         store=place_of(store),
         command=own_command(),
     )
-    return hold_lottery(request, LotteryObserver())
+    return hold_lottery(request, ProcessObserver())

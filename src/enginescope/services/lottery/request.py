@@ -7,9 +7,7 @@ from pathlib import Path
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
-from enginescope.records.progress import Progress
 from enginescope.records.run.job import Limits, Workload
-from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.store.location import StorePlace
 
 #: Builds, and processes of each.
@@ -44,16 +42,6 @@ class LotteryRequest(Record, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     store: StorePlace | None = None
     command: str | None = None
-
-
-class LotteryObserver(MeasurementObserver):
-    """Receives which process is under way."""
-
-    def process_started(self, text: str) -> None:
-        """Report a process that builds or measures."""
-
-    def process_progressed(self, text: str, progress: Progress) -> None:
-        """Report the phase of that process."""
 
 
 def check_lottery_request(request: LotteryRequest) -> None:

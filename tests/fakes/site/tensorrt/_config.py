@@ -101,6 +101,7 @@ class IBuilderConfig(Made):
         lambda value: min(value, 5),
     )
     max_aux_streams = _setting("max_aux_streams", int, -1, limit=lambda value: max(value, -1))
+    build_route = _setting("build_route", str, "")
     max_num_tactics = _setting("max_num_tactics", int, -1, lambda value: value >= -1)
     l2_limit_for_tiling = _setting("l2_limit_for_tiling", int, 0, limit=lambda value: max(value, 0))
     profile_stream = _setting("profile_stream", int, 0)

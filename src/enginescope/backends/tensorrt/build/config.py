@@ -217,6 +217,12 @@ def _tiling(target: Target, value: int) -> None:
     target.config.tiling_optimization_level = level
 
 
+def _build_route(target: Target, value: str) -> None:
+    if not hasattr(target.config, "build_route"):
+        raise _lacking(target, f"build_route={value}")
+    target.config.build_route = value
+
+
 def _constraints(target: Target, value: str) -> None:
     if value != "none":
         flag = f"{value.upper()}_PRECISION_CONSTRAINTS"
@@ -307,6 +313,7 @@ _SETTERS: dict[str, Callable[[Target, Any], None]] = {
     "runtime_platform": _platform,
     "profiling_verbosity": _verbosity,
     "tiling_optimization_level": _tiling,
+    "build_route": _build_route,
     "precision_constraints": _constraints,
     "layer_precisions": _layer_precisions,
     "layer_output_types": _layer_output_types,

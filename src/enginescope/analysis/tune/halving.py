@@ -1,0 +1,110 @@
+"""Successive halving by evidence: which alternatives are measured further.
+
+After some rounds, those of the slower half are dropped that are slower than the leader by their
+interval. The leader is selected, so that its figure is too good by chance (the winner's curse). It
+decides what is measured further, and nothing else: what may be claimed comes from `confirmed`,
+whose processes took no part in the selection.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from enginescope.records.samples import Interval
+from enginescope.records.verdict.tune import Confirmation
+from enginescope.records.verdict.verdict import RatioEstimate
+from enginescope.stats.comparison.hodges_lehmann import paired_shift, student_paired_shift
+from enginescope.stats.comparison.ratio import (
+    LOOK_CONFIDENCE,
+    corrected_ratio,
+    decide,
+    middle_of,
+    ratio_of_rounds,
+)
+
+#: Rounds after which alternatives are dropped; the search ends with the last.
+RUNGS = (3, 6, 12)
+#: Of the interval that must exclude the leader. An error costs the search, not the claim.
+_DROP_CONFIDENCE = 0.95
+
+#: Number of an alternative -> milliseconds per item, one a round, in the same order.
+Costs = Mapping[int, Sequence[float]]
+
+
+def ranked(costs: Costs) -> tuple[int, ...]:
+    """Return the alternatives, the fastest first: by the distance from the median of each round.
+
+    Args:
+        costs: As many rounds of each, at least one.
+    """
+    logs = np.log([costs[number] for number in costs])
+    apart = logs - np.median(logs, axis=0)
+    levels = [paired_shift(row, confidence=_DROP_CONFIDENCE).value for row in apart]
+    return tuple(number for _, number in sorted(zip(levels, costs, strict=True)))
+
+
+def slower_by_evidence(costs: Costs) -> tuple[int, ...]:
+    """Return those of the slower half that are slower than the fastest beyond chance.
+
+    Args:
+        costs: As many rounds of each, at least two.
+    """
+    order = ranked(costs)
+    leader = np.log(costs[order[0]])
+    slower = order[max(1, (len(order) + 1) // 2) :]
+    return tuple(
+        number
+        for number in slower
+        if _low(np.log(costs[number]) - leader) > 0  # the interval excludes that it is as fast
+    )
+
+
+def _low(differences: np.ndarray) -> float:
+    low = student_paired_shift(differences, confidence=_DROP_CONFIDENCE).low
+    return -math.inf if low is None else low
+
+
+def search_ratio(default: Sequence[float], other: Sequence[float]) -> RatioEstimate:
+    """Return other ÷ default with a 95 % interval: by ranks, or by Student's t of few rounds.
+
+    Args:
+        default, other: Values of the same rounds, at least one.
+    """
+    estimate = ratio_of_rounds(default, other)
+    if estimate.interval is not None or len(default) < 3:
+        return estimate
+    shift = student_paired_shift(np.log(other) - np.log(default), confidence=0.95)
+    assert shift.low is not None
+    assert shift.high is not None
+    interval = Interval(low=math.exp(shift.low), high=math.exp(shift.high), confidence=0.95)
+    return replace(estimate, ratio=math.exp(shift.value), interval=interval, is_student=True)
+
+
+def confirmed(
+    default: Sequence[float],
+    candidate: Sequence[float],
+    threshold_pct: float,
+    *,
+    higher_is_better: bool = False,
+) -> Confirmation:
+    """Return what fresh rounds say of the candidate against the default.
+
+    Args:
+        default, candidate: Values of the same rounds, at least one, that nothing was selected by.
+        threshold_pct: Smaller differences do not matter.
+    """
+    ratio = ratio_of_rounds(default, candidate, confidence=LOOK_CONFIDENCE)
+    kind, reason = decide(ratio, threshold_pct, higher_is_better=higher_is_better)
+    return Confirmation(
+        kind=kind,
+        reason=reason,
+        ratio=ratio,
+        corrected_ratio=corrected_ratio(ratio, threshold_pct),
+        default=middle_of(default),
+        candidate=middle_of(candidate),
+        rounds=len(default),
+    )

@@ -1,0 +1,259 @@
+"""``enginescope tune``: which options make a model fastest, and is the winner real?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+from rich.console import Group
+from rich.text import Text
+
+from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
+from enginescope.cli.completion import complete_backends
+from enginescope.cli.measure.bench import command_line
+from enginescope.cli.messages import next_steps, words
+from enginescope.cli.options import (
+    COUNT,
+    DURATION_MS,
+    EXISTING,
+    FILE,
+    FROM_0,
+    MOST_ITEMS,
+    PATH,
+    SHAPE,
+    Finite,
+    Parsed,
+    check_outputs,
+    dims_option,
+    json_option,
+    option,
+    store_option,
+    tags_option,
+    write_output,
+)
+from enginescope.cli.progress import ProcessProgress
+from enginescope.cli.termination import ending_in_order, saying_what_stands
+from enginescope.cli.verb import Verb, naming_flags
+from enginescope.core.errors import UsageError
+from enginescope.records.progress import COMPARISON_TAG
+from enginescope.records.run.job import Limits, StopRule, Workload
+from enginescope.records.verdict.tune import TuneMetric
+from enginescope.services.accuracy.request import SampleRequest
+from enginescope.services.measurement.interleaved import paced_workload
+from enginescope.services.tune.request import ROUNDS, TuneObserver, TuneRequest
+from enginescope.services.tune.tune import tune_options
+from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from enginescope.records.verdict.tune import TuneReport
+    from enginescope.store.location import StorePlace
+
+
+def parse_values(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the name and the values of ``NAME=V1,V2``."""
+    name, equals, rest = text.partition("=")
+    values = tuple(value.strip() for value in rest.split(","))
+    if not name or not equals or not all(values):
+        raise UsageError(
+            f"{text!r} is not NAME=V1,V2", hint="as in graph_optimization_level=all,basic"
+        )
+    return name, values
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """Return the batch sizes of ``1,2,4``."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and 1 <= int(part) <= MOST_ITEMS for part in parts):
+        raise UsageError(f"{text!r} is not a list of sizes", hint="as in 1,2,4")
+    return tuple(map(int, parts))
+
+
+@click.command(
+    "tune",
+    cls=Verb,
+    examples=(
+        (
+            "Try numbers of threads of ONNX Runtime, two minutes at most",
+            "enginescope tune model.onnx --option intra_op_num_threads=1,2,4 --max-time 2min",
+        ),
+        (
+            "Try precisions and batch sizes on TensorRT; figures are per item",
+            "enginescope tune model.onnx --on trt --on trt:fp16 --batch 1,4,16 --html tune.html",
+        ),
+    ),
+)
+@click.argument("model", type=PATH, metavar="MODEL|ENGINE")
+@option(
+    "--on",
+    "backends",
+    multiple=True,
+    shell_complete=complete_backends,
+    help="Backend to try; repeat for several. The first is the default.  "
+    "[default: ort-cpu; trt for an engine]",
+)
+@option(
+    "--option",
+    "choices",
+    multiple=True,
+    type=Parsed("NAME=V1,V2", parse_values),
+    help="Values of a backend's option to try; repeat for more. All combinations are tried.",
+)
+@option(
+    "--batch",
+    "batches",
+    type=Parsed("SIZE,…", parse_sizes),
+    help="Sizes of dynamic first dimensions to try. The first is the default's.",
+)
+@option(
+    "--routes",
+    type=EXISTING,
+    help="Try the fastest build routes in this file of trtexec --tuningCacheFile.",
+)
+@option(
+    "--metric",
+    type=click.Choice(get_args(TuneMetric)),
+    default="latency",
+    help="Find the least time per item with one request in flight, or the most items per second.",
+)
+@option("--data", multiple=True, type=PATH, help="Samples whose outputs to check; repeat for more.")
+@option("--samples", type=COUNT, help="Number of samples whose outputs to check.  [default: 8]")
+@option("--tolerance", metavar="NAME", help="Row of tolerances for outputs, such as fp16.")
+@option("--shape", "shapes", multiple=True, type=SHAPE, help="Set the shape of an input.")
+@dims_option
+@option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
+@option("--iterations", type=COUNT, help="Time exactly this many iterations in each process.")
+@option("--duration", type=DURATION_MS, help="Time each process for this long.  [default: 1s]")
+@option(
+    "--rounds",
+    type=click.IntRange(LOOKS[0], MOST_ROUNDS),
+    default=ROUNDS,
+    help="Maximum number of rounds of the confirmation.",
+)
+@option(
+    "--threshold",
+    "threshold_pct",
+    type=Finite(0, 100, min_open=True),
+    metavar="PERCENT",
+    default=THRESHOLD_PCT,
+    help="Ignore smaller differences.",
+)
+@option(
+    "--max-time",
+    type=DURATION_MS,
+    help="Measure fewer rounds rather than take longer than this.",
+)
+@option("--timeout", type=DURATION_MS, help="Time limit per process.  [default: 10min]")
+@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
+@option("--csv", "csv_file", type=FILE, help="Write the alternatives as CSV to FILE.")
+@option("--html", type=FILE, help="Write one HTML page to FILE.")
+@tags_option
+@store_option
+@json_option
+def command(model: Path, **options: Any) -> int:
+    """Find the options that make MODEL fastest, and measure the winner anew.
+
+    Outputs are checked first: an alternative whose outputs differ from the default's is out. Rounds
+    of fresh processes then drop the slower half of the alternatives, as far as there is evidence.
+    Fresh builds and other inputs compare the leader with the default. The claim comes from this
+    confirmation alone, so that a winner among equals is claimed in at most 5 % of searches.
+    """
+    files = [options["markdown"], options["csv_file"], options["html"]]
+    check_outputs(files, [str(model)])
+    progress = TuneProgress(quiet=options["as_json"])
+    with naming_flags(), ending_in_order(), progress, saying_what_stands(progress.standing):
+        report = tune_options(_request(model, options), progress)
+    _write(report, options)
+    _print(report, as_json=options["as_json"])
+    if not options["as_json"]:
+        _next(report, filter(None, reversed(files)), options["store_folder"])
+    return 0
+
+
+def _request(model: Path, options: dict[str, Any]) -> TuneRequest:
+    values: dict[str, tuple[str, ...]] = {}
+    for name, some in options["choices"]:
+        values[name] = (*values.get(name, ()), *some)
+    stop = StopRule(iterations=options["iterations"], duration_ms=options["duration"])
+    is_usual = options["iterations"] is None and options["duration"] is None
+    workload = Workload(
+        seed=options["seed"],
+        shapes=options["shapes"],
+        dims=options["dims"],
+        stop=StopRule() if is_usual else stop,
+    )
+    timeout_ms, most_ms = options["timeout"], options["max_time"]
+    return TuneRequest(
+        model=model,
+        backends=options["backends"],
+        options=values,
+        batches=options["batches"] or (),
+        routes=options["routes"],
+        metric=options["metric"],
+        samples=SampleRequest(data=options["data"], count=options["samples"]),
+        tolerance=options["tolerance"],
+        workload=paced_workload(workload),
+        rounds=options["rounds"],
+        threshold_pct=options["threshold_pct"],
+        max_time_s=most_ms / 1e3 if most_ms else None,
+        process_limits=Limits(timeout_s=timeout_ms / 1e3) if timeout_ms else None,
+        tags=options["tags"],
+        store=options["store_folder"],
+        command=command_line(),
+    )
+
+
+class TuneProgress(ProcessProgress, TuneObserver):
+    """Shows which process is under way, and where the search stands."""
+
+    _so_far = ""
+
+    def search_stands(self, text: str) -> None:
+        """Print how many alternatives are left."""
+        self._so_far = f"{text}; "
+        if not self._quiet:
+            self._line(text)
+
+    def standing(self) -> str:
+        """Return what an interrupt leaves: the leader so far, and the stored runs."""
+        return f"{self._so_far}{super().standing()}"
+
+
+def _write(report: TuneReport, options: dict[str, Any]) -> None:
+    from enginescope.render.tune.tune_writers import tune_csv, tune_markdown, tune_page
+
+    for name, writer in (("markdown", tune_markdown), ("csv_file", tune_csv), ("html", tune_page)):
+        if options[name] is not None:
+            write_output(options[name], writer(report))
+
+
+def _print(report: TuneReport, *, as_json: bool) -> None:
+    from enginescope.render.base.text import show_answer, table
+    from enginescope.render.tune.tune_writers import tune_answer, tune_json
+
+    if as_json:
+        sys.stdout.buffer.write(tune_json(report))
+        sys.stdout.flush()
+        return
+    result = tune_answer(report, names_first=False)
+    tables = (table(shown.headers, shown.rows, right=shown.numbers) for shown in result.tables)
+    show_answer(
+        result.answer,
+        result.facts,
+        Group(*(part for shown in tables for part in (shown, Text()))),
+        result.notices,
+    )
+
+
+def _next(report: TuneReport, written: Iterable[Path], store: StorePlace | None) -> None:
+    at = ("--store", store) if store else ()
+    steps = [("open", str(file)) for file in list(written)[:1]]
+    confirmed = report.confirmation
+    if confirmed is not None and confirmed.comparison is not None:
+        tag = f"{COMPARISON_TAG}{confirmed.comparison}"
+        steps.append(("the confirmation", words("enginescope", "compare", *at, tag)))
+    tag = f"{COMPARISON_TAG}{report.comparison}"
+    next_steps(*steps, ("the search", words("enginescope", "runs", "list", *at, "--tag", tag)))

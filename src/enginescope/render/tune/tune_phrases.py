@@ -1,0 +1,235 @@
+"""Phrase a search for the fastest options, for terminal, Markdown, page and JSON alike."""
+
+from __future__ import annotations
+
+from enginescope.core.units import counted, format_ms, format_significant
+from enginescope.records.verdict.tune import (
+    Alternative,
+    Confirmation,
+    InvalidAlternative,
+    TuneReport,
+)
+from enginescope.records.verdict.verdict import VerdictKind
+from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.base.figures import TextTable
+from enginescope.render.verdicts.verdict_phrases import confidence_text, range_of, ratio_text
+
+#: Heading of the column of reasons, which are sentences.
+WHY = "why it is out"
+_LED = {
+    VerdictKind.SAME: "but is no faster in the confirmation",
+    VerdictKind.SLOWER: "but is slower in the confirmation",
+    VerdictKind.UNDECIDED: "and the confirmation is inconclusive",
+}
+
+
+def answer_text(report: TuneReport) -> str:
+    """Return the winner with its interval, or why there is none, in one line."""
+    leader, confirmed = report.leader, report.confirmation
+    name = printable(report.model)
+    if leader is None:
+        return f"no winner for {name}: no alternative leads the default in the search"
+    label = label_of(report, leader)
+    if confirmed is None:
+        return f"no winner for {name} yet: {label} leads the search, and is not confirmed"
+    if confirmed.kind is VerdictKind.FASTER:
+        return f"winner for {name}: {label}, confirmed at {_measured(report, confirmed)}"
+    measured = f": {_measured(report, confirmed)}" if confirmed.ratio is not None else ""
+    return f"no winner for {name}: {label} leads the search, {_LED[confirmed.kind]}{measured}"
+
+
+def _measured(report: TuneReport, confirmed: Confirmation) -> str:
+    ratio = confirmed.ratio
+    text = f"{ratio_text(ratio)} × the default's {report.metric}"
+    if ratio is None or ratio.interval is None:
+        return text
+    return f"{text}, {confidence_text(ratio.interval)} CI {range_of(ratio)}"
+
+
+def label_of(report: TuneReport, alternative: Alternative) -> str:
+    """Return what an alternative adds to the default: ``intra_op_num_threads=2, batch 4``."""
+    head, _, options = report.default.backend.partition("?")
+    own, _, text = alternative.backend.partition("?")
+    base = options.split("&") if options else []
+    added = [pair for pair in text.split("&") if pair and pair not in base]
+    is_other = own != head or any(pair not in text.split("&") for pair in base)
+    parts = [alternative.backend] if is_other else added
+    if alternative.batch is not None and alternative.batch != report.default.batch:
+        parts = [*parts, f"batch {alternative.batch}"]
+    return printable(", ".join(parts)) or "the default"
+
+
+def scope_facts(report: TuneReport) -> tuple[tuple[str, str], ...]:
+    """Return what was compared, searched and confirmed, and how to use the winner."""
+    facts = (
+        ("default", _typed(report.default)),
+        ("search", _search(report)),
+        ("confirmed", _confirmation(report)),
+        ("selection", _selection(report)),
+        ("outputs", _outputs(report)),
+        ("use", _use(report)),
+    )
+    return tuple((name, text) for name, text in facts if text)
+
+
+def _typed(one: Alternative | InvalidAlternative) -> str:
+    return printable(one.backend) + (f", batch {one.batch}" if one.batch is not None else "")
+
+
+def _search(report: TuneReport) -> str:
+    left = sum(one.state in ("default", "candidate", "left") for one in report.alternatives)
+    routes = report.unsearched_routes
+    more = f"; {counted(routes, 'build route')} of trtexec's file left out" if routes else ""
+    return (
+        f"{counted(len(report.alternatives), 'alternative')}, {report.rounds} rounds of fresh "
+        f"processes, {left} left at the end{more}"
+    )
+
+
+def _confirmation(report: TuneReport) -> str:
+    confirmed = report.confirmation
+    if confirmed is None:
+        return "no: nothing is claimed" if report.leader else ""
+    if confirmed.why is not None:
+        return printable(confirmed.why)
+    level = f"{confirmed.evidence.value}, " if confirmed.evidence is not None else ""
+    return (
+        f"{level}{confirmed.rounds} rounds of the default and the leader, inputs of seed "
+        f"{confirmed.seed}"
+    )
+
+
+def _selection(report: TuneReport) -> str:
+    """Say how much the search overstated the leader."""
+    leader, confirmed = report.leader, report.confirmation
+    if leader is None or leader.ratio is None or confirmed is None or confirmed.ratio is None:
+        return ""
+    return (
+        f"{ratio_text(leader.ratio)} × in the search, which selected it; "
+        f"{ratio_text(confirmed.ratio)} × in the confirmation"
+    )
+
+
+def _outputs(report: TuneReport) -> str:
+    wrong = sum(one.state == "wrong" for one in report.alternatives)
+    others = len(report.alternatives) - 1
+    measured = sum(bool(one.runs) for one in report.alternatives[1:])
+    if wrong:
+        return f"{wrong} of {counted(others, 'alternative')} give other outputs than the default"
+    if not measured:
+        return ""
+    return "those measured agree with the default within the tolerances of validate"
+
+
+def _use(report: TuneReport) -> str:
+    winner = report.winner
+    if winner is None:
+        return ""
+    batch = f" --batch {winner.batch}" if winner.batch is not None else ""
+    return f"--on '{printable(winner.backend)}'{batch}"
+
+
+def alternative_table(report: TuneReport) -> TextTable:
+    """Return a row for each alternative: its figures in the search, and when it was dropped."""
+    unit = _unit(report)
+    headers: tuple[str, ...] = (
+        *(unit, "× default", "95 % CI", "rounds"),
+        *("search", "alternative"),
+    )
+    rows: tuple[tuple[str, ...], ...] = tuple(
+        _cells(report, alternative) for alternative in report.alternatives
+    )
+    if any(alternative.trtexec_ms is not None for alternative in report.alternatives):
+        headers = (*headers[:-2], "trtexec", *headers[-2:])
+        rows = tuple(
+            (
+                *row[:-2],
+                UNKNOWN if alternative.trtexec_ms is None else format_ms(alternative.trtexec_ms),
+                *row[-2:],
+            )
+            for row, alternative in zip(rows, report.alternatives, strict=True)
+        )
+    return TextTable(
+        title="Alternatives",
+        headers=headers,
+        rows=rows,
+        numbers=headers[:-2],
+        note="figures of the search: the leader is selected, so its figure is too good by chance",
+    )
+
+
+def _unit(report: TuneReport) -> str:
+    if report.metric == "throughput":
+        return "items/s"
+    batches = {one.batch for one in report.alternatives}
+    return "ms" if batches <= {None, 1} else "ms per item"
+
+
+_STATES = {
+    "default": "default",
+    "candidate": "leads",
+    "left": "kept",
+    "wrong": "wrong outputs",
+    "failed": "failed",
+}
+
+
+def _cells(report: TuneReport, alternative: Alternative) -> tuple[str, ...]:
+    ratio = alternative.ratio
+    state = (
+        f"dropped at {alternative.dropped_after}"
+        if alternative.dropped_after
+        else _STATES[alternative.state]
+    )
+    return (
+        UNKNOWN if alternative.value is None else _value(report, alternative.value),
+        UNKNOWN if ratio is None else ratio_text(ratio),
+        range_of(ratio),
+        str(alternative.rounds),
+        state,
+        _typed(alternative) if alternative.state == "default" else label_of(report, alternative),
+    )
+
+
+def _value(report: TuneReport, value: float) -> str:
+    if report.metric == "throughput":
+        return format_significant(value, 4)
+    return format_ms(value).removesuffix(" ms")
+
+
+def confirmation_table(report: TuneReport) -> TextTable | None:
+    """Return the default and the leader, measured anew; ``None`` without figures."""
+    confirmed, leader = report.confirmation, report.leader
+    if confirmed is None or leader is None or confirmed.ratio is None:
+        return None
+    interval = confirmed.ratio.interval
+    level = f"{confidence_text(interval)} CI" if interval is not None else "CI"
+    headers = (_unit(report), "× default", level, "rounds", "side")
+    rounds = str(confirmed.rounds)
+    assert confirmed.default is not None
+    assert confirmed.candidate is not None
+    return TextTable(
+        title="Confirmation",
+        headers=headers,
+        rows=(
+            (_value(report, confirmed.default), UNKNOWN, UNKNOWN, rounds, _typed(report.default)),
+            (
+                _value(report, confirmed.candidate),
+                ratio_text(confirmed.ratio),
+                range_of(confirmed.ratio),
+                rounds,
+                label_of(report, leader),
+            ),
+        ),
+        numbers=headers[:-1],
+        note="processes of their own: the claim comes from these alone",
+    )
+
+
+def out_table(report: TuneReport) -> TextTable | None:
+    """Return what is not valid, fails, or gives wrong outputs, and why; ``None`` without any."""
+    every: list[Alternative | InvalidAlternative] = [*report.alternatives, *report.invalid]
+    rows = tuple((_typed(one), printable(one.why)) for one in every if one.why is not None)
+    if not rows:
+        return None
+    return TextTable(title="Out", headers=("alternative", WHY), rows=rows)

@@ -1,0 +1,239 @@
+"""The search: rounds of one process of each alternative that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+from string import ascii_uppercase
+from time import perf_counter
+
+from enginescope.analysis.ladder.figures import median_of, period
+from enginescope.analysis.tune.halving import RUNGS, ranked, search_ratio, slower_by_evidence
+from enginescope.core.units import counted
+from enginescope.records.notice import Notice
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.verdict.tune import Alternative, AlternativeState, TuneMetric
+from enginescope.services.measurement.jobs import raise_unless_ok
+from enginescope.services.measurement.process_rounds import ProcessRounds, RoundSide
+from enginescope.services.tune.alternatives import Candidate
+from enginescope.services.tune.outputs import CheckedOutputs
+from enginescope.services.tune.request import TuneObserver, TuneRequest
+from enginescope.stats.comparison.hodges_lehmann import level_of_processes
+from enginescope.store.archive import Store
+from enginescope.store.run_keeper import RunKeeper
+
+#: One process in so many may be measured again because it failed or was disturbed.
+_SPARE_SHARE = 4
+#: Share of the maximum time that the search may take; the rest is for the confirmation.
+_SHARE = 0.6
+_ORDER: tuple[AlternativeState, ...] = (
+    *("default", "candidate", "left", "dropped", "failed", "wrong"),
+)
+
+
+def value_of(run: Run, metric: TuneMetric) -> float | None:
+    """Return milliseconds per item, or items per second; ``None``: the run has no figure."""
+    items = run.job.workload.batch or 1
+    if metric == "throughput":
+        period_ms = period(run)
+        return None if period_ms is None else 1e3 * items / period_ms
+    headline = run.headline
+    latency_ms = median_of(headline.metric)(run) if headline is not None else None
+    return None if latency_ms is None else latency_ms / items
+
+
+class Search:
+    """Measures rounds, and drops alternatives that are slower by evidence.
+
+    Args:
+        outputs: Alternatives with wrong or unchecked outputs are not measured.
+        begin: When the whole began, on the performance counter.
+
+    Attributes:
+        rounds: Measured so far.
+    """
+
+    def __init__(
+        self,
+        request: TuneRequest,
+        candidates: Sequence[Candidate],
+        outputs: CheckedOutputs,
+        store: Store,
+        observer: TuneObserver,
+        begin: float,
+    ) -> None:
+        self._request, self._observer, self._begin = request, observer, begin
+        self._candidates = {one.number: one for one in candidates}
+        self._wrong, self._failed = dict(outputs.wrong), dict(outputs.unchecked)
+        out = {*self._wrong, *self._failed}
+        self._left = [one.number for one in candidates if one.number not in out]
+        self._values: dict[int, list[float]] = {number: [] for number in self._candidates}
+        self._runs: dict[int, list[Run]] = {number: [] for number in self._candidates}
+        self._dropped: dict[int, int] = {}
+        self._keeper = RunKeeper(store)
+        self._seconds: list[float] = []
+        self.rounds = 0
+        self._measuring = ProcessRounds(
+            self._keeper,
+            observer,
+            seed=request.workload.seed,
+            spare=max(1, len(candidates) * RUNGS[0] // _SPARE_SHARE),
+            tags=request.tags,
+            command=request.command,
+        )
+
+    @property
+    def comparison(self) -> str:
+        """Id of the stored runs."""
+        return self._measuring.comparison
+
+    @property
+    def default(self) -> Candidate:
+        """The first candidate."""
+        return self._candidates[0]
+
+    @property
+    def leader(self) -> Candidate | None:
+        """The fastest of those that are left; ``None`` if it is the default."""
+        first = ranked(self._costs())[0]
+        return self._candidates[first] if first != self.default.number else None
+
+    def round_s(self, leader: Candidate) -> float:
+        """Return what a round of the confirmation takes: two processes, and what they build."""
+        builds = [
+            ((run.build.parse_ms or 0.0) + (run.build.build_ms or 0.0)) / 1e3
+            for number in (self.default.number, leader.number)
+            for run in self._runs[number][:1]
+            if run.build is not None
+        ]
+        return 2 * median(self._seconds) + sum(builds)
+
+    def run(self) -> None:
+        """Measure rounds until the last rung, the maximum time, or no other is left.
+
+        Raises:
+            UnsupportedError, BackendError: A process of the default failed.
+        """
+        while self.rounds < RUNGS[-1] and len(self._left) > 1:
+            begin = perf_counter()
+            self._round()
+            if self.rounds in RUNGS:
+                self._drop()
+            if self._is_over(perf_counter() - begin):
+                break
+        if not self._values[self.default.number]:  # every other one has wrong outputs
+            self._round()
+
+    def _round(self) -> None:
+        sides = [
+            RoundSide(
+                label=_label(number),
+                job=self._candidates[number].job,
+                text=f"round {self.rounds + 1} of {RUNGS[-1]}, {self._name(number)}",
+            )
+            for number in self._left
+        ]
+        numbers = {_label(number): number for number in self._left}
+        for side, timed in self._measuring.measured(self.rounds, sides):
+            self._take(numbers[side.label], timed.run)
+            self._seconds.append(timed.seconds)
+        self._left = [number for number in self._left if number not in self._failed]
+        self.rounds += 1
+
+    def _take(self, number: int, run: Run) -> None:
+        if number == self.default.number:
+            raise_unless_ok(run)
+        self._runs[number].append(run)
+        is_ok = run.outcome.kind is OutcomeKind.OK
+        value = value_of(run, self._request.metric) if is_ok else None
+        if value is None:
+            message = run.outcome.message or run.outcome.kind.value
+            self._failed[number] = "its run has no figure" if is_ok else f"failed: {message}"
+        else:
+            self._values[number].append(value)
+
+    def _drop(self) -> None:
+        costs = self._costs()
+        slower = [one for one in slower_by_evidence(costs) if one != self.default.number]
+        self._dropped |= dict.fromkeys(slower, self.rounds)
+        first = ranked(costs)[0]
+        self._left = [number for number in self._left if number not in slower]
+        left = counted(len(self._left), "alternative")
+        self._observer.search_stands(
+            f"after {self.rounds} rounds: {left} left; {self._name(first)} leads, not confirmed"
+        )
+
+    def _costs(self) -> dict[int, list[float]]:
+        """Return the time per item of those that are left."""
+        is_rate = self._request.metric == "throughput"
+        return {
+            number: [1e3 / value if is_rate else value for value in self._values[number]]
+            for number in self._left
+        }
+
+    def _is_over(self, next_s: float) -> bool:
+        most = self._request.max_time_s
+        return most is not None and perf_counter() - self._begin + next_s > _SHARE * most
+
+    def _name(self, number: int) -> str:
+        one = self._candidates[number]
+        return str(one.backend) + (f", batch {one.batch}" if one.batch else "")
+
+    def outcome(self) -> tuple[Alternative, ...]:
+        """Return every alternative: the default, the fastest ones, and those that are out."""
+        found = [self._outcome(one) for one in self._candidates.values()]
+        sign = -1 if self._request.metric == "throughput" else 1
+        return tuple(sorted(found, key=lambda one: _place(one, sign)))
+
+    def _outcome(self, candidate: Candidate) -> Alternative:
+        number, leader = candidate.number, self.leader
+        values, base = self._values[number], self._values[self.default.number]
+        state: AlternativeState = "left"
+        if number == self.default.number:
+            state = "default"
+        elif number in self._wrong:
+            state = "wrong"
+        elif number in self._failed:
+            state = "failed"
+        elif number in self._dropped:
+            state = "dropped"
+        elif leader is not None and number == leader.number:
+            state = "candidate"
+        is_compared = bool(values) and state != "default"
+        return Alternative(
+            number=number,
+            backend=str(candidate.backend),
+            batch=candidate.batch,
+            state=state,
+            value=median(values) if values else None,
+            interval=level_of_processes(values) if values else None,
+            ratio=search_ratio(base[: len(values)], values) if is_compared else None,
+            rounds=len(values),
+            dropped_after=self._dropped.get(number),
+            trtexec_ms=candidate.trtexec_ms,
+            why=self._wrong.get(number) or self._failed.get(number),
+            runs=tuple(run.id for run in self._runs[number]),
+        )
+
+    def notices(self) -> Iterator[Notice]:
+        """Yield that the search ended early, and what is not stored."""
+        if self.rounds < RUNGS[-1] and len(self._left) > 2:
+            yield Notice(
+                code="I-SHORT-SEARCH",
+                message=f"the search ended after {counted(self.rounds, 'round')} with "
+                f"{len(self._left)} alternatives left: the maximum time was over",
+                evidence={"rounds": self.rounds, "left": len(self._left)},
+                level="info",
+            )
+        if self._keeper.message is not None:
+            self._observer.warn(self._keeper.message)
+
+
+def _place(one: Alternative, sign: int) -> tuple[int, int, float]:
+    """Sort by state; those dropped last first; then the fastest first."""
+    return _ORDER.index(one.state), -(one.dropped_after or 0), sign * (one.value or 0.0)
+
+
+def _label(number: int) -> str:
+    times, rest = divmod(number, len(ascii_uppercase))
+    return ascii_uppercase[rest] * (times + 1)

@@ -1,0 +1,168 @@
+"""A search for the fastest options as text, Markdown, CSV, JSON, page and notebook."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.tune.halving import confirmed, search_ratio
+from enginescope.notebook.html.verdicts import tune_html
+from enginescope.records.samples import Interval
+from enginescope.records.verdict.evidence import EvidenceLevel
+from enginescope.records.verdict.tune import Alternative, InvalidAlternative, TuneReport
+from enginescope.render.tune.tune_phrases import (
+    alternative_table,
+    answer_text,
+    label_of,
+    scope_facts,
+)
+from enginescope.render.tune.tune_writers import tune_csv, tune_json, tune_markdown, tune_page
+from tests.render.verdicts.test_gate_files import NASTY
+
+BASE = tuple(2.0 * (1 + 0.002 * (at % 3)) for at in range(8))
+
+
+def alternative(number: int, options: str, factor: float, **fields) -> Alternative:
+    values = [factor * (1 + 0.004 * (at * number % 4)) * one for at, one in enumerate(BASE)]
+    return Alternative(
+        number=number,
+        backend=f"ort-cpu{options}",
+        value=values[0],
+        interval=Interval(low=min(values), high=max(values), confidence=0.95),
+        ratio=search_ratio(BASE, values) if number else None,
+        **{"rounds": 8, **fields},
+    )
+
+
+def report(factor: float = 0.9, **fields) -> TuneReport:
+    """A search of five, whose leader takes so much of the default's time when confirmed."""
+    candidate = [factor * (1 + 0.001 * (at % 2)) * one for at, one in enumerate(BASE)]
+    found = confirmed(BASE, candidate, 1.0)
+    return TuneReport(
+        **{
+            "model": "net.onnx",
+            "metric": "latency",
+            "alternatives": (
+                alternative(0, "", 1.0, state="default"),
+                alternative(2, "?intra_op_num_threads=2", 0.88, state="candidate"),
+                alternative(3, "?intra_op_num_threads=3", 0.9),
+                alternative(
+                    1, "?intra_op_num_threads=1", 1.5, state="dropped", rounds=3, dropped_after=3
+                ),
+                Alternative(
+                    number=4,
+                    backend="ort-cpu:fp16",
+                    state="wrong",
+                    why="outputs: y: too large",
+                ),
+            ),
+            "invalid": (InvalidAlternative(backend="ort-cpu?x=1", why="no option x"),),
+            "candidate": 2,
+            "confirmation": replace(found, seed=1, evidence=EvidenceLevel.BUILDS, comparison="c"),
+            "threshold_pct": 1.0,
+            "rounds": 8,
+            "comparison": "a",
+            **fields,
+        }
+    )
+
+
+def test_the_answer_is_the_confirmed_winner_with_its_interval() -> None:
+    text = answer_text(report())
+    assert text.startswith("winner for net.onnx: intra_op_num_threads=2, confirmed at 0.90")
+    assert "× the default's latency, 99 % CI 0.9" in text
+    assert dict(scope_facts(report()))["use"] == "--on 'ort-cpu?intra_op_num_threads=2'"
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (report(1.0), "but is no faster in the confirmation: 1.00"),
+        (report(1.1), "but is slower in the confirmation: 1.10"),
+        (report(candidate=None, confirmation=None), "no alternative leads the default"),
+        (report(confirmation=None), "leads the search, and is not confirmed"),
+    ],
+)
+def test_without_a_confirmation_there_is_no_winner(found, text) -> None:
+    answer = answer_text(found)
+    assert answer.startswith("no winner for net.onnx")
+    assert text in answer
+    assert "use" not in dict(scope_facts(found))
+
+
+def test_the_facts_tell_how_much_the_search_overstated_the_leader() -> None:
+    facts = dict(scope_facts(report()))
+    assert facts["selection"].startswith("0.88")
+    assert facts["outputs"] == "1 of 4 alternatives give other outputs than the default"
+    assert facts["confirmed"].startswith("independent builds, 8 rounds")
+
+
+def test_every_alternative_has_its_interval_and_the_round_of_its_end() -> None:
+    table = alternative_table(report())
+    rows = {row[-1]: row for row in table.rows}
+    assert rows["intra_op_num_threads=1"][-2] == "dropped at 3"
+    assert "…" in rows["intra_op_num_threads=3"][2]
+    assert rows["ort-cpu:fp16"][-2] == "wrong outputs"
+    assert rows["ort-cpu"][-2] == "default"
+    assert "trtexec" not in table.headers
+
+
+def test_a_label_is_what_differs_from_the_default() -> None:
+    default = Alternative(number=0, backend="trt:fp16?refit=1", batch=1)
+    found = replace(report(), alternatives=(default,))
+
+    def label(backend: str, batch: int = 1) -> str:
+        return label_of(found, replace(default, number=1, backend=backend, batch=batch))
+
+    assert label("trt:fp16?refit=1&sparsity=enable") == "sparsity=enable"
+    assert label("trt:fp16?refit=1", batch=4) == "batch 4"
+    assert label("trt?refit=1", batch=4) == "trt?refit=1, batch 4"
+    assert label("trt:fp16") == "trt:fp16"
+
+
+def test_routes_have_the_time_of_trtexec() -> None:
+    default, leader, *others = report().alternatives
+    found = replace(report(), alternatives=(default, replace(leader, trtexec_ms=0.5), *others))
+    table = alternative_table(found)
+    assert table.headers[-3] == "trtexec"
+    assert table.rows[1][-3] == "0.5000 ms"
+
+
+def test_json_and_csv_have_the_figures() -> None:
+    document = json.loads(tune_json(report()))
+    assert document["answer"] == answer_text(report())
+    assert document["report"]["confirmation"]["kind"] == "faster"
+    rows = list(csv.DictReader(io.StringIO(tune_csv(report()).decode("utf-8-sig"))))
+    assert [row["state"] for row in rows] == ["default", "candidate", "left", "dropped", "wrong"]
+    assert rows[3]["dropped_after"] == "3"
+    assert float(rows[1]["ratio"]) == pytest.approx(0.885, abs=0.006)
+
+
+def test_the_page_leads_with_the_answer_and_the_confirmation() -> None:
+    page = tune_page(report()).decode()
+    order = ["inner for net.onnx", "the claim comes from these alone", "dropped at 3"]
+    assert [page.index(text) for text in order] == sorted(page.index(text) for text in order)
+    assert "no option x" in page
+
+
+@pytest.mark.parametrize("write", [tune_markdown, tune_page])
+def test_names_are_escaped(write) -> None:
+    default, *others = report().alternatives
+    found = report(
+        model=NASTY,
+        alternatives=(default, replace(others[0], backend=f"ort-cpu?{NASTY}=1"), *others[1:]),
+        invalid=(InvalidAlternative(backend=NASTY, why=NASTY),),
+    )
+    text = write(found).decode()
+    assert "<script>alert" not in text
+    assert "\x1b" not in text
+
+
+def test_a_notebook_has_the_answer_and_its_tables() -> None:
+    html = tune_html(report())
+    assert "inner for net.onnx" in html
+    assert "dropped at 3" in html
