@@ -35,8 +35,8 @@ from enginescope.services.lottery import lottery as lottery_service
 from enginescope.services.plans import lint as lint_service
 from enginescope.services.suites import opened
 from enginescope.services.suites import run as suite_service
-from enginescope.services.upgrade import reproduce as reproduce_service
 from enginescope.services.tune import tune as tune_service
+from enginescope.services.upgrade import reproduce as reproduce_service
 from enginescope.services.upgrade import upgrade as upgrade_service
 from enginescope.services.verdicts import compare as compare_service
 from enginescope.services.verdicts import gate as gate_service

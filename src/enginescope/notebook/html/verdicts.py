@@ -53,8 +53,8 @@ from enginescope.render.verdicts.gate_phrases import (
     shown_notices,
 )
 from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
-from enginescope.render.verdicts.measured_section import evidence_text, pair_table, verdict_table
 from enginescope.render.verdicts.lottery_writers import lottery_answer
+from enginescope.render.verdicts.measured_section import evidence_text, pair_table, verdict_table
 from enginescope.render.verdicts.ranking_text import ranking_table
 from enginescope.render.verdicts.upgrade_writers import notices_of
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, value_text
