@@ -21,6 +21,11 @@ from tests.overflowing import overflowing
 
 RECORDED = DATA / "trt86-h200"
 PROCESSED = DATA / "trt86-h200-process"
+_ONE_PROCESS = """
+from tests.plants.in_process import without_warm_up, workers_in_process
+for each in (workers_in_process(), without_warm_up()):
+    each.__enter__()
+"""
 
 
 def prepare(folder: Path) -> None:
@@ -49,10 +54,15 @@ def prepare(folder: Path) -> None:
 
 
 def _another_python(path: Path) -> None:
-    """Write this Python by another name, as an environment with enginescope in it."""
+    """Write this Python by another name, as an environment with enginescope in it.
+
+    Its jobs measure in their own process, without warm-up, as the commands of recipes do.
+    """
     path.parent.mkdir(parents=True)
-    source = Path(enginescope.__file__).parents[1]
-    path.write_text(f'#!/bin/sh\nPYTHONPATH="{source}" exec "{sys.executable}" "$@"\n')
+    (path.parent / "sitecustomize.py").write_text(_ONE_PROCESS, encoding="utf-8")
+    source, tests = Path(enginescope.__file__).parents[1], Path(__file__).parents[2]
+    places = f"{path.parent.resolve()}:{source}:{tests}"
+    path.write_text(f'#!/bin/sh\nPYTHONPATH="{places}" exec "{sys.executable}" "$@"\n')
     path.chmod(0o755)
 
 

@@ -52,17 +52,22 @@ _ONE_THREAD = "'ort-cpu?intra_op_num_threads=1'"
 #: Commands that measure in processes: here they do so in their own (`tests.plants.one_process`),
 #: but for `bench` without a model, or on the stand-in.
 _MANY = re.compile(
-    r"\benginescope (?=noise |doctor --self-test|ladder |lottery |tune |shapes |suite |validate "
-    r"|depth |bench .*--compare"
+    r"\benginescope (?=noise |doctor --self-test|ladder |lottery |tune |shapes |suite |upgrade "
+    r"|validate |depth |bench .*--compare"
     r"|bench (?!.*(?:trt|--pin))\S*\.onnx)"
 )
 #: Short measurements: appended unless the command says otherwise. They change no output's shape.
 _SHORT = {
     "bench": {"--max-time": "20ms", "--warmup": "0"},
     "suite": {"--max-time": "20ms", "--warmup": "0"},
-    "upgrade": {"--rounds": "8", "--iterations": "20", "--samples": "2"},
+    "upgrade": {"--rounds": "8", "--iterations": "20", "--samples": "2", "--on": _ONE_THREAD},
     "ladder": {"--rounds": "3", "--duration": "20ms"},
-    "load": {"--duration": "300ms", "--repeats": "1", "--resolution": "60"},
+    "load": {
+        "--duration": "300ms",
+        "--repeats": "1",
+        "--resolution": "60",
+        "--on": _ONE_THREAD,  # a slow search takes seconds of both threads at each rate
+    },
     "shapes": {"--rounds": "3", "--visits": "2", "--requests": "4"},
     "lottery": {"--builds": "3", "--processes": "2", "--iterations": "24"},
     "tune": {"--iterations": "20", "--samples": "1", "--max-time": "1s"},

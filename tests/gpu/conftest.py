@@ -34,8 +34,8 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
-    ours = [item for item in items if here in item.path.parents]
+    here = f"{Path(__file__).parent}{os.sep}"
+    ours = [item for item in items if str(item.path).startswith(here)]
     need_tensorrt = [item for item in ours if item.path.stem != "test_ort_providers"]
     why = missing() if need_tensorrt else None
     for item in ours:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from enginescope.core.errors import UsageError
 from enginescope.stats.autocorrelation import (
@@ -97,7 +97,7 @@ def test_time_does_not_depend_on_the_unit(values: list[float], shift: float, pow
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=200))
 def test_levels_of_a_short_series_are_dense_ranks(values: list[float]) -> None:
-    expected = stats.rankdata(values, method="dense") - 1
+    expected = scipy.stats.rankdata(values, method="dense") - 1
     assert levels_of(values).tolist() == expected.tolist()
 
 

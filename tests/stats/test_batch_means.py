@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from enginescope.core.errors import UsageError
 from enginescope.stats import autocorrelation
@@ -59,7 +59,7 @@ def test_interval_covers_the_median_of_dependent_samples(phi, n, least) -> None:
 
 
 def test_interval_covers_the_median_of_two_levels() -> None:
-    low = stats.norm(1, 0.005)
+    low = scipy.stats.norm(1, 0.005)
     exact = low.ppf(0.5 / 0.7)  # the upper level is too far to count
     assert coverage(lambda rng: two_levels(rng, 500), exact, 400)[0] == pytest.approx(
         0.95, abs=0.033
@@ -68,7 +68,9 @@ def test_interval_covers_the_median_of_two_levels() -> None:
 
 @pytest.mark.parametrize("q", [0.9, 0.99])
 def test_interval_covers_a_tail(q: float) -> None:
-    share, given_one = coverage(lambda rng: rng.standard_normal(1500), stats.norm.ppf(q), 500, q)
+    share, given_one = coverage(
+        lambda rng: rng.standard_normal(1500), scipy.stats.norm.ppf(q), 500, q
+    )
     assert 0.92 <= share <= 0.98
     assert given_one > 0.99
 
@@ -86,7 +88,7 @@ def test_interval_of_independent_samples_is_near_the_exact_one() -> None:
     ratios = []
     for _ in range(100):
         values = rng.standard_normal(600)
-        exact = stats.quantile_test(values, q=0, p=0.5).confidence_interval(0.95)
+        exact = scipy.stats.quantile_test(values, q=0, p=0.5).confidence_interval(0.95)
         ours = quantile_interval(values, 0.5)
         ratios.append((ours.high - ours.low) / (exact.high - exact.low))
     assert 1.05 < np.mean(ratios) < 1.2

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from enginescope.core.errors import UsageError
 from enginescope.stats.describe import LIMIT, outlier_scores
@@ -12,7 +12,7 @@ from enginescope.stats.describe import LIMIT, outlier_scores
 
 def test_scores_are_distances_in_median_absolute_deviations() -> None:
     values = np.random.default_rng(1).lognormal(size=501)
-    expected = (values - np.median(values)) / stats.median_abs_deviation(values)
+    expected = (values - np.median(values)) / scipy.stats.median_abs_deviation(values)
     assert outlier_scores(values) == pytest.approx(expected)
 
 

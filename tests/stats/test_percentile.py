@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from enginescope.core.errors import UsageError
 from enginescope.stats.describe import median, nearest_rank, needed_samples, percentile
@@ -95,8 +95,8 @@ def test_needed_samples_is_the_smallest_number_that_reaches_beyond(
 ) -> None:
     tail = min(p, 100 - p) / 100
     n = needed_samples(p, confidence)
-    assert stats.binom.sf(0, n, tail) >= confidence - 1e-9
-    assert n == 1 or stats.binom.sf(0, n - 1, tail) < confidence + 1e-9
+    assert scipy.stats.binom.sf(0, n, tail) >= confidence - 1e-9
+    assert n == 1 or scipy.stats.binom.sf(0, n - 1, tail) < confidence + 1e-9
 
 
 @pytest.mark.parametrize(("p", "confidence"), [(0, 0.99), (100, 0.99), (90, 0), (90, 1)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.backends.onnxruntime import models
 from tests.backends.onnxruntime.convert.test_fp16 import weights
 from tests.backends.onnxruntime.test_backend import QUICK
 
-pytest.importorskip("onnx_ir")
+pytestmark = pytest.mark.skipif(find_spec("onnx_ir") is None, reason="needs onnx_ir")
 FLOAT = TensorProto.FLOAT
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -10,7 +12,7 @@ import pytest
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
 from tests.overflowing import TENSOR, overflowing
 
-pytest.importorskip("onnx_ir")
+pytestmark = pytest.mark.skipif(find_spec("onnx_ir") is None, reason="needs onnx_ir")
 
 
 def answers(path, x):
