@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from enginescope.backends.base import Feeds, FeedSource, InputSpec, Measured, ProgressSink
+from enginescope.backends.contention import MEETING, SharedLoop, shared_loop
 from enginescope.backends.gpu_watch import GpuWatch
-from enginescope.backends.loop import Recorder, Step, timed_loop, warm_up
+from enginescope.backends.loop import Recorder, Step, timed_loop, warm_up, with_warm_up
 from enginescope.backends.open_loop import LoadRecorder
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.core.errors import BackendError, EnginescopeError
@@ -140,6 +141,9 @@ def _over_session(
         other.step()
         other.settle()
 
+    meeting = MEETING.get() if job.contention is not None else None
+    if meeting is not None:
+        meeting.loaded()
     warming = session.recorder()
     watch.attach(session)
     warmup_report = warm_up(warming, job.workload.warmup, progress)
@@ -148,10 +152,13 @@ def _over_session(
     losses.start()
     recorder = _recorder(job, watched, warming)
     watch.begin()
+    outcome = shared = None
     if isinstance(recorder, LoadRecorder):
         stop, outcome = recorder.serve(progress), recorder.outcome()
+    elif meeting is not None:
+        shared = shared_loop(recorder, warming, meeting, watch.beside(progress))
+        stop = shared.stop
     else:
-        outcome = None
         stop = timed_loop(recorder, job.workload.stop, watch.beside(progress), warming)
     watch.end()
     other_load, cpu_loss = meter.other_cores(), losses.loss()
@@ -165,7 +172,7 @@ def _over_session(
         inputs=inputs,
         outputs=outputs,
         batch=fed.batch,
-        samples=recorder.samples() if outcome else with_warm_up(recorder, warming),
+        samples=_samples(recorder, warming, shared),
         warmup=warmup_report,
         stop=stop,
         peak_memory_bytes=peak_rss_bytes(),
@@ -175,6 +182,7 @@ def _over_session(
         placement=session.placement,
         notices=(*fed.notices, *session.notices()),
         load=outcome,
+        contention=shared.outcome if shared else None,
     )
     if complete is not None:
         measured = complete(measured, session, recorder)
@@ -182,6 +190,18 @@ def _over_session(
         mode = msgspec.structs.replace(measured.mode, in_flight=None)
         measured = msgspec.structs.replace(measured, mode=mode)
     return measured, fed
+
+
+def _samples(
+    recorder: Recorder, warming: Recorder, shared: SharedLoop | None
+) -> tuple[Samples, ...]:
+    if shared is not None:
+        return shared.samples
+    return (
+        recorder.samples()
+        if isinstance(recorder, LoadRecorder)
+        else with_warm_up(recorder, warming)
+    )
 
 
 def _recorder(job: Job, watched: _Watched, warming: Recorder) -> Recorder:
@@ -219,14 +239,6 @@ def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> 
         gpu=watch.result(),
         phases=(*measured.phases, phase) if repeated else measured.phases,
         notices=(*measured.notices, *watch.notices),
-    )
-
-
-def with_warm_up(recorder: Recorder, warming: Recorder) -> tuple[Samples, ...]:
-    """Return the samples of `recorder`, each with what `warming` took of the same metric."""
-    before = {one.metric: one.values_ms for one in warming.samples()}
-    return tuple(
-        msgspec.structs.replace(one, warmup_ms=before.get(one.metric)) for one in recorder.samples()
     )
 
 
