@@ -106,3 +106,7 @@ def test_contenders_on_a_gpu_are_not_other_processes(tmp_path: Path) -> None:
     left = contenders._without_contenders(seen, (), frozenset({7}))
     assert left.gpu is not None
     assert [process.pid for process in left.gpu.others] == [8]
+    assert left.contention is not None
+    assert left.contention.has_mps
+    assert one.contention is not None
+    assert one.contention.has_mps is None

@@ -90,12 +90,14 @@ def _together(
         for engine, end, place in zip(engines, ended, own, strict=True)
     ]
     cores = [run.contention.cores if run.contention else None for run in runs]
-    if not is_one_process:
-        runs = [
+    if is_one_process:  # what the process took is not of others
+        cores = []
+    return _all_or_none(
+        [
             _without_contenders(run, (*cores[:place], *cores[place + 1 :]), pids)
             for place, run in enumerate(runs)
         ]
-    return _all_or_none(runs)
+    )
 
 
 def _in_one_process(
@@ -202,13 +204,15 @@ class _Relay:
 def _without_contenders(run: Run, cores: Sequence[float | None], pids: frozenset[int]) -> Run:
     """Return a run whose load by others leaves the other contenders out."""
     usual = notices_of_run(run)
-    other, gpu = run.other_load_cores, run.gpu
+    other, gpu, outcome = run.other_load_cores, run.gpu, run.contention
     if other is not None:
         other = max(0.0, other - sum(core or 0.0 for core in cores))
     if gpu is not None:
-        others = (one for one in gpu.others if one.pid not in pids and one.name != SERVER_NAME)
-        gpu = replace(gpu, others=tuple(others))
-    corrected = replace(run, other_load_cores=other, gpu=gpu)
+        foreign = [process for process in gpu.others if process.pid not in pids]
+        others = tuple(process for process in foreign if process.name != SERVER_NAME)
+        gpu = replace(gpu, others=others)
+        outcome = outcome and replace(outcome, has_mps=len(others) < len(foreign))
+    corrected = replace(run, other_load_cores=other, gpu=gpu, contention=outcome)
     notices = (notice for notice in run.notices if notice not in usual)
     return replace(corrected, notices=(*notices, *notices_of_run(corrected)))
 

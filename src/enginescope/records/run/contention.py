@@ -38,9 +38,12 @@ class ContentionOutcome(Record, frozen=True, kw_only=True):
         before, after: Requests of this contender that began before the window, and those that
             ended after it; the samples leave them out.
         cores: Mean number of cores that this contender's process kept busy.
+        has_mps: Whether NVIDIA's Multi-Process Service computed for the GPU; ``None``: no GPU was
+            seen.
     """
 
     window_ms: float
     before: int
     after: int
     cores: float | None = None
+    has_mps: bool | None = None
