@@ -14,9 +14,11 @@ from unittest.mock import patch
 import numpy as np
 
 from enginescope.backends import stepwise
+from enginescope.core.sidecar import save_record
 from enginescope.probe.environment import probe_environment
 from enginescope.records.run.job import Job, WarmUp
 from enginescope.records.run.telemetry import Telemetry
+from enginescope.runner import worker
 from enginescope.runner.isolate import Ended, run_isolated
 from enginescope.runner.worker import FURTHER_JOBS, ParentMeeting, execute
 
@@ -24,10 +26,14 @@ from enginescope.runner.worker import FURTHER_JOBS, ParentMeeting, execute
 def _run(
     job: Job, folder: Path, on_progress: Any, task: Any = "measure", on_spawned: Any = None
 ) -> Ended:
-    if "fault" in job.backend.options or (folder / FURTHER_JOBS).exists():
-        # it may end the process, or has jobs beside it
+    if "fault" in job.backend.options:  # it may end the process
         return run_isolated(job, folder, on_progress, task, on_spawned)
-    if on_spawned is None:
+    if (folder / FURTHER_JOBS).exists():
+        results = worker._results(job, folder, task)
+        for place, each in results.items():
+            save_record(each, place, worker.RESULT)
+        result = results[folder]
+    elif on_spawned is None:
         result = execute(job, folder, task)
     else:
         read, write = os.pipe()

@@ -213,7 +213,7 @@ def _threads(job: Job, physical: int | None) -> str | None:
     chosen = job.backend.options.get("intra_op_num_threads", "0")
     if chosen != "0":
         return chosen
-    return "default" if physical is None else f"{physical} (default: one per physical core)"
+    return "default" if physical is None else f"{physical} (default)"
 
 
 def _mps(runs: Sequence[Run]) -> Mps | None:
