@@ -26,6 +26,8 @@ from tests.one_way.case import Case
 from tests.plants.in_process import without_warm_up, workers_in_process
 
 FIVE = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
+#: Requests that mostly sleep: several in one process do not wait for each other.
+SLOW = "fake?latency_us=3000"
 FLAGS = ("--on", "fake", "--iterations", "5", "--warmup", "0")
 MEASURED = frozenset(
     {
@@ -130,14 +132,14 @@ def _contend(name: str, *flags: str, **options) -> Case:
         prepare=model,
         arguments=lambda folder: [
             *("contend", str(folder / "m.onnx"), str(folder / "m.onnx"), "--rounds", "3"),
-            *("--duration", "20ms", "--store", str(folder / "store"), *flags),
+            *("--duration", "100ms", "--store", str(folder / "store"), *flags),
         ],
         call=lambda folder: es.contend(
             folder / "m.onnx",
             folder / "m.onnx",
             rounds=3,
             workload=Workload(
-                stop=StopRule(duration_ms=20.0, min_iterations=5, precision_pct=None)
+                stop=StopRule(duration_ms=100.0, min_iterations=5, precision_pct=None)
             ),
             store=folder / "store",
             **options,
@@ -498,7 +500,7 @@ CASES: tuple[Case, ...] = (
     _build("a backend that builds no engines", "e.plan", on="ort-cpu"),
     _build("the output over the model", "m.onnx"),
     _build("a folder that does not exist", "absent/e.plan"),
-    _contend("two copies of a model", "--on", "fake", on="fake"),
+    _contend("two copies of a model", "--on", SLOW, on=SLOW),
     _contend("a backend too few", "--on", "fake", "--on", "fake", "--on", "fake", on=("fake",) * 3),
     _ladder("an ONNX model", None, "--mine", "1.9ms", "--streams", "3", mine="1.9ms", streams=3),
     _ladder("a backend without a ladder", "fake"),

@@ -59,7 +59,8 @@ def rounds(
 
 def report(factors: dict[tuple[str, str], float] | None = None, *, count: int = 2, **more):
     """Return the report of simulated runs."""
-    figures = contention_of(rounds(factors, count=count, **more), threshold_pct=1.0)
+    sets = rounds(factors, count=count, **more)
+    figures = contention_of(sets, range(len(sets[("A",)])), threshold_pct=1.0)
     return ContendReport(
         kind=figures.kind,
         contenders=tuple(

@@ -49,7 +49,7 @@ def test_a_pause_of_a_few_requests_is_a_loss_though_the_median_stays() -> None:
     late[::20] = 40.0  # waits for a turn of the other one
     for by_name in sets["A", "B"]:
         by_name["A"] = run("A", late)
-    found = contention_of(sets, 1.0)
+    found = contention_of(sets, range(8), 1.0)
     (slowed, _) = found.slow_downs
     alone, together = (found.times[0], next(one for one in found.times if one.beside == ("B",)))
     assert together.p50_ms == pytest.approx(alone.p50_ms, rel=0.01)
@@ -98,24 +98,19 @@ def test_three_rounds_have_an_interval_of_students_t() -> None:
     assert slowed.factor.interval.low < 2.0 < slowed.factor.interval.high
 
 
-def test_a_round_with_a_disturbed_process_alone_does_not_count() -> None:
+def test_only_rounds_that_count_are_used() -> None:
     sets = rounds()
-    noisy = np.exp(np.cumsum(np.random.default_rng(1).standard_normal(200)) / 3)
-    sets[("A",)][2]["A"] = run("A", noisy)
-    assert contention_of(sets, 1.0).rounds == 7
-
-
-def test_contenders_that_disturb_each_other_count() -> None:
-    sets = rounds()
-    noisy = np.exp(np.cumsum(np.random.default_rng(1).standard_normal(200)) / 3)
-    sets["A", "B"][2]["A"] = run("A", noisy)
-    assert contention_of(sets, 1.0).rounds == 8
+    sets["A", "B"][2]["A"] = run("A", np.full(200, 1e6))
+    counting = [number for number in range(8) if number != 2]
+    found = contention_of(sets, counting, 1.0)
+    assert found.rounds == 7
+    assert found.kind is ContendKind.UNAFFECTED
 
 
 def test_a_round_with_a_failed_process_does_not_count() -> None:
     sets = rounds()
     sets["A", "B"][0]["B"] = run("B", np.empty(0), OutcomeKind.CRASHED)
-    found = contention_of(sets, 1.0)
+    found = contention_of(sets, range(8), 1.0)
     assert found.rounds == 7
     assert all(slowed.factor.n_a == 7 for slowed in found.slow_downs)
 

@@ -16,7 +16,7 @@ def model(tmp_path):
     return path
 
 
-SHORT = ("--rounds", "3", "--duration", "20ms", "--on", "fake?latency_us=2000")
+SHORT = ("--rounds", "3", "--duration", "100ms", "--on", "fake?latency_us=2000")
 
 
 def test_the_answer_the_matrix_and_files(verb, model, tmp_path) -> None:

@@ -20,12 +20,12 @@ SLOWED = {("A", "B"): 2.0, ("B", "A"): 1.5}
 
 def test_the_answer_names_each_loss_and_the_throughput() -> None:
     text = answer_text(report(SLOWED))
-    assert text.startswith("sharing slows A 2.00 × and B 1.50 ×; together they have 5")
-    assert text.endswith("% of the throughput of each alone")
+    assert text.startswith("sharing slows A 2.00 × and B 1.50 ×; total throughput is 5")
+    assert text.endswith("% of the sum alone")
 
 
 def test_no_loss_is_said_with_its_limit() -> None:
-    assert answer_text(report()).startswith("no contender is slowed by more than 1 %; together")
+    assert answer_text(report()).startswith("no contender is slowed by more than 1 %; total")
 
 
 def test_an_inconclusive_answer_has_its_intervals() -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.analysis.verdicts.job_identity import identity_of
+from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.records.run.run import Run
@@ -20,7 +21,7 @@ from tests.plants.in_process import workers_in_process
 
 SHORT = Workload(
     warmup=WarmUp(time_ms=0, iterations=0, limit_ms=1),
-    stop=StopRule(duration_ms=30.0, precision_pct=None),
+    stop=StopRule(duration_ms=100.0, precision_pct=None),
 )
 SLOW = "fake?latency_us=3000"
 
@@ -59,7 +60,7 @@ def test_two_copies(copies) -> None:
     assert found.contenders[0].threads is None
     assert [slowed.beside for slowed in found.slow_downs] == [("B",), ("A",)]
     assert all(slowed.factor.ratio > 0 for slowed in found.slow_downs)
-    assert found.rounds >= 3
+    assert found.measured_rounds >= 3
     assert found.mps is None
 
 
@@ -79,18 +80,27 @@ def test_jobs_beside_others_are_not_the_job_alone(copies) -> None:
     assert len(identities) == len(texts)
 
 
-def test_three_have_all_pairs_and_all_together(model, tmp_path) -> None:
-    found = contended(model, model, model, tmp_path=tmp_path, on="fake")
-    assert [len(together.contenders) for together in found.sets] == [2, 2, 2, 3]
+def test_three_have_all_pairs_and_all_together(copies) -> None:
+    job = stored_runs(copies[1])[0].job
+    sets = service._sets((job, job, job), "streams")
+    assert [len(chosen.jobs) for chosen in sets] == [1, 1, 1, 2, 2, 2, 3]
+    rules = [chosen.jobs[-1].contention for chosen in sets]
+    assert len({rule.contenders for rule in rules if rule}) == 7  # no two sets are called alike
+    assert rules[-1] is not None
+    assert (rules[-1].place, rules[-1].share) == (2, "streams")
 
 
-def test_onnxruntime_names_the_threads_of_a_session(tmp_path) -> None:
-    perceptron = models.perceptron(tmp_path / "p.onnx")
-    one, two = ("ort-cpu?intra_op_num_threads=1", "ort-cpu")
-    found = contended(perceptron, perceptron, tmp_path=tmp_path, on=(one, two))
-    assert found.contenders[0].threads == "1"
-    assert "default" in str(found.contenders[1].threads)
-    assert found.evidence is EvidenceLevel.BUILDS
+@pytest.mark.parametrize(
+    ("backend", "threads"),
+    [
+        ("ort-cpu?intra_op_num_threads=1", "1"),
+        ("ort-cpu", "4 (default)"),
+        ("fake", None),
+    ],
+)
+def test_the_threads_of_a_session_are_named(copies, backend, threads) -> None:
+    job = replace(stored_runs(copies[1])[0].job, backend=parse_backend(backend))
+    assert service._threads(job, physical=4) == threads
 
 
 def test_tensorrt(tmp_path) -> None:
@@ -99,6 +109,7 @@ def test_tensorrt(tmp_path) -> None:
         found = contended(perceptron, perceptron, tmp_path=tmp_path, on="trt")
     assert len(found.slow_downs) == 2
     assert found.contenders[0].backend == "trt"
+    assert found.evidence is EvidenceLevel.INTERLEAVED
 
 
 def test_a_contender_that_fails_ends_it_with_its_reason(model, tmp_path) -> None:

@@ -22,7 +22,6 @@ from enginescope.records.verdict.contend import (
 from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
 from enginescope.stats.comparison.hodges_lehmann import level_of_processes, student_paired_shift
 from enginescope.stats.comparison.ratio import decide, ratio_of_rounds
-from enginescope.stats.comparison.steady_rounds import disturbances, uncertainty_pct
 from enginescope.stats.describe import percentile
 
 #: Fewer requests in the window of a process have no 99th percentile.
@@ -42,23 +41,16 @@ class Contention(Record, frozen=True, kw_only=True):
     rounds: int
 
 
-def contention_of(sets: Rounds, threshold_pct: float) -> Contention:
-    """Return the figures over the rounds in which no process that ran alone was disturbed.
-
-    Contenders disturb each other: how unsteady they are together says nothing of a round.
+def contention_of(sets: Rounds, rounds: Sequence[int], threshold_pct: float) -> Contention:
+    """Return the figures over these rounds, without those in which a process failed.
 
     Args:
         sets: Each contender alone first, all contenders together last.
+        rounds: Numbers of the rounds that count.
         threshold_pct: Smaller slow-downs do not matter.
     """
     alone = [members for members in sets if len(members) == 1]
-    count = min(map(len, sets.values()))
-    good = [
-        number for number in range(count) if all(_is_ok(runs[number]) for runs in sets.values())
-    ]
-    known = [[_uncertainty(sets[(name,)][number][name]) for number in good] for (name,) in alone]
-    steady = disturbances(known).counts
-    whole = [number for number, counts in zip(good, steady, strict=True) if counts]
+    whole = [number for number in rounds if all(_is_ok(runs[number]) for runs in sets.values())]
     counted = {members: [runs[number] for number in whole] for members, runs in sets.items()}
     together = [members for members in sets if len(members) > 1]
     slow_downs = tuple(
@@ -78,10 +70,6 @@ def contention_of(sets: Rounds, threshold_pct: float) -> Contention:
 
 def _is_ok(runs: Mapping[str, Run]) -> bool:
     return all(run.outcome.kind is OutcomeKind.OK for run in runs.values())
-
-
-def _uncertainty(run: Run) -> float | None:
-    return uncertainty_pct(_values(run))
 
 
 def _kind(kinds: Sequence[VerdictKind]) -> ContendKind:

@@ -28,7 +28,7 @@ _MPS = {
     "off": "no MPS daemon runs, so processes take turns on the GPU",
 }
 _OPEN = "?"
-SET_HEADERS = ("Together", "Requests/s", "Alone, summed", "Kept", "95 % interval", "Fairness")
+SET_HEADERS = ("Together", "Requests/s", "Sum alone", "Share", "95 % interval", "Fairness")
 TIME_HEADERS = ("Contender", "p50 ms", "p99 ms", "Requests/s", "Left out")
 
 
@@ -40,7 +40,7 @@ def answer_text(report: ContendReport) -> str:
 
 def _answer(report: ContendReport) -> str:
     whole = report.sets[-1]
-    throughput = f"together they have {percent(whole.share.ratio)} of the throughput of each alone"
+    throughput = f"total throughput is {percent(whole.share.ratio)} of the sum alone"
     if report.kind is ContendKind.UNAFFECTED:
         return f"no contender is slowed by more than {report.threshold_pct:g} %; {throughput}"
     if report.kind is ContendKind.UNDECIDED:
@@ -171,7 +171,13 @@ def _sets(report: ContendReport) -> TextTable:
         )
         for together in report.sets
     )
-    return TextTable(title="Throughput", headers=SET_HEADERS, rows=rows, numbers=SET_HEADERS[1:])
+    return TextTable(
+        title="Throughput",
+        headers=SET_HEADERS,
+        rows=rows,
+        numbers=SET_HEADERS[1:],
+        note="share: together ÷ sum alone; fairness: Jain's index of the slow-downs",
+    )
 
 
 def _times(report: ContendReport) -> TextTable:
@@ -193,7 +199,7 @@ def _time_cells(times: ContenderTimes) -> tuple[str, ...]:
         _level(times.p50_ms, times.p50_interval),
         _level(times.p99_ms, times.p99_interval),
         format_significant(times.per_s, 4),
-        f"{times.outside:,} of {times.requests + times.outside:,}",
+        f"{times.outside:,}",
     )
 
 

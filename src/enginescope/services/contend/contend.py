@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from enginescope.analysis.contend.slow_downs import contention_of, sets_of
+from enginescope.analysis.ladder.figures import counting_rounds
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import load_backend
@@ -87,10 +88,14 @@ def _key(job: Job) -> tuple[str, ...]:
 
 def _check_window(runs: Sequence[Run]) -> None:
     for run in runs:
-        if run.outcome.kind is OutcomeKind.OK and run.contention is None:
+        if _is_ok(run) and run.contention is None:
             raise UnsupportedError(
                 f"contention on {run.job.backend.name}", why="it issues requests by itself"
             )
+
+
+def _is_ok(run: Run) -> bool:
+    return run.outcome.kind is OutcomeKind.OK
 
 
 def run_contend(request: ContendRequest, observer: MeasurementObserver) -> ContendReport:
@@ -125,7 +130,10 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
         observer.warn(not_stored)
     if is_given_up(sides):
         raise_unless_ok(next(side[-1] for side in sides if is_given_up((side,))))
-    report = _report(request, jobs, rounds.runs)
+    counting = counting_rounds(sides)
+    if not counting:
+        raise_unless_ok(next(run for side in sides for run in side if not _is_ok(run)))
+    report = _report(request, jobs, rounds.runs, counting)
     return replace(report, comparison=comparison_id(sides), evidence=evidence_level(*sides))
 
 
@@ -168,10 +176,11 @@ def _report(
     request: ContendRequest,
     jobs: Sequence[Job],
     runs: Mapping[tuple[str, ...], Sequence[Mapping[str, Run]]],
+    counting: Sequence[int],
 ) -> ContendReport:
-    figures = contention_of(runs, THRESHOLD_PCT)
+    figures = contention_of(runs, counting, THRESHOLD_PCT)
     of_all = [run for rounds in runs.values() for by_name in rounds for run in by_name.values()]
-    measured = [run for run in of_all if run.outcome.kind is OutcomeKind.OK]
+    measured = [run for run in of_all if _is_ok(run)]
     letters = [names[0] for names in runs if len(names) == 1]
     return ContendReport(
         kind=figures.kind,
