@@ -52,8 +52,8 @@ _ONE_THREAD = "'ort-cpu?intra_op_num_threads=1'"
 #: Commands that measure in processes: here they do so in their own (`tests.plants.one_process`),
 #: but for `bench` without a model, or on the stand-in.
 _MANY = re.compile(
-    r"\benginescope (?=noise |contend |doctor --self-test|ladder |lottery |tune |shapes |suite |validate "
-    r"|depth |bench .*--compare"
+    r"\benginescope (?=noise |contend |doctor --self-test|ladder |lottery |tune |shapes |suite "
+    r"|validate |depth |bench .*--compare"
     r"|bench (?!.*(?:trt|--pin))\S*\.onnx)"
 )
 #: Short measurements: appended unless the command says otherwise. They change no output's shape.
