@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from enginescope.notebook.verdicts import (
         compare,
         compare_plans,
+        contend,
         gate,
         history,
         ladder,
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     )
     from enginescope.records.run.passport import Passport
     from enginescope.records.run.sample_set import Preprocessing
+    from enginescope.records.verdict.contend import ContendReport
     from enginescope.records.verdict.gate import GateReport
     from enginescope.records.verdict.history import JobHistory
     from enginescope.records.verdict.ladder import LadderReport
@@ -128,6 +130,7 @@ _HOMES = {
     "BuildReport": "records.plan.build",
     "Comparison": "analysis.plan_comparison.comparison",
     "Conditions": "records.run.job",
+    "ContendReport": "records.verdict.contend",
     "Cooldown": "records.run.job",
     "CreatedArchive": "services.plans.archive",
     "DepthBenchmark": "analysis.tasks.depth_agreement",
@@ -191,6 +194,7 @@ _HOMES = {
     "build": "notebook.measure",
     "compare": "notebook.verdicts",
     "compare_plans": "notebook.verdicts",
+    "contend": "notebook.verdicts",
     "continue_comparison": "notebook.measure",
     "depth": "notebook.measure",
     "doctor": "notebook.measure",
@@ -232,6 +236,7 @@ __all__ = [
     "BuildReport",
     "Comparison",
     "Conditions",
+    "ContendReport",
     "Cooldown",
     "CreatedArchive",
     "DepthBenchmark",
@@ -296,6 +301,7 @@ __all__ = [
     "build",
     "compare",
     "compare_plans",
+    "contend",
     "continue_comparison",
     "depth",
     "doctor",

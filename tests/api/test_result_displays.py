@@ -22,6 +22,7 @@ from enginescope.notebook.measure import (
 )
 from enginescope.notebook.plan import ShownProcess
 from enginescope.notebook.verdicts import (
+    ShownContend,
     ShownLadder,
     ShownLottery,
     ShownReproduction,
@@ -31,6 +32,7 @@ from enginescope.notebook.verdicts import (
 from enginescope.records.plan.build import BuildReport
 from enginescope.services.plans.process import ProcessResult
 from enginescope.store.suite_folder import SuiteFolder
+from tests.analysis.contend import contended
 from tests.analysis.historic_runs import over_days
 from tests.analysis.in_turn import in_turn
 from tests.analysis.lottery import drawn as lotteries
@@ -139,6 +141,10 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
     ),
     es.LoadReport: (lambda _: shown_as(ShownLoad)(loads.searched()), "highest rate"),
     es.ShapesReport: (lambda _: shown_as(ShownShapes)(shapes.report()), "run batch 4"),
+    es.ContendReport: (
+        lambda _: shown_as(ShownContend)(contended.report()),
+        "no contender is slowed",
+    ),
     es.LadderReport: (lambda _: shown_as(ShownLadder)(ladders.report()), "the largest step"),
     es.Reproduction: (
         lambda _: shown_as(ShownReproduction)(reproductions.result("latency")),

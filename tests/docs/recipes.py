@@ -52,8 +52,8 @@ _ONE_THREAD = "'ort-cpu?intra_op_num_threads=1'"
 #: Commands that measure in processes: here they do so in their own (`tests.plants.one_process`),
 #: but for `bench` without a model, or on the stand-in.
 _MANY = re.compile(
-    r"\benginescope (?=noise |doctor --self-test|ladder |lottery |tune |shapes |suite |upgrade "
-    r"|validate |depth |bench .*--compare"
+    r"\benginescope (?=noise |contend |doctor --self-test|ladder |lottery |tune |shapes |suite "
+    r"|upgrade |validate |depth |bench .*--compare"
     r"|bench (?!.*(?:trt|--pin))\S*\.onnx)"
 )
 #: Short measurements: appended unless the command says otherwise. They change no output's shape.
@@ -61,6 +61,7 @@ _SHORT = {
     "bench": {"--max-time": "20ms", "--warmup": "0"},
     "suite": {"--max-time": "20ms", "--warmup": "0"},
     "upgrade": {"--rounds": "8", "--iterations": "20", "--samples": "2", "--on": _ONE_THREAD},
+    "contend": {"--rounds": "3", "--duration": "50ms"},
     "ladder": {"--rounds": "3", "--duration": "20ms"},
     "load": {
         "--duration": "300ms",

@@ -12,6 +12,7 @@ from enginescope.core.jsonio import encode
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.render.compare.compare_writers import compare_json
+from enginescope.render.contend.contend_writers import contend_json
 from enginescope.render.ladder.ladder_writers import ladder_json
 from enginescope.render.load.load_writers import load_json
 from enginescope.render.page.export import summary_json
@@ -25,6 +26,8 @@ from tests.one_way.case import Case
 from tests.plants.in_process import without_warm_up, workers_in_process
 
 FIVE = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
+#: Requests that mostly sleep: several in one process do not wait for each other.
+SLOW = "fake?latency_us=3000"
 FLAGS = ("--on", "fake", "--iterations", "5", "--warmup", "0")
 MEASURED = frozenset(
     {
@@ -120,6 +123,37 @@ def _interleaved(name: str, backends: tuple[str, ...], workload=FIVE, prepare=mo
         ),
         data=lambda found: compare_json(None, Chosen(), measured=found),
         volatile=_VOLATILE,
+    )
+
+
+def _contend(name: str, *flags: str, **options) -> Case:
+    return Case(
+        name=f"contend: {name}",
+        prepare=model,
+        arguments=lambda folder: [
+            *("contend", str(folder / "m.onnx"), str(folder / "m.onnx"), "--rounds", "3"),
+            *("--duration", "100ms", "--store", str(folder / "store"), *flags),
+        ],
+        call=lambda folder: es.contend(
+            folder / "m.onnx",
+            folder / "m.onnx",
+            rounds=3,
+            workload=Workload(
+                stop=StopRule(duration_ms=100.0, min_iterations=5, precision_pct=None)
+            ),
+            store=folder / "store",
+            **options,
+        ),
+        data=contend_json,
+        volatile=frozenset(
+            {
+                *("verdict", "kind", "answer", "ratio", "interval", "p99_factor", "p50_ms"),
+                *("p50_interval", "p99_ms", "p99_interval", "per_s", "alone_per_s", "requests"),
+                *("outside", "fairness", "fairness_interval", "rounds", "measured_rounds"),
+                *("n_a", "n_b", "is_student", "comparison", "notices", "created", "command"),
+            }
+        ),
+        context=without_warm_up,
     )
 
 
@@ -466,6 +500,8 @@ CASES: tuple[Case, ...] = (
     _build("a backend that builds no engines", "e.plan", on="ort-cpu"),
     _build("the output over the model", "m.onnx"),
     _build("a folder that does not exist", "absent/e.plan"),
+    _contend("two copies of a model", "--on", SLOW, on=SLOW),
+    _contend("a backend too few", "--on", "fake", "--on", "fake", "--on", "fake", on=("fake",) * 3),
     _ladder("an ONNX model", None, "--mine", "1.9ms", "--streams", "3", mine="1.9ms", streams=3),
     _ladder("a backend without a ladder", "fake"),
     _ladder("a figure that is no time", None, "--mine", "fast", mine="fast"),

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
 from enginescope.backends import stepwise
+from enginescope.core.sidecar import save_record
 from enginescope.probe.environment import probe_environment
 from enginescope.records.run.job import Job, WarmUp
 from enginescope.records.run.telemetry import Telemetry
+from enginescope.runner import worker
 from enginescope.runner.isolate import Ended, run_isolated
-from enginescope.runner.worker import execute
+from enginescope.runner.worker import FURTHER_JOBS, ParentMeeting, execute
 
 
-def _run(job: Job, folder: Path, on_progress: Any, task: Any = "measure") -> Ended:
+def _run(
+    job: Job, folder: Path, on_progress: Any, task: Any = "measure", on_spawned: Any = None
+) -> Ended:
     if "fault" in job.backend.options:  # it may end the process
-        return run_isolated(job, folder, on_progress, task)
-    result = execute(job, folder, task)
+        return run_isolated(job, folder, on_progress, task, on_spawned)
+    if (folder / FURTHER_JOBS).exists():
+        results = worker._results(job, folder, task)
+        for place, each in results.items():
+            save_record(each, place, worker.RESULT)
+        result = results[folder]
+    elif on_spawned is None:
+        result = execute(job, folder, task)
+    else:
+        read, write = os.pipe()
+        with os.fdopen(read, "rb") as lines:
+            on_spawned(SimpleNamespace(pid=os.getpid(), stdin=os.fdopen(write, "wb")))
+            result = execute(job, folder, task, ParentMeeting(lines, on_progress))
     return Ended(outcome=result.outcome, result=result, memory=Telemetry(time_ms=np.empty(0)))
 
 
@@ -32,6 +49,7 @@ def workers_in_process() -> Iterator[None]:
     with (
         patch("enginescope.runner.inputs.collect_outputs.run_isolated", _run),
         patch("enginescope.runner.session.run_isolated", _run),
+        patch("enginescope.runner.contenders.run_isolated", _run),
         patch("enginescope.runner.worker.probe_environment", cache(probe_environment)),
     ):
         yield

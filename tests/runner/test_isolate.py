@@ -117,7 +117,7 @@ def test_a_bug_in_the_worker_is_an_outcome_with_its_trace(tmp_path) -> None:
 def stand_in(monkeypatch, code: str) -> None:
     """Run `code` in place of the worker; FOLDER is its result folder."""
 
-    def spawn(job_file, folder, task):
+    def spawn(job_file, folder, task, **_):
         return subprocess.Popen(
             [sys.executable, "-c", f"FOLDER = {str(folder)!r}\n{code}"],
             stdout=subprocess.PIPE,

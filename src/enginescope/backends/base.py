@@ -15,6 +15,7 @@ from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Progress
+from enginescope.records.run.contention import ContentionOutcome
 from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.run.load import LoadOutcome
 from enginescope.records.run.run import (
@@ -84,7 +85,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
             their own.
         mode: How requests were issued, where it can differ from what was asked for.
         cpu_loss, wall_ms, loop_ms, trace, build, preparation, arenas, device_memory, tool, plan,
-            load, shapes: As in `Run`.
+            load, shapes, contention: As in `Run`.
         answers: Outputs of the last request, if the job asks for them.
         devices: The GPUs used, for a machine without NVML.
         gpu: What the GPU reported, times on the host's monotonic clock.
@@ -121,6 +122,7 @@ class Measured(Record, frozen=True, kw_only=True, eq=False):
     files: Mapping[str, str] = {}
     load: LoadOutcome | None = None
     shapes: ShapeOutcome | None = None
+    contention: ContentionOutcome | None = None
 
 
 class Availability(Record, frozen=True, kw_only=True):

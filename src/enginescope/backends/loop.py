@@ -16,6 +16,7 @@ from time import perf_counter_ns
 from typing import Literal, Protocol
 
 import numpy as np
+from msgspec.structs import replace
 
 from enginescope.backends.base import ProgressSink
 from enginescope.core.gc_paused import gc_paused
@@ -132,10 +133,10 @@ def warm_up(series: Recorder, rule: WarmUp, progress: ProgressSink) -> WarmUpRep
     ended_by: Literal["steady", "limit"] = "steady"
     with gc_paused():
         while True:
-            series.run(*_chunk(series))
+            series.run(*next_chunk(series))
             elapsed_ms = (perf_counter_ns() - begin) / 1e6
             limit_ms = max(rule.limit_ms, rule.time_ms)
-            progress(_state("warm_up", series, elapsed_ms, limit_ms))
+            progress(loop_state("warm_up", series, elapsed_ms, limit_ms))
             if elapsed_ms < rule.time_ms or len(series) < rule.iterations:
                 continue
             if is_steady(series.times_ms()):
@@ -160,11 +161,11 @@ def timed_loop(
         stopped_by: _RuleName | None = None
         while stopped_by is None:
             before = series if len(series) else warming or series
-            series.run(*_chunk(before, watch.remaining(len(series))))
+            series.run(*next_chunk(before, watch.remaining(len(series))))
             elapsed_ms = (perf_counter_ns() - begin) / 1e6
             stopped_by = watch.verdict(series, elapsed_ms)
             limits = (watch.limit_ms, watch.half_width_pct)
-            progress(_state("steady_state", series, elapsed_ms, *limits))
+            progress(loop_state("steady_state", series, elapsed_ms, *limits))
     interval = quantile_interval(series.times_ms(), 0.5)
     return StopReport(
         rule=stopped_by,
@@ -214,7 +215,7 @@ class _StopWatch:
         return self.half_width_pct is not None and self.half_width_pct <= self.rule.precision_pct
 
 
-def _chunk(series: Recorder, remaining: int | None = None) -> tuple[int, int]:
+def next_chunk(series: Recorder, remaining: int | None = None) -> tuple[int, int]:
     """Return how many calls of the next chunk to time, and how many to run untimed before them.
 
     Args:
@@ -230,13 +231,14 @@ def _chunk(series: Recorder, remaining: int | None = None) -> tuple[int, int]:
     return count if remaining is None else max(0, min(count, remaining)), untimed
 
 
-def _state(
+def loop_state(
     phase: str,
     series: Recorder,
     elapsed_ms: float,
     limit_ms: float | None,
     half_width_pct: float | None = None,
 ) -> Progress:
+    """Return where a loop stands, with the median of its last samples."""
     recent = series.times_ms(20_000)  # enough for a display, cheap for millions of samples
     return Progress(
         phase=phase,
@@ -246,3 +248,9 @@ def _state(
         elapsed_ms=elapsed_ms,
         limit_ms=limit_ms,
     )
+
+
+def with_warm_up(recorder: Recorder, warming: Recorder) -> tuple[Samples, ...]:
+    """Return the samples of `recorder`, each with what `warming` took of the same metric."""
+    before = {one.metric: one.values_ms for one in warming.samples()}
+    return tuple(replace(one, warmup_ms=before.get(one.metric)) for one in recorder.samples())

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from enginescope.backends.base import Feeds, FeedSource, InputSpec, Measured, ProgressSink
+from enginescope.backends.contention import MEETING, Meeting, shared_loop
 from enginescope.backends.gpu_watch import GpuWatch
-from enginescope.backends.loop import Recorder, Step, timed_loop, warm_up
+from enginescope.backends.loop import Recorder, Step, timed_loop, warm_up, with_warm_up
 from enginescope.backends.open_loop import LoadRecorder
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.core.errors import BackendError, EnginescopeError
@@ -25,8 +26,10 @@ from enginescope.probe.memory import peak_rss_bytes
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Profile
 from enginescope.records.progress import Progress
+from enginescope.records.run.contention import ContentionOutcome
 from enginescope.records.run.job import Job
-from enginescope.records.run.run import Phase, ProviderShare
+from enginescope.records.run.load import LoadOutcome
+from enginescope.records.run.run import Phase, ProviderShare, StopReport
 from enginescope.records.samples import Samples
 from enginescope.records.tensor import Tensor
 
@@ -81,6 +84,16 @@ class _Watched(NamedTuple):
     session: Session
     watch: GpuWatch
     further: list[Session]
+
+
+class _TimedLoop(NamedTuple):
+    """What the timed loop of a job gave."""
+
+    recorder: Recorder
+    stop: StopReport
+    samples: tuple[Samples, ...]
+    load: LoadOutcome | None = None
+    contention: ContentionOutcome | None = None
 
 
 _Profiled: TypeAlias = tuple[Profile, tuple[Notice, ...]]
@@ -140,19 +153,17 @@ def _over_session(
         other.step()
         other.settle()
 
+    meeting = MEETING.get() if job.contention is not None else None
+    if meeting is not None:
+        meeting.loaded()
     warming = session.recorder()
     watch.attach(session)
     warmup_report = warm_up(warming, job.workload.warmup, progress)
     meter, losses = LoadMeter(), CpuLossMeter()
     meter.start()
     losses.start()
-    recorder = _recorder(job, watched, warming)
     watch.begin()
-    if isinstance(recorder, LoadRecorder):
-        stop, outcome = recorder.serve(progress), recorder.outcome()
-    else:
-        outcome = None
-        stop = timed_loop(recorder, job.workload.stop, watch.beside(progress), warming)
+    timed = _timed_loop(job, watched, warming, meeting, progress)
     watch.end()
     other_load, cpu_loss = meter.other_cores(), losses.loss()
     inputs, outputs = session.tensors()
@@ -160,28 +171,45 @@ def _over_session(
         phases=(
             Phase(name="first_inference", duration_ms=first_ms),
             Phase(name="warm_up", duration_ms=warmup_report.duration_ms),
-            Phase(name="steady_state", duration_ms=stop.duration_ms),
+            Phase(name="steady_state", duration_ms=timed.stop.duration_ms),
         ),
         inputs=inputs,
         outputs=outputs,
         batch=fed.batch,
-        samples=recorder.samples() if outcome else with_warm_up(recorder, warming),
+        samples=timed.samples,
         warmup=warmup_report,
-        stop=stop,
+        stop=timed.stop,
         peak_memory_bytes=peak_rss_bytes(),
         other_load_cores=other_load,
         cpu_loss=cpu_loss,
         providers=session.providers,
         placement=session.placement,
         notices=(*fed.notices, *session.notices()),
-        load=outcome,
+        load=timed.load,
+        contention=timed.contention,
     )
     if complete is not None:
-        measured = complete(measured, session, recorder)
-    if outcome is not None and measured.mode is not None:  # queries overlap
+        measured = complete(measured, session, timed.recorder)
+    if timed.load is not None and measured.mode is not None:  # queries overlap
         mode = msgspec.structs.replace(measured.mode, in_flight=None)
         measured = msgspec.structs.replace(measured, mode=mode)
     return measured, fed
+
+
+def _timed_loop(
+    job: Job, watched: _Watched, warming: Recorder, meeting: Meeting | None, progress: ProgressSink
+) -> _TimedLoop:
+    """Run the loop of the job: a load test, a window of several contenders, or the stop rule's."""
+    recorder = _recorder(job, watched, warming)
+    if isinstance(recorder, LoadRecorder):
+        stop = recorder.serve(progress)
+        return _TimedLoop(recorder, stop, recorder.samples(), load=recorder.outcome())
+    watching = watched.watch.beside(progress)
+    if meeting is not None:
+        samples, stop, outcome = shared_loop(recorder, warming, meeting, watching)
+        return _TimedLoop(recorder, stop, samples, contention=outcome)
+    stop = timed_loop(recorder, job.workload.stop, watching, warming)
+    return _TimedLoop(recorder, stop, with_warm_up(recorder, warming))
 
 
 def _recorder(job: Job, watched: _Watched, warming: Recorder) -> Recorder:
@@ -219,14 +247,6 @@ def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> 
         gpu=watch.result(),
         phases=(*measured.phases, phase) if repeated else measured.phases,
         notices=(*measured.notices, *watch.notices),
-    )
-
-
-def with_warm_up(recorder: Recorder, warming: Recorder) -> tuple[Samples, ...]:
-    """Return the samples of `recorder`, each with what `warming` took of the same metric."""
-    before = {one.metric: one.values_ms for one in warming.samples()}
-    return tuple(
-        msgspec.structs.replace(one, warmup_ms=before.get(one.metric)) for one in recorder.samples()
     )
 
 

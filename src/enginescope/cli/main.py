@@ -47,6 +47,7 @@ GROUPS = {
         "upgrade": ("verdicts.upgrade", "Check whether new software is safe for models."),
         "reproduce": ("verdicts.reproduce", "Check the evidence of an upgrade, and run it again."),
         "ladder": ("verdicts.ladder", "Explain why one tool's latency is not another's."),
+        "contend": ("verdicts.contend", "Measure what engines lose that share one GPU."),
         "lottery": ("verdicts.lottery", "Measure how much builds of one model differ."),
         "tune": ("verdicts.tune", "Find the options that make a model fastest."),
         "history": ("verdicts.history", "Show a metric over stored runs, and where it changed."),

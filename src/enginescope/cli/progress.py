@@ -67,6 +67,8 @@ class Shown(Generic[T]):
 
 
 _PHASES = {
+    "loaded": "waiting for the others",
+    "warm": "warm, waiting for the others",
     "cooldown": "cooling down",
     "imports": "importing",
     "parse": "parsing the model",

@@ -19,6 +19,7 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.notebook.chart import ChartDisplay, displays
 from enginescope.notebook.display import displayed, shown_as
 from enginescope.records.notice import Notice
+from enginescope.records.verdict.contend import ContendReport
 from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.ladder import LadderReport
@@ -30,6 +31,7 @@ from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.suites.suite import suite_charts
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.rules.engine import LintReport
+from enginescope.services.contend import contend as contend_service
 from enginescope.services.ladder import ladder as ladder_service
 from enginescope.services.lottery import lottery as lottery_service
 from enginescope.services.plans import lint as lint_service
@@ -166,6 +168,21 @@ class ShownLadder(LadderReport, frozen=True, kw_only=True):
         return ladder_html(self)
 
 
+class ShownContend(ContendReport, frozen=True, kw_only=True):
+    """A contention test; in notebooks the answer and its tables, plain HTML."""
+
+    def _summary(self) -> str:
+        from enginescope.render.contend.contend_phrases import answer_text
+
+        return answer_text(self)
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.verdicts import contend_html
+
+        return contend_html(self)
+
+
+contend = displayed(contend_service.contend, shown_as(ShownContend))
 ladder = displayed(ladder_service.ladder, shown_as(ShownLadder))
 
 

@@ -105,6 +105,10 @@ def _read(path: Path) -> str | None:
         return None
 
 
+#: The kernel counts in steps of 10 ms; a mean over less than this is mostly its step.
+_LEAST_S = 0.1
+
+
 class LoadMeter:
     """Cores kept busy by other processes between `start` and `other_cores`.
 
@@ -121,14 +125,23 @@ class LoadMeter:
         """Take the first reading."""
         self._wall, self._busy, self._own = _reading()
 
+    def own_cores(self) -> float | None:
+        """Return the mean number of cores that this process kept busy since `start`.
+
+        ``None`` when less than 100 ms have passed.
+        """
+        wall, _, own = _reading()
+        elapsed = wall - self._wall
+        return (own - self._own) / elapsed if elapsed >= _LEAST_S else None
+
     def other_cores(self) -> float | None:
         """Return the mean number of cores others kept busy since `start`.
 
-        ``None`` when less than 100 ms have passed: the kernel counts in steps of 10 ms.
+        ``None`` when less than 100 ms have passed.
         """
         wall, busy, own = _reading()
         elapsed = wall - self._wall
-        if elapsed < 0.1:
+        if elapsed < _LEAST_S:
             return None
         return max(0.0, (busy - self._busy) - (own - self._own)) / elapsed
 

@@ -196,7 +196,7 @@ def _process(
 
     def keep(run: Run) -> None:
         ended.append(replace(run, turn=turn))
-        sink(ended[0])
+        sink(ended[-1])
 
     watcher = Watcher(
         started=lambda _, one: watch.started(turn, one),

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 import msgspec
 import psutil
@@ -53,6 +53,18 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _RUNNING: set[subprocess.Popen[bytes]] = set()
 
 
+class Spawned(Protocol):
+    """A worker that has been started."""
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        """What it reads."""
+
+
 class Ended(Record, frozen=True, kw_only=True, eq=False):
     """How a worker ended.
 
@@ -67,13 +79,18 @@ class Ended(Record, frozen=True, kw_only=True, eq=False):
 
 
 def run_isolated(
-    job: Job, folder: Path, on_progress: Callable[[Progress], None], task: Task = "measure"
+    job: Job,
+    folder: Path,
+    on_progress: Callable[[Progress], None],
+    task: Task = "measure",
+    on_spawned: Callable[[Spawned], None] | None = None,
 ) -> Ended:
     """Do `task` of `job` in a fresh interpreter and wait for its end.
 
     Args:
         folder: Empty; gets the job, the result, the progress and the worker's log.
         on_progress: Told where the job stands, a few times a second.
+        on_spawned: Gets the process, which then reads from a pipe.
 
     Raises:
         KeyboardInterrupt: Passed on, after the worker and all its children are dead.
@@ -84,12 +101,14 @@ def run_isolated(
         reserve(folder / RESERVED, _RESULT_BYTES)
     kills_before = oom_kills()
     with children_pinned_to(job.conditions.pinned_cores if task == "measure" else ()):
-        process = _spawn(job_file, folder, task)
+        process = _spawn(job_file, folder, task, has_input=on_spawned is not None)
     with killed_after(process):
         # opened here: an interruption may remove the folder before the thread begins
         file = (folder / LOG).open("w+b", buffering=0)
         log = threading.Thread(target=_keep_log, args=(process.stdout, file), daemon=True)
         log.start()
+        if on_spawned is not None:
+            on_spawned(process)
         watch = _Watch(process, _limits_of(job, task), folder, on_progress)
         verdict = watch.until_end()
     log.join(_LAST_WORDS_S)
@@ -105,12 +124,12 @@ def _limits_of(job: Job, task: Task) -> Limits:
     return msgspec.structs.replace(job.limits, timeout_s=seconds)
 
 
-def _spawn(job_file: Path, folder: Path, task: Task) -> subprocess.Popen[bytes]:
+def _spawn(job_file: Path, folder: Path, task: Task, *, has_input: bool) -> subprocess.Popen[bytes]:
     command = [*interpreter(), "-m", "enginescope.runner.worker", str(job_file), str(folder)]
     # its own group, so that all of it can be killed and Ctrl-C reaches only the parent
     return subprocess.Popen(
         [*command, str(time.monotonic_ns()), str(os.getpid()), task],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,

@@ -148,20 +148,28 @@ def _each(
     for index, job in enumerate(jobs):
         watch.started(index, job)
         with temporary_folder() as folder:
-            created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
+            created = now()
             try:
                 run = do(job, folder, partial(watch.progressed, index))
             except OSError as error:
                 if not is_disk_full(error):
                     raise
                 run = _run_without_space(job, error)
-            environment = msgspec.structs.replace(run.environment, commit=probe_commit(Path.cwd()))
-            run = msgspec.structs.replace(
-                run, created=created, command=command, environment=environment
-            )
+            run = dated(run, created, command)
             sink(run)
             runs.append(run)
     return tuple(runs)
+
+
+def now() -> str:
+    """Return the time as `Run.created` has it."""
+    return datetime.now(timezone.utc).isoformat(timespec="microseconds")
+
+
+def dated(run: Run, created: str, command: str | None) -> Run:
+    """Return the run with its date, command line and commit."""
+    environment = msgspec.structs.replace(run.environment, commit=probe_commit(Path.cwd()))
+    return msgspec.structs.replace(run, created=created, command=command, environment=environment)
 
 
 def _run_without_space(job: Job, error: OSError) -> Run:
@@ -178,11 +186,20 @@ def _run_without_space(job: Job, error: OSError) -> Run:
 def _measured(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Run:
     engine = engine_of(job, folder / "build", on_progress)
     if engine.failed:
-        return _run_of_build(job, engine, folder / "build")
+        return run_of_build(job, engine, folder / "build")
     own = folder / "measure"
     own.mkdir()
     cooled = cool_down(job, on_progress)  # after the build, which heats the GPU
     ended = run_isolated(engine.job, own, on_progress)
+    return measured_run(engine, ended, own, cooled)
+
+
+def measured_run(engine: Engine, ended: Ended, own: Path, cooled: Cooled | None) -> Run:
+    """Return the run of a job that was measured, with what was made for it before.
+
+    Args:
+        own: The folder of its worker.
+    """
     run = _with_cooldown(assemble(engine.job, ended, own), cooled)
     run = _with_preparation(run, engine.preparation)
     if engine.report is None:
@@ -203,10 +220,10 @@ def _with_passport(run: Run) -> Run:
 
 
 def _built(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Run:
-    return _run_of_build(job, engine_of(job, folder / "build", on_progress), folder / "build")
+    return run_of_build(job, engine_of(job, folder / "build", on_progress), folder / "build")
 
 
-def _run_of_build(job: Job, engine: Engine, folder: Path) -> Run:
+def run_of_build(job: Job, engine: Engine, folder: Path) -> Run:
     """Return a run without samples: of a build that failed, or that was all that was wanted."""
     if engine.ended is not None:
         run = assemble(job, engine.ended, folder)

@@ -1,7 +1,8 @@
 """The child process: reads a job, does it, writes a result folder.
 
 ``python -m enginescope.runner.worker JOB.json OUTDIR SPAWNED_NS PARENT_PID TASK``, where TASK is
-``measure``, ``build``, ``make_ready``, ``inspect`` or ``answer``.
+``measure``, ``build``, ``make_ready``, ``inspect`` or ``answer``. A contender (`Job.contention`)
+reads from its standard input when to begin, and the window.
 
 A worker does not outlive the process that waits for it, however that one dies.
 """
@@ -11,13 +12,15 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import os
+import select
 import signal
 import sys
+import threading
 import time
 import traceback
 from functools import partial
 from pathlib import Path
-from typing import Literal, cast
+from typing import IO, Literal, cast
 
 import msgspec
 
@@ -33,6 +36,16 @@ from enginescope.backends.base import (
     ProgressSink,
 )
 from enginescope.backends.changing import Changing
+from enginescope.backends.contention import (
+    LOADED,
+    MEETING,
+    WARM,
+    Meeting,
+    Rendezvous,
+    Seat,
+    Window,
+    other_ended,
+)
 from enginescope.backends.registry import backend_of
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.jsonio import decode, read_bytes
@@ -75,6 +88,9 @@ RESERVED = "reserved"
 PROGRESS = "progress.json"
 #: Texts that belong to the run lie in this folder.
 FILES = "files"
+#: Further jobs that the worker does at the same time, each in a thread; their results lie in
+#: folders with their numbers.
+FURTHER_JOBS = "further.json"
 Task = Literal["measure", "build", "make_ready", "inspect", "answer"]
 
 
@@ -101,17 +117,99 @@ def main(arguments: list[str]) -> int:
     job_path, folder, spawned_ns = Path(arguments[0]), Path(arguments[1]), int(arguments[2])
     job = decode(read_bytes(job_path), Job, source=str(job_path))
     start = Phase(name="process_start", duration_ms=(entered_ns - spawned_ns) / 1e6)
-    result = execute(job, folder, cast("Task", arguments[4]))
-    result = _with_files_written(_counted_from_start(result, spawned_ns), folder)
+    for place, result in _results(job, folder, cast("Task", arguments[4])).items():
+        _write(_counted_from_start(result, spawned_ns), place, start)
+    return 0
+
+
+def _write(result: WorkerResult, folder: Path, start: Phase) -> None:
+    result = _with_files_written(result, folder)
     peak = result.measured.peak_memory_bytes or peak_rss_bytes()
     result = msgspec.structs.replace(result, phases=(start, *result.phases), peak_memory_bytes=peak)
     (folder / RESERVED).unlink(missing_ok=True)
     save_record(result, folder, RESULT)
-    return 0
 
 
-def execute(job: Job, folder: Path, task: Task = "measure") -> WorkerResult:
-    """Do `task` of `job` in this process and return the result, whatever became of it."""
+def _results(job: Job, folder: Path, task: Task) -> dict[Path, WorkerResult]:
+    """Return what became of the job, or of several at the same time, by the folder of each."""
+    further = folder / FURTHER_JOBS
+    if further.exists():
+        jobs = decode(read_bytes(further), tuple[Job, ...], source=str(further))
+        return execute_together((job, *jobs), folder)
+    meeting = None
+    if job.contention is not None:
+        report = partial(_write_progress, folder / PROGRESS)
+        meeting = ParentMeeting(sys.stdin.buffer, report)
+    return {folder: execute(job, folder, task, meeting)}
+
+
+def execute_together(jobs: tuple[Job, ...], folder: Path) -> dict[Path, WorkerResult]:
+    """Measure contenders at the same time, each in a thread of this process.
+
+    Returns:
+        By the folder of each: the first one's is `folder`, the others' lie in it.
+    """
+    rendezvous = Rendezvous(len(jobs), jobs[0].workload.stop.duration_ms or 0.0)
+    places = [folder, *(folder / str(number) for number in range(1, len(jobs)))]
+    results: dict[Path, WorkerResult] = {}
+
+    def work(number: int) -> None:
+        place = places[number]
+        place.mkdir(exist_ok=True)
+        try:
+            results[place] = execute(jobs[number], place, "measure", Seat(rendezvous, number))
+        finally:
+            rendezvous.abort()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(jobs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return {place: results[place] for place in places}
+
+
+class ParentMeeting:
+    """Meets other workers: the parent of all reads the progress of each, and answers by lines.
+
+    Args:
+        lines: An empty line when all have loaded; then the window, in nanoseconds. Its end: another
+            contender ended.
+    """
+
+    def __init__(self, lines: IO[bytes], report: ProgressSink) -> None:
+        self._lines, self._report = lines, report
+
+    def loaded(self) -> None:
+        """Wait until all contenders have loaded."""
+        self._report(Progress(phase=LOADED))
+        self._line()
+
+    def warm(self, typical_ms: float) -> Window | None:
+        """Say that this contender is warm; return the window once all are."""
+        self._report(Progress(phase=WARM, median_ms=typical_ms))
+        if not select.select([self._lines], [], [], 0)[0]:
+            return None
+        begin, end = self._line().split()
+        return Window(int(begin), int(end))
+
+    def _line(self) -> bytes:
+        line = self._lines.readline()
+        if not line:
+            raise other_ended()
+        return line
+
+
+def execute(
+    job: Job, folder: Path, task: Task = "measure", meeting: Meeting | None = None
+) -> WorkerResult:
+    """Do `task` of `job` in this process and return the result, whatever became of it.
+
+    Args:
+        meeting: Where a contender meets the others.
+    """
+    if meeting is not None:
+        MEETING.set(meeting)
     environment = probe_environment()
     report = partial(_write_progress, folder / PROGRESS)
     report(Progress(phase="imports"))

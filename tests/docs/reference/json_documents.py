@@ -17,6 +17,7 @@ from enginescope.formats.archive.archive_reader import Manifest
 from enginescope.records.run.passport import Passport
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellRow, SuitePlan
+from enginescope.records.verdict.contend import ContendReport
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.load import LoadReport
@@ -65,6 +66,7 @@ TYPED: dict[str, tuple[type[msgspec.Struct], str]] = {
     "evidence": (EvidenceBundle, "`evidence.json` of a bundle of `upgrade --evidence`"),
     "shapes": (ShapesReport, "`report` of `shapes --json`"),
     "ladder": (LadderReport, "`report` of `ladder --json`"),
+    "contend": (ContendReport, "`report` of `contend --json`"),
     "archive": (Manifest, "`manifest.json` of an archive (`.tea`)"),
 }
 #: Keys whose value has keys of its own for each document.

@@ -78,6 +78,7 @@ class JobIdentity(Record, frozen=True, kw_only=True):
     idle_ms: float | None = None
     decode: int | None = None
     load: str | None = None
+    contention: str | None = None
     call: str | None = None
 
     def differing(self, other: JobIdentity, across: Collection[str] = ()) -> tuple[str, ...]:
@@ -115,8 +116,8 @@ def _is_open(field: str, a: object, b: object) -> bool:
     # a precision that was not asked for is the backend's default, not one that is not known; a run
     # without an environment is of the Python that the suite itself ran in; without tokens to
     # generate, it generates none; a run without a load test is a closed loop; without a way to
-    # call, its tensors are bound
-    known = ("precision", "environment", "decode", "load", "call")
+    # call, its tensors are bound; without contenders it ran alone
+    known = ("precision", "environment", "decode", "load", "contention", "call")
     return field not in known and (a is None or b is None)
 
 
@@ -159,6 +160,7 @@ def identity_of(run: Run) -> JobIdentity:
         inputs=_inputs(run),
         batch=job.workload.batch,
         load=job.load.text if job.load else None,
+        contention=job.contention.text if job.contention else None,
         **_mode(mode, is_done=run.outcome.kind is OutcomeKind.OK),
     )
 

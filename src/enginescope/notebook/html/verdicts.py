@@ -21,6 +21,7 @@ from enginescope.notebook.html.fragment import (
     paragraph,
 )
 from enginescope.records.suite.suite import SuiteResult
+from enginescope.records.verdict.contend import ContendReport
 from enginescope.records.verdict.gate import GateReport, GateRow
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.ladder import LadderReport
@@ -30,6 +31,7 @@ from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.figures import TextTable
+from enginescope.render.contend import contend_phrases
 from enginescope.render.ladder import ladder_phrases
 from enginescope.render.plan_comparison.compare_phrases import answer
 from enginescope.render.plan_comparison.compare_tables import (
@@ -135,6 +137,21 @@ def reproduction_html(result: Reproduction) -> str:
                 for cells in reproduction_phrases.rows_of(model, row)
             ),
             numbers=_NUMBERS,
+        ),
+    )
+
+
+def contend_html(report: ContendReport) -> str:
+    """Return the answer, its scope, and every table."""
+    return fragment(
+        contend_phrases.answer_text(report),
+        fact_list(contend_phrases.scope_facts(report)),
+        notice_list(report.notices),
+        *(
+            data_table(
+                table.title, table.headers, table.rows, numbers=table.numbers, note=table.note
+            )
+            for table in contend_phrases.contend_tables(report)
         ),
     )
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.records.progress import Progress
+from enginescope.records.run.contention import ContentionRule
 from enginescope.records.run.load import LoadRule
 from enginescope.records.run.sample_set import AnswerRequest
 
@@ -337,6 +338,7 @@ class Job(Record, frozen=True, kw_only=True):
         conditions: What is asked of the machine meanwhile.
         load: A load test in place of the timed loop.
         shapes: Changes of the shape in place of the timed loop.
+        contention: A window that several jobs share, in place of the timed loop.
     """
 
     subject: Subject
@@ -354,6 +356,7 @@ class Job(Record, frozen=True, kw_only=True):
     conditions: Conditions = Conditions()
     load: LoadRule | None = None
     shapes: ShapeRule | None = None
+    contention: ContentionRule | None = None
 
 
 class Watcher(Record, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Phase as Phase
 from enginescope.records.progress import RoundPosition
+from enginescope.records.run.contention import ContentionOutcome
 from enginescope.records.run.job import Job
 from enginescope.records.run.load import LoadOutcome
 from enginescope.records.run.shapes import ShapeOutcome
@@ -171,6 +172,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
         gpu: What the GPU reported of itself, times counted as in `telemetry`.
         load: What became of the queries of a load test.
         shapes: Visits of a process that changed between shapes.
+        contention: The window that it shared with other jobs.
         turn: Its place in a comparison whose sides were interleaved.
     """
 
@@ -212,6 +214,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
     turn: RoundPosition | None = None
     load: LoadOutcome | None = None
     shapes: ShapeOutcome | None = None
+    contention: ContentionOutcome | None = None
     schema_version: int = SCHEMA_VERSION
 
     def series(self, metric: str) -> Samples | None:

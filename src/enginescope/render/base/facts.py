@@ -180,6 +180,7 @@ def method_facts(run: Run) -> Facts:
         ("Outputs", ", ".join(tensor_text(output) for output in run.outputs) or None),
         ("Requests", mode_text(workload.mode)),
         ("Load", run.job.load.text if run.job.load else None),
+        ("Contention", run.job.contention.text if run.job.contention else None),
         ("Warm-up", warm_up_sentence(run.warmup) if run.warmup else None),
         ("Stopped because", stop_sentence(run.stop) if run.stop else None),
         ("Seed of the feeds", str(workload.seed) if run.origin == "measured" else None),

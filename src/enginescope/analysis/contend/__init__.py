@@ -1,0 +1,1 @@
+"""What contenders lose beside each other, from the runs of all rounds."""

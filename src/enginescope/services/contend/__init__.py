@@ -1,0 +1,1 @@
+"""Service of contend: what engines lose that share a GPU or a processor."""

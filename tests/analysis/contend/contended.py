@@ -1,0 +1,81 @@
+"""Simulated runs of contenders, and the report of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from enginescope.analysis.contend.slow_downs import contention_of, sets_of
+from enginescope.records.run.contention import ContentionOutcome
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.run import Outcome, OutcomeKind, Run
+from enginescope.records.samples import Samples
+from enginescope.records.verdict.contend import Contender, ContendReport
+from enginescope.records.verdict.evidence import EvidenceLevel
+
+BASE_MS = {"A": 2.0, "B": 5.0, "C": 1.0}
+ROUNDS = 8
+
+
+def run(name: str, values_ms: np.ndarray, kind: OutcomeKind = OutcomeKind.OK) -> Run:
+    """Return the run of a contender whose requests took so long."""
+    return Run(
+        id=f"{name}{values_ms.size}",
+        created="",
+        origin="measured",
+        job=Job(subject=Subject(name=f"{name}.onnx"), backend=BackendSpec(name="fake")),
+        outcome=Outcome(kind=kind),
+        samples=(Samples(metric="latency", values_ms=values_ms),),
+        contention=ContentionOutcome(window_ms=1000.0, before=3, after=1),
+    )
+
+
+def rounds(
+    factors: dict[tuple[str, str], float] | None = None,
+    *,
+    count: int = 2,
+    requests: int = 200,
+    number: int = ROUNDS,
+    scatter: float = 0.002,
+):
+    """Return the runs of all sets.
+
+    Args:
+        factors: (slowed, beside) -> how many times longer a request takes.
+        scatter: Standard deviation of the logarithm of a process's level; each request has as much.
+    """
+    draw = np.random.default_rng(7)
+    slower = factors or {}
+
+    def one_run(name: str, members: tuple[str, ...]) -> Run:
+        level = BASE_MS[name] * np.prod([slower.get((name, other), 1.0) for other in members])
+        level *= np.exp(scatter * draw.standard_normal())
+        return run(name, level * np.exp(scatter * draw.standard_normal(requests)))
+
+    return {
+        members: [{name: one_run(name, members) for name in members} for _ in range(number)]
+        for members in sets_of(count)
+    }
+
+
+def report(factors: dict[tuple[str, str], float] | None = None, *, count: int = 2, **more):
+    """Return the report of simulated runs."""
+    sets = rounds(factors, count=count, **more)
+    figures = contention_of(sets, range(len(sets[("A",)])), threshold_pct=1.0)
+    return ContendReport(
+        kind=figures.kind,
+        contenders=tuple(
+            Contender(
+                name=name, model=f"{name.lower()}.onnx", backend="ort-cpu", threads="2 (default)"
+            )
+            for name in "ABC"[:count]
+        ),
+        share="processes",
+        threshold_pct=1.0,
+        times=figures.times,
+        slow_downs=figures.slow_downs,
+        sets=figures.sets,
+        rounds=figures.rounds,
+        measured_rounds=ROUNDS,
+        evidence=EvidenceLevel.INTERLEAVED,
+        comparison="c0ffee00",
+    )
