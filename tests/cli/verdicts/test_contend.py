@@ -21,8 +21,10 @@ SHORT = ("--rounds", "3", "--duration", "100ms", "--on", "fake?latency_us=2000")
 
 def test_the_answer_the_matrix_and_files(verb, model, tmp_path) -> None:
     page, text = tmp_path / "contend.html", tmp_path / "contend.md"
+    table = tmp_path / "contend.csv"
+    files = ("--html", page, "--markdown", text, "--csv", table)
     with workers_in_process(), without_warm_up():
-        code, out, err = verb("contend", model, model, *SHORT, "--html", page, "--markdown", text)
+        code, out, err = verb("contend", model, model, *SHORT, *files)
     assert code == 0
     assert "A" in out.splitlines()[0]
     assert "Slowed" in out
@@ -30,6 +32,7 @@ def test_the_answer_the_matrix_and_files(verb, model, tmp_path) -> None:
     assert "A beside B" in out
     assert "runs list" in err
     assert "beside A" in page.read_text()
+    assert table.read_text().count("\n") == 3
     assert text.read_text().startswith("### enginescope: ")
 
 

@@ -9,9 +9,13 @@ from msgspec.structs import replace
 
 from enginescope.notebook.html.verdicts import contend_html
 from enginescope.records.notice import Notice
-from enginescope.render.contend.contend_page import contend_page
 from enginescope.render.contend.contend_phrases import answer_text, contend_tables, scope_facts
-from enginescope.render.contend.contend_writers import contend_json, contend_markdown
+from enginescope.render.contend.contend_writers import (
+    contend_csv,
+    contend_json,
+    contend_markdown,
+    contend_page,
+)
 from tests.analysis.contend.contended import report
 from tests.render.verdicts.test_gate_files import NASTY
 
@@ -86,6 +90,13 @@ def test_json_has_verdict_answer_and_report() -> None:
     assert found["verdict"] == "slowed"
     assert found["answer"] == answer_text(report(SLOWED))
     assert len(found["report"]["slow_downs"]) == 2
+
+
+def test_csv_has_a_row_for_each_slow_down() -> None:
+    head, *rows = contend_csv(report(SLOWED)).decode().splitlines()
+    assert head.startswith("contender,beside,slow_down,low,high,verdict")
+    assert [row.split(",")[:2] for row in rows] == [["A", "B"], ["B", "A"]]
+    assert rows[0].split(",")[5] == "slower"
 
 
 def test_markdown_page_and_notebook_lead_with_the_answer() -> None:

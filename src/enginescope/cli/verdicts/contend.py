@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     help="Number of rounds; each measures every contender alone, every pair, and all.",
 )
 @option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
+@option("--csv", "csv_file", type=FILE, help="Write a row for each slow-down to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @tags_option
 @store_option
@@ -102,7 +103,10 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
     rounds of fresh processes. All contenders issue requests during the whole window in which they
     are timed. A model named twice contends with itself.
     """
-    check_outputs([options["markdown"], options["html"]], [str(model) for model in models])
+    check_outputs(
+        [options["markdown"], options["csv_file"], options["html"]],
+        [str(model) for model in models],
+    )
     progress = RoundsProgress(quiet=options["as_json"])
     with (
         naming_flags(),
@@ -140,14 +144,16 @@ def _request(models: tuple[Path, ...], options: dict[str, Any]) -> ContendReques
 
 
 def _write(report: ContendReport, options: dict[str, Any]) -> None:
-    if options["markdown"] is not None:
-        from enginescope.render.contend.contend_writers import contend_markdown
+    from enginescope.render.contend.contend_writers import (
+        contend_csv,
+        contend_markdown,
+        contend_page,
+    )
 
-        write_output(options["markdown"], contend_markdown(report))
-    if options["html"] is not None:
-        from enginescope.render.contend.contend_page import contend_page
-
-        write_output(options["html"], contend_page(report))
+    writers = (("markdown", contend_markdown), ("csv_file", contend_csv), ("html", contend_page))
+    for name, writer in writers:
+        if options[name] is not None:
+            write_output(options[name], writer(report))
 
 
 def _print(report: ContendReport, *, as_json: bool) -> None:

@@ -31,7 +31,7 @@ from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.figures import TextTable
-from enginescope.render.contend import contend_phrases
+from enginescope.render.contend.contend_writers import contend_answer
 from enginescope.render.ladder import ladder_phrases
 from enginescope.render.plan_comparison.compare_phrases import answer
 from enginescope.render.plan_comparison.compare_tables import (
@@ -143,17 +143,7 @@ def reproduction_html(result: Reproduction) -> str:
 
 def contend_html(report: ContendReport) -> str:
     """Return the answer, its scope, and every table."""
-    return fragment(
-        contend_phrases.answer_text(report),
-        fact_list(contend_phrases.scope_facts(report)),
-        notice_list(report.notices),
-        *(
-            data_table(
-                table.title, table.headers, table.rows, numbers=table.numbers, note=table.note
-            )
-            for table in contend_phrases.contend_tables(report)
-        ),
-    )
+    return _answer_html(contend_answer(report))
 
 
 def ladder_html(report: LadderReport) -> str:

@@ -1,4 +1,4 @@
-"""Writers of a contention test: JSON and Markdown."""
+"""Writers of a contention test: JSON, Markdown, CSV, page."""
 
 from __future__ import annotations
 
@@ -6,10 +6,24 @@ from enginescope._version import __version__
 from enginescope.core.jsonio import encode
 from enginescope.records.verdict.contend import ContendReport
 from enginescope.render.base.answer_markdown import answer_markdown
+from enginescope.render.base.answer_tables import AnswerTables
+from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.contend.contend_phrases import answer_text, contend_tables, scope_facts
+from enginescope.render.html.tables_page import tables_page
 
 #: Version of the document's shape.
 CONTEND_SCHEMA = 1
+CSV_HEADERS = ("contender", "beside", "slow_down", "low", "high", "verdict", "p99_slow_down")
+
+
+def contend_answer(report: ContendReport) -> AnswerTables:
+    """Return the answer, its facts and its tables."""
+    return AnswerTables(
+        answer=answer_text(report),
+        facts=scope_facts(report),
+        tables=contend_tables(report),
+        notices=report.notices,
+    )
 
 
 def contend_json(report: ContendReport) -> bytes:
@@ -31,3 +45,35 @@ def contend_markdown(report: ContendReport) -> bytes:
     notes = ((table.title.lower(), table.note or "") for table in tables)
     facts = (*scope_facts(report), *notes)
     return answer_markdown(answer_text(report), facts, tables, report.notices)
+
+
+def contend_csv(report: ContendReport) -> bytes:
+    """Return a row for each slow-down."""
+    rows = (
+        (
+            slowed.contender,
+            " ".join(slowed.beside),
+            slowed.factor.ratio,
+            slowed.factor.interval and slowed.factor.interval.low,
+            slowed.factor.interval and slowed.factor.interval.high,
+            slowed.kind.value,
+            slowed.p99_factor and slowed.p99_factor.ratio,
+        )
+        for slowed in report.slow_downs
+    )
+    return csv_bytes(CSV_HEADERS, rows)
+
+
+def contend_page(report: ContendReport, *, script_address: str | None = None) -> bytes:
+    """Return the page: the answer and the matrix, then throughput and latencies.
+
+    Args:
+        script_address: See `page_bytes`.
+    """
+    return tables_page(
+        "contend",
+        contend_answer(report),
+        contend_json(report),
+        title="Contention",
+        script_address=script_address,
+    )
