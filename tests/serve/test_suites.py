@@ -54,7 +54,7 @@ def test_models_by_backends(nightly) -> None:
     assert 'href="#cell-net-ort-cpu-None"' in text  # so what the suite knows of it is opened
     assert "<i>" not in text.partition("<script")[0]
     assert "&lt;i&gt;bert" in text
-    assert "What failed" in text
+    assert "Cells that are not ok" in text
 
 
 def test_the_whole_page_and_the_table(nightly) -> None:

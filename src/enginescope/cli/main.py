@@ -188,7 +188,8 @@ def main(arguments: list[str] | None = None) -> int:
         traceback.print_exc()
         print("enginescope: this is a bug of enginescope; please report it", file=sys.stderr)
         return EXIT_BUG
-    if status == EXIT_RUN_FAILED:
+    given = sys.argv[1:] if arguments is None else arguments
+    if status == EXIT_RUN_FAILED and "--json" not in given:
         note("exit code 3: a run failed; enginescope explain 3 says which cases count")
     return status if isinstance(status, int) else 0
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from enginescope.cli.main import main
+from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Mode, Subject, Workload
 from enginescope.store.archive import Store
 from tests.analysis.compared_plans import run_a, run_b
@@ -244,6 +245,18 @@ def test_markdown_of_plans(store, tmp_path, capsys) -> None:
     file = tmp_path / "p.md"
     assert main(["compare", *(run.id for run in runs), "--markdown", str(file)]) == 0
     assert "What explains the difference" in file.read_text()
+
+
+def test_a_tag_of_two_comparisons_names_both(store, capsys) -> None:
+    for comparison in ("aaaa1111", "bbbb2222"):
+        for side in "AB":
+            turn = RoundPosition(comparison=comparison, side=side, round=0, place=0)
+            run = replace(process(1.0), turn=turn, id=f"{comparison[:4]}{side}")
+            store.save(run, tags=["change", f"cmp-{comparison}"])
+    assert main(["compare", "change"]) == 2
+    told = capsys.readouterr().err
+    assert "it has 2 comparisons, the newest first: cmp-" in told
+    assert "enginescope compare cmp-" in told
 
 
 def test_one_run_that_is_of_no_comparison(store, capsys) -> None:

@@ -143,6 +143,8 @@ def test_the_line_joins_what_no_backend_beats_in_both() -> None:
     assert len(beaten) == 4
     drawn = chart.spec["layer"][-1]["data"]["values"]
     assert {one["drawn"] for one in drawn if one["error"] == 0} == {1e-7}  # a tenth of the least
+    ticks = chart.spec["layer"][-1]["encoding"]["y"]["axis"]["values"]
+    assert ticks == pytest.approx([1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2])  # the first is labelled 0
 
 
 def zoo() -> SuiteResult:

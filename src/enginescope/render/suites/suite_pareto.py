@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
@@ -91,10 +92,11 @@ def _points(rows: Iterable[CellRow], called: dict[str, str]) -> list[Spec]:
 
 def _axes(points: list[Spec]) -> tuple[Spec, Spec]:
     """Return both channels, logarithmic; an error of 0 has the lowest tick."""
-    floor = min(point["drawn"] for point in points)
-    has_zero = any(point["error"] == 0 for point in points)
-    words = f"datum.value <= {floor * 1.001!r} ? '0' : format(datum.value, '.1~e')"
-    labels = {"labelExpr": words} if has_zero else {"format": ".1~e"}
+    axis: Spec = {"tickCount": 5, "format": ".1~e"}
+    if any(point["error"] == 0 for point in points):
+        floor = min(point["drawn"] for point in points)
+        words = f"datum.value < {1.01 * floor!r} ? '0' : format(datum.value, '.1~e')"
+        axis = {"values": [floor, *_steps(points)], "labelExpr": words}
     x = quantity(
         "latency",
         "latency, median, ms (log)",
@@ -105,9 +107,20 @@ def _axes(points: list[Spec]) -> tuple[Spec, Spec]:
         "drawn",
         "largest absolute error (log)",
         scale={"type": "log", "nice": False, "padding": 22},
-        axis={"tickCount": 5, **labels},
+        axis=axis,
     )
     return x, y
+
+
+def _steps(points: list[Spec]) -> list[float]:
+    """Return powers of ten, or 1, 2 and 5 of each, from the smallest error but 0 to the largest."""
+    errors = [point["error"] for point in points if point["error"] > 0]
+    if not errors:
+        return []
+    first, last = (math.floor(math.log10(one)) for one in (min(errors), max(errors)))
+    shares = (1,) if last - first > 1 else (1, 2, 5)
+    steps = [share * 10.0**power for power in range(first, last + 2) for share in shares]
+    return [step for step in steps if min(errors) / 2 < step < 2 * max(errors)]
 
 
 def _spec(points: list[Spec], names: list[str]) -> Spec:

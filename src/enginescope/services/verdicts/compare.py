@@ -95,9 +95,6 @@ def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareRe
         if choices is None:
             raise nothing_to_compare()
         return CompareResult(choices=choices)
-    repeated = repeated_sides(request.sides)
-    if repeated is not None:
-        observer.progress(repeated)
     store = Store(request.store)
     sides = resolve_sides(request.sides, store, observer)
     if request.names is not None:
@@ -105,6 +102,9 @@ def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareRe
     unmeasured = [side for side in sides if not side.is_measured]
     for side in unmeasured:
         _check_usable(side, request.parts)
+    repeated = repeated_sides(request.sides)
+    if repeated is not None:
+        observer.progress(repeated)
     measured = None
     if request.parts != "plans" and not unmeasured:
         measured = _measured(sides, request, store, observer)

@@ -91,6 +91,8 @@ def resolve_sides(
 
 def repeated_sides(inputs: Sequence[RunsInput]) -> str | None:
     """Say which sides are one file, run or tag, given twice; ``None`` if none are."""
+    if len(inputs) > len(ascii_uppercase):  # which is refused
+        return None
     sides: dict[str, list[tuple[str, str]]] = {}
     for label, given in zip(ascii_uppercase, inputs, strict=False):
         if len(given) == 1 and isinstance(given[0], str):
@@ -179,7 +181,7 @@ def sides_of_comparison(names: RunsInput, store: Store, warn: Warn) -> tuple[Com
     """
     name = names[0] if isinstance(names[0], str) and len(names) == 1 else None
     runs = resolve_runs(names, store, warn) if name is None else _runs_of(name, store, warn)
-    comparisons = {run.turn.comparison for run in runs if run.turn is not None}
+    comparisons = dict.fromkeys(run.turn.comparison for run in runs if run.turn is not None)
     sides: list[ComparedSide] = []
     if len(comparisons) == 1:
         (comparison,) = comparisons
@@ -196,6 +198,13 @@ def sides_of_comparison(names: RunsInput, store: Store, warn: Warn) -> tuple[Com
         own.sort(key=lambda item: item[:2])
         for _, group in groupby(own, key=lambda item: item[0]):
             sides.append(_of_runs(name or comparison, [run for *_, run in group]))
+    if name is not None and len(comparisons) > 1:
+        tags = [comparison_tag(one) for one in comparisons]
+        raise UsageError(
+            f"{name} alone cannot be compared",
+            why=f"it has {len(tags)} comparisons, the newest first: {', '.join(tags)}",
+            hint=f"enginescope compare {tags[0]}",
+        )
     if len(sides) < 2:
         raise UsageError(
             f"{name or 'one side'} alone cannot be compared",
