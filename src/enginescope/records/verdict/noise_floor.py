@@ -41,7 +41,7 @@ class NoiseFloor(Result, Record, frozen=True, kw_only=True):
             give it.
         decidable: The shortest first; one of them is of the default's most rounds.
         other_cores: Cores that other work kept busy meanwhile, of the middle process.
-        notices: What disturbed half of the processes or more, the gravest of each kind.
+        notices: Disturbances of half of the processes or more, the gravest of each kind.
     """
 
     environment: tuple[str | None, ...]

@@ -74,7 +74,7 @@ class SelfTest(Result, Record, frozen=True, kw_only=True):
         smallest_pct: The smallest difference that 95 of 100 drawn comparisons find; ``None``: above
             100 %.
         smallest_low_pct, smallest_high_pct: Its 95 % interval; ``None``: above 100 %.
-        notices: What disturbed half of the processes or more, and what weakens the result.
+        notices: Disturbances of half of the processes or more; reasons to trust the result less.
         is_recorded: Whether the store has it.
     """
 

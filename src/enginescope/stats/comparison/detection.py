@@ -106,7 +106,7 @@ class DrawnComparisons:
         return np.concatenate(parts)
 
     def shares(self, differences_pct: Sequence[float]) -> Shares:
-        """Return what came of the comparisons for each planted difference."""
+        """Return the shares of verdicts and the mean number of rounds, by planted difference."""
         share, same, wrong, rounds = np.array(
             [self._ends(self._drawn, d) for d in differences_pct]
         ).T
