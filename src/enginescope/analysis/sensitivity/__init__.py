@@ -1,0 +1,1 @@
+"""Which layers a lower precision harms: layers, order, front."""

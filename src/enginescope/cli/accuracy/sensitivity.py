@@ -1,0 +1,156 @@
+"""``enginescope sensitivity``: which layers may be FP16 or INT8, and which stay in FP32?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from enginescope.cli.options import (
+    COUNT,
+    DURATION_MS,
+    FILE,
+    FROM_0,
+    PATH,
+    Finite,
+    check_outputs,
+    dims_option,
+    option,
+)
+from enginescope.cli.process_options import (
+    on_option,
+    process_limits,
+    process_workload,
+    shape_option,
+    stop_options,
+    stored_fields,
+    stored_options,
+    timeout_option,
+)
+from enginescope.cli.progress import ProcessProgress, measuring
+from enginescope.cli.report_output import end_report, present_report, step
+from enginescope.cli.verb import Verb
+from enginescope.records.progress import COMPARISON_TAG
+from enginescope.records.verdict.sensitivity import Granularity, LowerPrecision
+from enginescope.services.accuracy.request import SampleRequest
+from enginescope.services.sensitivity.request import LEAST_ROUNDS, ROUNDS, SensitivityRequest
+from enginescope.services.sensitivity.sensitivity import measure_sensitivity
+from enginescope.stats.comparison.ratio import MOST_ROUNDS
+
+if TYPE_CHECKING:
+    from enginescope.records.verdict.sensitivity import SensitivityReport
+
+
+@click.command(
+    "sensitivity",
+    cls=Verb,
+    examples=(
+        (
+            "Find the layers to keep in FP32, five minutes at most",
+            "enginescope sensitivity model.onnx --to fp16 --max-time 5min --html layers.html",
+        ),
+        (
+            "Find the blocks that INT8 harms; the images also calibrate it",
+            "enginescope sensitivity model.onnx --to int8 --by block --data samples/",
+        ),
+    ),
+)
+@click.argument("model", type=PATH, metavar="MODEL")
+@option(
+    "--to",
+    type=click.Choice(get_args(LowerPrecision)),
+    default="fp16",
+    help="Precision to convert to. INT8 is ONNX Runtime's static quantization.",
+)
+@option(
+    "--by",
+    type=click.Choice(get_args(Granularity)),
+    default="layer",
+    help="Convert one node that computes, or all nodes of a block, at a time.",
+)
+@on_option(
+    "Backend in FP32: ONNX Runtime, or TensorRT up to version 10 for FP16.", default="ort-cpu"
+)
+@option(
+    "--data", multiple=True, type=PATH, help="Samples to compare; INT8 is calibrated with them."
+)
+@option("--samples", type=COUNT, help="Number of samples to compare.  [default: 8]")
+@option(
+    "--max-error",
+    type=Finite(0, min_open=True),
+    metavar="NUMBER",
+    help="Pass a model with an error ÷ spread up to this, instead of the limits of validate.",
+)
+@shape_option
+@dims_option
+@option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
+@stop_options
+@option(
+    "--rounds",
+    type=click.IntRange(LEAST_ROUNDS, MOST_ROUNDS),
+    default=ROUNDS,
+    help="Fresh processes of each model that is timed.",
+)
+@option("--max-time", type=DURATION_MS, help="Measure less rather than take longer than this.")
+@timeout_option
+@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
+@option("--csv", "csv_file", type=FILE, help="Write layers and models as CSV to FILE.")
+@option("--html", type=FILE, help="Write one HTML page to FILE.")
+@stored_options
+def command(model: Path, **options: Any) -> int:
+    """Measure what each layer of MODEL loses in FP16 or INT8, and which ones to keep in FP32.
+
+    Each layer alone is converted, with the others in FP32. Its outputs are compared with those of
+    FP32, and its time is measured in interleaved rounds. Then more and more layers are converted
+    together, the least error per time saved first.
+    """
+    from enginescope.render.sensitivity.sensitivity_writers import (
+        sensitivity_csv,
+        sensitivity_json,
+        sensitivity_markdown,
+        sensitivity_page,
+    )
+
+    files = [options["markdown"], options["csv_file"], options["html"]]
+    check_outputs(files, [str(model)])
+    progress = ProcessProgress(quiet=options["as_json"])
+    with measuring(progress):
+        report = measure_sensitivity(_request(model, options), progress)
+    present_report(
+        report,
+        options,
+        document=sensitivity_json,
+        screen=_show,
+        markdown=sensitivity_markdown,
+        csv_file=sensitivity_csv,
+        html=sensitivity_page,
+    )
+    tags = [f"{COMPARISON_TAG}{comparison}" for comparison in report.comparisons[-1:]]
+    steps = [step(options, "the runs", "runs list", "--tag", tag) for tag in tags]
+    end_report(options, *steps, opened=("html", "csv_file", "markdown"))
+    return 0
+
+
+def _request(model: Path, options: dict[str, Any]) -> SensitivityRequest:
+    return SensitivityRequest(
+        model=model,
+        to=options["to"],
+        by=options["by"],
+        backend=options["backend"],
+        samples=SampleRequest(data=options["data"], count=options["samples"]),
+        max_error=options["max_error"],
+        workload=process_workload(options),
+        rounds=options["rounds"],
+        max_time_s=options["max_time"] and options["max_time"] / 1e3,
+        process_limits=process_limits(options),
+        **stored_fields(options),
+    )
+
+
+def _show(report: SensitivityReport) -> None:
+    from enginescope.render.base.text import show_answer, stacked
+    from enginescope.render.sensitivity.sensitivity_writers import sensitivity_answer
+
+    answered = sensitivity_answer(report, names_first=False)
+    show_answer(answered, stacked(answered.tables))

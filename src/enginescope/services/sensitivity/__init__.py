@@ -1,0 +1,1 @@
+"""Convert a layer at a time to a lower precision: what it loses, and what it saves."""

@@ -1,0 +1,67 @@
+"""What ``sensitivity`` is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+from enginescope.core.errors import UsageError
+from enginescope.core.record import Record
+from enginescope.records.run.job import Limits, Workload
+from enginescope.records.verdict.sensitivity import Granularity, LowerPrecision
+from enginescope.services.accuracy.request import SampleRequest
+from enginescope.stats.comparison.ratio import MOST_ROUNDS
+from enginescope.store.location import StorePlace
+
+#: Rounds of one process of each model.
+ROUNDS = 8
+#: Fewer rounds have no interval.
+LEAST_ROUNDS = 3
+
+
+class SensitivityRequest(Record, frozen=True, kw_only=True):
+    """A model and a lower precision.
+
+    Attributes:
+        backend: Without a precision, which is what is varied.
+        samples: Inputs whose outputs are compared; for INT8 the calibration gets the same.
+        max_error: What RMSE ÷ spread of an output may be, in place of the limits of `validate`.
+        rounds: Of the timing of layers, and again of the cumulative models.
+        max_time_s: Compare and measure less rather than take longer.
+    """
+
+    model: Path
+    to: LowerPrecision = "fp16"
+    by: Granularity = "layer"
+    backend: str = "ort-cpu"
+    samples: SampleRequest = SampleRequest()
+    max_error: float | None = None
+    workload: Workload = Workload()
+    rounds: int = ROUNDS
+    max_time_s: float | None = None
+    process_limits: Limits | None = None
+    tags: tuple[str, ...] = ()
+    store: StorePlace | None = None
+    command: str | None = None
+
+
+def check_sensitivity_request(request: SensitivityRequest) -> None:
+    """Raise `UsageError` where a request contradicts itself, before anything is run."""
+    for name, value, choices in (
+        ("to", request.to, get_args(LowerPrecision)),
+        ("by", request.by, get_args(Granularity)),
+    ):
+        if value not in choices:
+            raise UsageError(f"`{name}` {value!r}", hint=f"one of {', '.join(choices)}")
+    if not LEAST_ROUNDS <= request.rounds <= MOST_ROUNDS:
+        raise UsageError(
+            f"`rounds` {request.rounds}", why=f"it is not within {LEAST_ROUNDS} … {MOST_ROUNDS:,}"
+        )
+    if request.max_error is not None and not request.max_error > 0:
+        raise UsageError(f"`max_error` {request.max_error:g}", why="it is not above 0")
+    if request.model.suffix.lower() in (".engine", ".plan", ".trt"):
+        raise UsageError(
+            f"{request.model.name} is an engine",
+            why="its layers have their precision",
+            hint="name the ONNX model that it was built from",
+        )

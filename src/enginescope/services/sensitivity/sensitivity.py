@@ -1,0 +1,274 @@
+"""``sensitivity``: which layers may be FP16 or INT8, and which stay in FP32?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from os import PathLike
+from pathlib import Path
+from time import perf_counter
+
+from msgspec.structs import replace
+
+from enginescope.analysis.sensitivity.layers import LayerNodes
+from enginescope.analysis.sensitivity.ranking import front_of, proposed
+from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
+from enginescope.backends.registry import read_spec
+from enginescope.core.errors import UsageError
+from enginescope.core.temporary_folder import temporary_folder
+from enginescope.records.notice import Notice
+from enginescope.records.run.job import Job, Limits, Workload
+from enginescope.records.run.sample_set import Sample
+from enginescope.records.verdict.sensitivity import (
+    ConvertedModel,
+    Granularity,
+    LowerPrecision,
+    SensitiveLayer,
+    SensitivityReport,
+)
+from enginescope.records.verdict.verdict import VerdictKind
+from enginescope.runner.model_inputs import settled_workload
+from enginescope.services.accuracy.output_files import choose_samples
+from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
+from enginescope.services.accuracy.sides import spanning_jobs
+from enginescope.services.bisection.search import FP16_ON_CPU
+from enginescope.services.measurement.interleaved import paced_workload
+from enginescope.services.measurement.jobs import JobRequest, jobs_of
+from enginescope.services.measurement.merged_notices import merged_notices
+from enginescope.services.measurement.process_rounds import ProcessObserver
+from enginescope.services.own_command import own_command
+from enginescope.services.sensitivity.conversion import Conversion, read_layers
+from enginescope.services.sensitivity.outputs import Outputs
+from enginescope.services.sensitivity.request import (
+    ROUNDS,
+    SensitivityRequest,
+    check_sensitivity_request,
+)
+from enginescope.services.sensitivity.search import SensitivitySearch
+from enginescope.services.store_access import place_of
+from enginescope.stats.comparison.ratio import decide
+from enginescope.store.archive import Store
+from enginescope.store.run_keeper import RunKeeper
+
+#: Shares of the maximum time at whose ends a step ends: outputs of layers, their times, outputs of
+#: cumulative models, their times.
+_SHARES = (0.4, 0.6, 0.8, 1.0)
+
+
+def measure_sensitivity(
+    request: SensitivityRequest, observer: ProcessObserver
+) -> SensitivityReport:
+    """Convert each layer alone, then more and more together; compare outputs, measure times.
+
+    Raises:
+        UsageError, MissingDependencyError: The request contradicts itself or the model.
+        UnsupportedError: The backend cannot hold layers in FP32, or does not run the model.
+        BackendError: FP32 does not run, or no layer can be converted.
+        StoreError: The store cannot be written; nothing is measured then.
+    """
+    check_sensitivity_request(request)
+    layers = _layers(request)
+    store = Store(request.store)
+    store.check_writable()
+    begin = perf_counter()
+    most_s = math.inf if request.max_time_s is None else request.max_time_s
+    ends = [begin + share * most_s for share in _SHARES]
+    keeper = RunKeeper(store)
+    workload = settled_workload([request.model], request.workload)
+    chosen = choose_samples(request.model, request.samples, workload)
+    shaped = replace(request, workload=replace(workload, shapes=chosen.shapes))
+    with temporary_folder() as folder:
+        job = _answering_job(shaped, chosen.samples)
+        base = _timed_job(shaped, store)
+        conversion = Conversion(request.to, layers, job, folder / "models")
+        outputs = Outputs(
+            *(job, chosen.samples, conversion, observer, folder),
+            row=request.to,
+            max_error=request.max_error,
+        )
+        if request.to == "int8":
+            conversion.calibrate(outputs.feeds())
+        search = SensitivitySearch(shaped, layers, base, conversion, outputs, keeper, observer)
+        sensitive = search.alone(ends[0], ends[1])
+        models = search.cumulative(sensitive, ends[2], ends[3])
+    if keeper.message is not None:
+        observer.warn(keeper.message)
+    report = _report(request, search, conversion, base, sensitive, models)
+    is_random = not any(
+        sample.files or sample.images or sample.data_set for sample in chosen.samples
+    )
+    report = replace(
+        report,
+        samples=len(chosen.samples),
+        random_samples=is_random,
+        duration_s=perf_counter() - begin,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    )
+    timed = search.timings[-1].runs if search.timings else ()
+    notices = (*_notices(request, report), *merged_notices(timed))
+    return replace(report, notices=notices)
+
+
+def _layers(request: SensitivityRequest) -> tuple[LayerNodes, ...]:
+    precision = read_spec(request.backend).precision
+    if precision is not None:
+        raise UsageError(
+            f"`on` {request.backend}",
+            why="FP32 is what layers are converted from",
+            hint=f"`on` {request.backend.partition(':')[0]}, and `to` fp16 or int8",
+        )
+    return read_layers(request.model, request.by)
+
+
+def _answering_job(request: SensitivityRequest, samples: Sequence[Sample]) -> Job:
+    validation = ValidateRequest(
+        models=(request.model,),
+        on=(request.backend,),
+        workload=request.workload,
+        limits=request.process_limits or SIDE_LIMITS,
+        store=request.store,
+        command=request.command,
+    )
+    return spanning_jobs(validation, samples)[0]
+
+
+def _timed_job(request: SensitivityRequest, store: Store) -> Job:
+    (job,) = jobs_of(
+        JobRequest(
+            models=(request.model,),
+            backends=(request.backend,),
+            workload=paced_workload(request.workload),
+            layer_profile=False,
+            limits=request.process_limits,
+            store=request.store,
+        ),
+        store,
+    )
+    return job
+
+
+def _report(
+    request: SensitivityRequest,
+    search: SensitivitySearch,
+    conversion: Conversion,
+    base: Job,
+    layers: Sequence[SensitiveLayer],
+    models: tuple[ConvertedModel, ...],
+) -> SensitivityReport:
+    number = proposed(models, search.is_distinct)
+    chosen = models[number] if number is not None else None
+    kind = VerdictKind.UNDECIDED
+    if chosen is not None and chosen.time is not None:
+        kind, _ = decide(chosen.time.ratio, THRESHOLD_PCT)
+    can_convert = [layer.name for layer in layers if layer.alone.state != "unchanged"]
+    fp32 = [] if chosen is None else [name for name in can_convert if name not in chosen.layers]
+    timings = search.timings
+    return SensitivityReport(
+        model=base.subject.name,
+        backend=request.backend,
+        to=request.to,
+        by=request.by,
+        tolerance=request.to,
+        max_error=request.max_error,
+        layers=tuple(replace(layer, is_kept=layer.name in fp32) for layer in layers),
+        cumulative=models,
+        order=search.order,
+        ordered_by="error per time saved" if search.is_by_time else "error",
+        front=front_of(models, search.is_distinct),
+        proposed=number,
+        kind=kind,
+        baseline_ms=timings[-1].base_ms if timings else None,
+        use=conversion.use(base, chosen.layers) if chosen is not None else None,
+        exclude=conversion.kept_nodes(chosen.layers) if chosen is not None else (),
+        rounds=timings[-1].rounds if timings else 0,
+        evidence=timings[-1].evidence if timings else None,
+        comparisons=tuple(timing.comparison for timing in timings),
+        command=request.command,
+    )
+
+
+def _notices(request: SensitivityRequest, report: SensitivityReport) -> Iterator[Notice]:
+    on_cpu = read_spec(request.backend).name == "ort-cpu"
+    if request.to == "fp16" and on_cpu:
+        yield FP16_ON_CPU
+    if request.to == "int8" and report.random_samples:
+        yield Notice(
+            code="W-RANDOM-CALIBRATION",
+            message=f"INT8 ranges come from {report.samples} random samples: errors on real data "
+            "differ; use samples of your own",
+            evidence={"samples": report.samples},
+        )
+    models = (*(layer.alone for layer in report.layers), *report.cumulative)
+    late = sum(one.state == "unreached" for one in models)
+    if late or (request.max_time_s is not None and report.rounds < request.rounds):
+        yield Notice(
+            code="I-SHORT-SEARCH",
+            message=f"the maximum time was over: {late} models are not compared, and times rest on "
+            f"{report.rounds} of {request.rounds} rounds",
+            evidence={"unreached": late, "rounds": report.rounds},
+            level="info",
+        )
+
+
+def sensitivity(
+    model: str | PathLike[str],
+    *,
+    to: LowerPrecision = "fp16",
+    by: Granularity = "layer",
+    on: str = "ort-cpu",
+    data: Sequence[str | PathLike[str]] = (),
+    samples: int | None = None,
+    max_error: float | None = None,
+    workload: Workload | None = None,
+    rounds: int = ROUNDS,
+    max_time_s: float | None = None,
+    limits: Limits | None = None,
+    tags: Sequence[str] = (),
+    store: str | PathLike[str] | None = None,
+) -> SensitivityReport:
+    """Measure what each layer of a model loses in a lower precision, and propose which to keep.
+
+    Each layer alone is converted, with the others in FP32; then more and more together, the least
+    error per time saved first.
+
+    Args:
+        model: An ONNX model in FP32.
+        to: ``"fp16"`` or ``"int8"``, which is ONNX Runtime's static quantization.
+        by: ``"layer"``: a node that computes and those up to the next; ``"block"``: layers whose
+            names begin alike.
+        on: A backend in FP32; ONNX Runtime, or for FP16 TensorRT up to version 10.
+        data: Samples, as for `validate`; INT8 is calibrated with them too.
+        samples: So many random ones (8), or the first of the data (all).
+        max_error: What RMSE ÷ spread of an output may be, in place of the limits of `validate`.
+        workload: As for `bench_interleaved`.
+        rounds: Fresh processes of each model that is timed.
+        max_time_s: Compare and measure less rather than take longer.
+        limits: Of each process.
+        tags: Names for the runs in the store.
+        store: Where the runs are stored.
+
+    Returns:
+        ``report.keep`` names the layers to keep in FP32; ``report.use`` is a backend for `bench`.
+
+    Raises:
+        UsageError: A request that contradicts itself or the model.
+        UnsupportedError: The backend cannot hold layers in FP32.
+        BackendError: FP32 does not run, or no layer can be converted.
+    """
+    request = SensitivityRequest(
+        model=Path(model),
+        to=to,
+        by=by,
+        backend=on,
+        samples=SampleRequest(data=tuple(map(Path, data)), count=samples),
+        max_error=max_error,
+        workload=workload or Workload(),
+        rounds=rounds,
+        max_time_s=max_time_s,
+        process_limits=limits,
+        tags=tuple(tags),
+        store=place_of(store),
+        command=own_command(),
+    )
+    return measure_sensitivity(request, ProcessObserver())

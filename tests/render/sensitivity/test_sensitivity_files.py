@@ -1,0 +1,225 @@
+"""What layers lose in a lower precision as text, Markdown, CSV, JSON, page and notebook."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import math
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.sensitivity.ranking import (
+    conversion_order,
+    front_of,
+    proposed,
+    ranked,
+    saved_time,
+)
+from enginescope.analysis.tune.halving import search_ratio
+from enginescope.notebook.html.verdicts import answer_html
+from enginescope.records.verdict.evidence import EvidenceLevel
+from enginescope.records.verdict.sensitivity import (
+    ConvertedModel,
+    LayerTime,
+    OutputError,
+    SensitiveLayer,
+    SensitivityReport,
+)
+from enginescope.render.sensitivity.sensitivity_chart import error_time_chart
+from enginescope.render.sensitivity.sensitivity_phrases import (
+    answer_text,
+    layer_table,
+    model_table,
+    scope_facts,
+)
+from enginescope.render.sensitivity.sensitivity_writers import (
+    sensitivity_answer,
+    sensitivity_csv,
+    sensitivity_json,
+    sensitivity_markdown,
+    sensitivity_page,
+)
+from tests.render.verdicts.test_gate_files import NASTY
+
+BASE = tuple(2.0 * (1 + 0.002 * (at % 3)) for at in range(8))
+#: Limit of FP16.
+LIMIT = 0.01
+
+
+def timed(factor: float) -> LayerTime:
+    """Return the time of a model that takes so much of FP32's."""
+    values = [factor * (1 + 0.004 * (at % 4)) * one for at, one in enumerate(BASE)]
+    return saved_time(BASE[0], values[0], search_ratio(BASE, values), len(BASE))
+
+
+def model(
+    *layers: str, error: float | None, factor: float | None = None, **fields
+) -> ConvertedModel:
+    output = OutputError(
+        output="y",
+        passes=bool(error and error <= LIMIT),
+        error_to_spread=error,
+        max_abs_error=error,
+    )
+    values = {
+        "outputs": (output,),
+        "passes": error is not None and error <= LIMIT,
+        "error": error,
+        "is_finite": error is not None,
+        "sample_errors": tuple(error and error * (1 + 0.01 * (at % 2)) for at in range(8)),
+        "time": None if factor is None else timed(factor),
+    }
+    return ConvertedModel(layers=layers, **{**values, **fields})
+
+
+def layer(name: str, error: float | None, factor: float | None = 0.95, **fields) -> SensitiveLayer:
+    return SensitiveLayer(
+        name=name,
+        operators=("Conv", "Relu"),
+        nodes=(name, f"{name}_relu"),
+        alone=model(name, error=error, factor=factor, **fields),
+    )
+
+
+def report(
+    layers: tuple[SensitiveLayer, ...] | None = None, factor: float | None = 0.9, **fields
+) -> SensitivityReport:
+    """A model of four layers of which ``loud`` is over the limit, each saving some time."""
+    layers = layers or (
+        layer("stem", 1e-4),
+        layer("loud", 0.4),
+        layer("middle", 3e-4),
+        layer("head", 2e-4),
+    )
+    order, by_time = conversion_order(layers)
+    errors = {one.name: one.alone.error or 0.0 for one in layers}
+    models = [ConvertedModel(layers=(), passes=True, error=0.0, is_finite=True)]
+    for size in range(1, len(order) + 1):
+        time = None if factor is None else factor ** (size / len(order) * 2)
+        error = sum(errors[name] for name in order[:size])
+        models.append(model(*order[:size], error=error, factor=time))
+    number = proposed(models, lambda _a, _b: True)
+    kept = [name for name in order if number and name not in models[number].layers]
+    found = SensitivityReport(
+        model="net.onnx",
+        backend="ort-cpu",
+        to="fp16",
+        by="layer",
+        tolerance="fp16",
+        layers=tuple(replace(one, is_kept=one.name in kept) for one in ranked(layers)),
+        cumulative=tuple(models),
+        order=order,
+        ordered_by="error per time saved" if by_time else "error",
+        front=front_of(models, lambda a, _b: a != 2),
+        proposed=number,
+        baseline_ms=BASE[0] if factor else None,
+        use=f"ort-cpu:fp16?node_block_list={','.join(kept)}" if kept else "ort-cpu:fp16",
+        exclude=tuple(kept),
+        samples=8,
+        random_samples=True,
+        rounds=8,
+        evidence=EvidenceLevel.INTERLEAVED if factor else None,
+    )
+    return replace(found, **fields)
+
+
+EQUALS = tuple(layer(name, 2e-4, 1.1) for name in ("a", "b", "c"))
+
+
+def test_the_layer_that_fails_is_named_first_and_kept() -> None:
+    found = report()
+    assert found.layers[0].name == "loud"
+    assert found.keep == ("loud",)
+    text = answer_text(found)
+    assert text.startswith("keep 1 of 4 layers of net.onnx in FP32: loud; loud alone has")
+    assert "faster: 0.85" in text
+    facts = dict(scope_facts(found))
+    assert facts["use"] == "enginescope bench net.onnx --on 'ort-cpu:fp16?node_block_list=loud'"
+    assert facts["order"].startswith("by error per time saved")
+    assert "3 of 4" in facts["front"]
+    assert facts["times"].startswith("interleaved processes, 8 rounds")
+
+
+def test_harmless_layers_are_not_ranked_and_cost_time() -> None:
+    found = report(EQUALS, factor=1.1)
+    text = answer_text(found)
+    assert text.startswith("every layer of net.onnx is harmless in fp16: 3 layers together")
+    assert "fp16 costs time here: 1.2" in text
+    assert "rank" not in layer_table(found).headers
+    assert dict(scope_facts(found))["front"] == "FP32 alone: no converted model is faster"
+
+
+def test_equals_share_a_rank() -> None:
+    found = report((*EQUALS, layer("loud", 0.4)))
+    assert [one.rank for one in found.layers] == [1, 2, 2, 2]
+
+
+def test_what_is_not_measured_says_so() -> None:
+    late = {"state": "unreached", "passes": None, "is_finite": None, "why": "no time"}
+    found = report((layer("a", 0.3, None), layer("b", None, None, **late)), factor=None)
+    assert found.is_harmless is False
+    cells = [cell for row in layer_table(found).rows for cell in row]
+    assert cells.count("not measured") == 2
+    assert "not reached" in cells
+    assert "not measured" in model_table(found).rows[0]
+    assert dict(scope_facts(found))["times"] == "not measured"
+    assert error_time_chart(found) is None
+    assert answer_text(found).startswith("no fp16 model of net.onnx passes: a alone has")
+
+
+def test_infinities_come_first_and_have_no_figure() -> None:
+    found = report((layer("loud", 0.4), layer("over", None)))
+    assert found.layers[0].name == "over"
+    assert found.layers[0].alone.error is None
+    assert "NaN or infinite" in layer_table(found).rows[0]
+
+
+def test_int8_has_the_argument_of_the_quantizer() -> None:
+    found = report(to="int8", use=None)
+    assert "nodes_to_exclude=['loud']" in dict(scope_facts(found))["use"]
+
+
+def test_json_and_csv_have_the_figures() -> None:
+    document = json.loads(sensitivity_json(report()))
+    assert document["answer"] == answer_text(report())
+    assert document["report"]["layers"][0]["rank"] == 1
+    rows = list(csv.DictReader(io.StringIO(sensitivity_csv(report()).decode("utf-8-sig"))))
+    assert [row["kind"] for row in rows] == ["layer"] * 4 + ["cumulative"] * 5
+    assert float(rows[0]["error_to_spread"]) == pytest.approx(0.4)
+    assert rows[4]["ratio"] == ""
+
+
+def test_the_page_leads_with_the_answer_and_one_picture() -> None:
+    page = sensitivity_page(report()).decode()
+    order = ["Keep 1 of 4 layers", "chart-error_time", '<section id="cumulative"']
+    assert [page.index(text) for text in order] == sorted(page.index(text) for text in order)
+
+
+def test_labels_of_the_picture_do_not_overlap() -> None:
+    many = tuple(layer(f"layer{at}", 1e-4 * (1 + at / 50)) for at in range(40))
+    chart = error_time_chart(report((*many, layer("loud", 0.4))))
+    parts = [part for part in chart.spec["layer"] if part["mark"]["type"] == "text"]
+    names = [row["name"] for part in parts for row in part["data"]["values"]]
+    assert {"FP32", "40 of 41", "all 41"} <= set(names)
+    for part in parts:
+        rows = sorted(part["data"]["values"], key=lambda row: row["x"])
+        for row, right in itertools.pairwise(rows):
+            across = (right["x"] - row["x"]) / 0.2  # of the picture's width
+            along = abs(math.log(right["error"] / row["error"])) / math.log(0.4 / 1e-5)
+            assert across > 0.2 or along > 0.07
+
+
+@pytest.mark.parametrize("write", [sensitivity_markdown, sensitivity_page])
+def test_names_are_escaped(write) -> None:
+    text = write(report((layer(NASTY, 0.4), layer("b", 1e-4)), model=NASTY)).decode()
+    assert "<script>alert" not in text
+    assert "\x1b" not in text
+
+
+def test_a_notebook_has_the_answer_and_its_tables() -> None:
+    html = answer_html(sensitivity_answer(report()))
+    assert "keep 1 of 4 layers" in html.lower()
+    assert "3 of 4" in html
