@@ -44,6 +44,7 @@ def test_inputs_arrive_as_they_were_fed(binary: bool, datatype: str) -> None:
         assert (received.name, received.shape, received.dtype.value) == ("y", (2, 4), datatype)
         (notice,) = session.notices()
         assert notice.evidence == {
+            "protocol": "HTTP",
             "encoding": "binary" if binary else "json",
             "platform": "test_doubling",
         }

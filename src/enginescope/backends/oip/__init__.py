@@ -1,1 +1,1 @@
-"""A model behind a server that speaks the Open Inference Protocol (KServe v2) over HTTP."""
+"""A model behind an endpoint of the Open Inference Protocol (KServe v2), over HTTP or gRPC."""

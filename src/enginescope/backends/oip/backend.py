@@ -1,4 +1,4 @@
-"""The backend ``oip``: a model behind an Open Inference Protocol endpoint, over HTTP."""
+"""The backend ``oip``: a model behind an Open Inference Protocol endpoint, over HTTP or gRPC."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from enginescope.backends.base import Availability, FeedSource, Measured, Progre
 from enginescope.backends.oip.session import EndpointSession
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import UnsupportedError, UsageError
+from enginescope.core.optional import is_installed
 from enginescope.core.suggest import did_you_mean
 from enginescope.records.run.job import BackendSpec, Job
 
@@ -27,8 +28,8 @@ class OipBackend:
                 raise UsageError(f"oip has no format {value!r}", hint=hint)
 
     def availability(self) -> Availability:
-        """Available everywhere: HTTP needs no package of its own."""
-        return Availability(usable=True, detail="HTTP")
+        """Available everywhere: HTTP needs no package of its own, gRPC does."""
+        return Availability(usable=True, detail="HTTP, gRPC" if is_installed("grpc") else "HTTP")
 
     def prepare(self) -> None:
         """Nothing to import."""

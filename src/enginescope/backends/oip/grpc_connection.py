@@ -1,0 +1,141 @@
+"""A connection to an endpoint over gRPC."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from enginescope.backends.base import Feeds, InputSpec
+from enginescope.backends.oip.connection import MODELS, TIMEOUT_S
+from enginescope.backends.oip.grpc_messages import (
+    SERVICE,
+    described,
+    message_class,
+    output_tensors,
+    request_bytes,
+)
+from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.core.optional import require
+from enginescope.records.tensor import Tensor
+
+_TLS = "grpcs"
+#: Between a model's name and its version in an address.
+_VERSIONS = "/versions/"
+_OPTIONS = (
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_receive_message_length", -1),
+    # else all workers of a load test share one connection
+    ("grpc.use_local_subchannel_pool", 1),
+)
+#: Code of a failed call -> what it means, and the next step.
+_REASONS: dict[str, tuple[str, str | None]] = {
+    "DEADLINE_EXCEEDED": (f"no answer within {TIMEOUT_S:g} s", None),
+    "INVALID_ARGUMENT": (
+        "the server refuses the request",
+        "set the shapes of the inputs to those that the server expects",
+    ),
+    "NOT_FOUND": ("the server has no such model", "grpc://localhost:8001/v2/models/NAME"),
+    "UNAVAILABLE": ("the server cannot be reached or is not ready", None),
+    "UNIMPLEMENTED": ("the server does not offer the Open Inference Protocol over gRPC", None),
+}
+
+
+def is_grpc(url: str) -> bool:
+    """Whether an address is one of gRPC."""
+    return urlsplit(url).scheme in ("grpc", _TLS)
+
+
+class GrpcConnection:
+    """A model behind gRPC.
+
+    Args:
+        url: ``grpc://HOST:PORT/v2/models/NAME``; ``grpcs://`` with TLS.
+        form: ``"binary"`` or ``"auto"``.
+
+    Raises:
+        MissingDependencyError: grpcio is not installed.
+        UnsupportedError: JSON tensors were asked for.
+        BackendError: The server does not answer, or the model is not ready.
+    """
+
+    protocol = "gRPC"
+    encoding = "binary"
+
+    def __init__(self, url: str, form: str) -> None:
+        if form == "json":
+            raise UnsupportedError("format=json over gRPC", why="gRPC has binary tensors only")
+        self._grpc = require("grpc", purpose="load over gRPC", install="enginescope[grpc]")
+        self._url = url
+        parts = urlsplit(url)
+        self._model, _, self._version = (
+            unquote(part) for part in parts.path.rpartition(MODELS)[2].partition(_VERSIONS)
+        )
+        self._channel = self._opened(parts.scheme, parts.netloc)
+        # Requests and answers stay bytes: encoded once, and read after the test.
+        self._infer = self._channel.unary_unary(f"{SERVICE}ModelInfer")
+        self._request = b""
+        self._answer: bytes | None = None
+        try:
+            self.metadata = self._described()
+        except BaseException:  # also on Ctrl-C: the channel has threads of its own
+            self.close()
+            raise
+
+    def _opened(self, scheme: str, address: str) -> Any:
+        if scheme != _TLS:
+            return self._grpc.insecure_channel(address, options=_OPTIONS)
+        # HTTP trusts the machine's certificates; without a file of them gRPC uses its own
+        file = ssl.get_default_verify_paths().cafile
+        roots = Path(file).read_bytes() if file else None
+        credentials = self._grpc.ssl_channel_credentials(roots)
+        return self._grpc.secure_channel(address, credentials, options=_OPTIONS)
+
+    def _described(self) -> dict[str, Any]:
+        if not self._ask("ServerReady").ready:
+            raise self._not_ready("the server")
+        named = {"name": self._model, "version": self._version}
+        metadata = self._ask("ModelMetadata", **named)
+        # after the metadata: Triton says of a model that it does not have that it is not ready
+        if not self._ask("ModelReady", **named).ready:
+            raise self._not_ready(f"the model {self._model}")
+        return described(metadata)
+
+    def _not_ready(self, subject: str) -> BackendError:
+        return BackendError(
+            f"endpoint {self._url}",
+            why=f"{subject} is not ready",
+            hint="wait until the server has loaded its models",
+        )
+
+    def _ask(self, call: str, **fields: str) -> Any:
+        method = self._channel.unary_unary(
+            f"{SERVICE}{call}", response_deserializer=message_class(f"{call}Response").FromString
+        )
+        return self._called(method, message_class(f"{call}Request")(**fields).SerializeToString())
+
+    def _called(self, method: Any, request: bytes) -> Any:
+        try:
+            return method(request, timeout=TIMEOUT_S)
+        except self._grpc.RpcError as error:
+            code, details = error.code().name, " ".join((error.details() or "").split())
+            reason, hint = _REASONS.get(code, ("the call failed", None))
+            why = f"{reason} (gRPC {code}{f': {details}' if details else ''})"
+            raise BackendError(f"endpoint {self._url}", why=why, hint=hint) from error
+
+    def bind(self, specs: tuple[InputSpec, ...], feeds: Feeds) -> None:
+        """Encode the request, once."""
+        self._request = request_bytes(specs, feeds, self._model, self._version)
+
+    def send(self) -> None:
+        """Send the request and read the whole answer."""
+        self._answer = self._called(self._infer, self._request)
+
+    def outputs(self) -> tuple[Tensor, ...]:
+        """Check the last answer; return its tensors without their values."""
+        return () if self._answer is None else output_tensors(self._answer)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._channel.close()
