@@ -9,6 +9,11 @@ from msgspec.structs import replace
 
 from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models
 from enginescope.notebook.html.verdicts import reproduction_html
+from enginescope.records.verdict.bundled_outputs import (
+    OutputChange,
+    OutputReason,
+    ReproducedOutputs,
+)
 from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeKind
 from enginescope.render.reproduction.reproduction_page import reproduction_page
@@ -114,3 +119,17 @@ def test_names_are_text() -> None:
     found = result("latency", name=NASTY)
     shown = "".join(text for row in reproduction_rows(found) for text in row)
     assert "\x1b" not in shown + answer_text(found) + "".join(dict(scope_facts(found)).values())
+
+
+def test_outputs_that_are_not_as_recorded_are_named() -> None:
+    changes = tuple(
+        OutputChange(stack="new", sample=f"{number}{NASTY}", output="y", reason=OutputReason.HASHES)
+        for number in range(5)
+    )
+    found = result()
+    outputs = ReproducedOutputs(compared=9, changes=changes)
+    found = replace(found, models=(replace(found.models[0], outputs=outputs),))
+    text = dict(scope_facts(found))["outputs"]
+    assert text.startswith("5 of 9 outputs are not as recorded: y of 0")
+    assert text.endswith("; and 2 more")
+    assert "y of 4" in reproduction_page(found).decode()

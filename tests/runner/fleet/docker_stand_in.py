@@ -12,7 +12,21 @@ import sys
 import time
 from pathlib import Path
 
-from enginescope.runner.fleet.cell_task import REMOTE_CELL
+#: What may be started, and nothing else.
+MODULES = (
+    "enginescope.services.suites.remote_cell",
+    "enginescope.services.upgrade.remote_job",
+    "enginescope.runner.environment_fingerprint",
+)
+#: Fault -> exit status of its container.
+STATUS = {"no enginescope": 1, "no toolkit": 125}
+TEXTS = {
+    "no enginescope": "/usr/bin/python3: Error while finding module specification for "
+    "'enginescope.runner.environment_fingerprint' (ModuleNotFoundError: No module named "
+    "'enginescope')",
+    "no toolkit": "docker: Error response from daemon: could not select device driver\n\n"
+    "Run 'docker run --help' for more information",
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -32,16 +46,18 @@ def main(arguments: list[str]) -> int:
     assert arguments[0] == "run"
     options = [one for one in arguments[1:] if one.startswith("--")]
     rest = [one for one in arguments[1:] if not one.startswith("--")]
-    assert rest[:3] == ["me/es:1", "-m", REMOTE_CELL], rest
+    assert rest[:2] == ["me/es:1", "-m"], rest
+    assert rest[2] in MODULES, rest
     if fault == "hang":
         time.sleep(60)
     if fault:
-        print(fault, file=sys.stderr)
-        return 137
+        print(TEXTS.get(fault, fault), file=sys.stderr)
+        return STATUS.get(fault, 137)
     home = next(one.partition("HOME=")[2] for one in options if one.startswith("--env=HOME="))
     mounted = [one.split("target=")[1].split(",")[0] for one in options if "target=" in one]
     assert all(Path(one).is_dir() for one in mounted), mounted
-    assert all(any(Path(path).is_relative_to(one) for one in mounted) for path in rest[3:])
+    paths = [one for one in rest[3:] if one.startswith("/")]
+    assert all(any(Path(path).is_relative_to(one) for one in mounted) for path in paths)
     return subprocess.run(
         [sys.executable, *rest[1:]], env={**os.environ, "HOME": home}, check=False
     ).returncode

@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from enginescope.records.run.job import InputFile, Subject, Workload
+import pytest
+
+from enginescope.records.run.job import BackendSpec, InputFile, Job, Subject, Workload
+from enginescope.records.run.sample_set import AnswerRequest, Sample, SampleFile
 from enginescope.runner.fleet.cell_task import REMOTE_CELL
-from enginescope.runner.fleet.docker_fleet import docker_command, mounts_of
+from enginescope.runner.fleet.container import ContainerTask, container_command, mounts_of_job
+from enginescope.runner.fleet.docker_fleet import mounts_of
+from enginescope.runner.fleet.machines import uses_gpu
 from tests.runner.fleet.cells import cell
 
 
@@ -21,25 +26,43 @@ def mounted(one) -> dict[str, bool]:
     return {mount.folder: mount.is_writable for mount in mounts_of(one)}
 
 
-def test_the_command() -> None:
+def task(**more) -> ContainerTask:
     work = Path("/tmp/suite")
-    command = docker_command("/usr/bin/docker", "me/es:1", cell(), work, name="n1")
-    assert command[:3] == ["/usr/bin/docker", "run", "--rm"]
+    files = ("/tmp/suite/task", "/tmp/suite/returned")
+    return ContainerTask(module=REMOTE_CELL, arguments=files, work=work, **more)
+
+
+@pytest.mark.parametrize(
+    ("tool", "wanted"),
+    [
+        ("docker", ["--gpus=all"]),
+        ("podman", ["--device=nvidia.com/gpu=all", "--security-opt=label=disable"]),
+    ],
+)
+def test_the_command(tool, wanted, monkeypatch) -> None:
+    monkeypatch.setattr("os.getuid", lambda: 1000)
+    path = f"/usr/bin/{tool}"
+    command = container_command(path, "me/es:1", task(uses_gpu=True, is_attended=True), "n1")
+    assert command[:3] == [path, "run", "--rm"]
     at = command.index("me/es:1")
     before, after = command[:at], command[at + 1 :]
     assert after == ["-m", REMOTE_CELL, "/tmp/suite/task", "/tmp/suite/returned"]
     assert before[-1] == "--entrypoint=python3"
-    for wanted in (
+    for option in (
         "--name=n1",
         "--network=none",
         "--pull=never",
         "--init",
-        f"--user={os.getuid()}:{os.getgid()}",
+        "--interactive",
+        f"--user=1000:{os.getgid()}",
         "--env=HOME=/tmp/suite",
         "--mount=type=bind,source=/tmp/suite,target=/tmp/suite",
+        *wanted,
     ):
-        assert wanted in before
-    assert "--gpus=all" not in before
+        assert option in before
+    assert ("--userns=keep-id" in before) is (tool == "podman")
+    plain = container_command(path, "me/es:1", task(), "n1")
+    assert not {"--interactive", wanted[0]} & set(plain)
 
 
 def test_gpus_only_where_the_cell_uses_one() -> None:
@@ -49,8 +72,24 @@ def test_gpus_only_where_the_cell_uses_one() -> None:
         (cell(gpu="H200"), True),
         (cell(backend="fake"), False),
     ):
-        command = docker_command("docker", "i", one, Path("/w"), name="n")
-        assert ("--gpus=all" in command) is wanted
+        assert uses_gpu(one) is wanted
+
+
+def test_samples_are_read_and_outputs_written(tmp_path) -> None:
+    subject = model_at(tmp_path / "zoo" / "net.onnx")
+    image = tmp_path / "images" / "a.png"
+    image.parent.mkdir()
+    image.write_bytes(b"")
+    outputs = tmp_path / "outputs"
+    sample = Sample(name="a", images=(SampleFile(input="x", path=str(image)),))
+    request = AnswerRequest(samples=(sample,), folder=str(outputs))
+    job = Job(subject=subject, backend=BackendSpec(name="ort-cpu"), answering=request)
+    found = {mount.folder: mount.is_writable for mount in mounts_of_job(job)}
+    assert found == {
+        str(tmp_path / "zoo"): False,
+        str(image.parent): False,
+        str(outputs): True,
+    }
 
 
 def test_what_is_read_is_mounted_where_it_is_and_cannot_be_written(tmp_path) -> None:

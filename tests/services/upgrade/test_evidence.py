@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -17,11 +18,18 @@ from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import decode, encode
 from enginescope.formats.archive.archive_reader import MANIFEST
 from enginescope.formats.archive.folder_archive import write_manifest
+from enginescope.records.verdict.bundled_outputs import (
+    BundledOutputs,
+    OutputReason,
+    ReproducedOutputs,
+)
 from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.reproduction import Agreement, EvidenceBundle
 from enginescope.records.verdict.upgrade import UpgradeKind
+from enginescope.render.reproduction.reproduction_phrases import scope_facts
 from enginescope.render.verdicts.upgrade_writers import upgrade_json
 from enginescope.services.upgrade.evidence import DOCUMENT, read_evidence
+from enginescope.services.upgrade.kept_outputs import KeptOutputs, compare_with_bundle
 from enginescope.services.upgrade.stacks import StackRunner
 from tests.one_way.verdicts import pair, processes
 from tests.plants.in_process import workers_in_process
@@ -65,10 +73,23 @@ def test_a_verdict_is_reproduced_until_outputs_differ(
     assert latency.recorded.verdict.estimate.interval != latency.again.verdict.estimate.interval
     assert latency.again.verdict.evidence is EvidenceLevel.BUILDS
     assert not result.environment
+    (kept,) = read_evidence(bundle).bundle.outputs
+    assert len(list((bundle / "outputs").rglob("*.npz"))) == 2  # equal bits of a sample: one file
+    assert [process.stack for process in kept.processes] == [None, "old", "old", "new", "new"]
+    assert {tensor.max_abs_error for tensor in kept.processes[-1].samples[0].tensors} == {0.0}
+    assert net.outputs == ReproducedOutputs(compared=6)
+    assert dict(scope_facts(result))["outputs"] == "6 outputs, every bit as recorded"
     assert result.sha256 == read_evidence(bundle).archive.sha256
     plant_outputs(monkeypatch, lambda stack, data: data + 1 if stack == NEW else data)
     result = again(bundle, tmp_path)
     assert result.is_reproduced is False
+    changes = result.models[0].outputs.changes
+    assert {(one.stack, one.reason, one.was_repeatable) for one in changes} == {
+        ("new", OutputReason.VALUES, True)
+    }
+    assert [(one.gap, one.recorded_error, one.error) for one in changes] == [
+        (pytest.approx(1, rel=1e-3), 0, pytest.approx(1, rel=1e-3))
+    ] * 2
     outputs, latency, *_ = result.models[0].rows
     assert (outputs.agreement, latency.agreement) == (
         Agreement.DIFFERENT,
@@ -197,6 +218,27 @@ def test_a_bundle_is_no_stack_of_models(model, tmp_path) -> None:
     bundle = recorded(pair, tmp_path, "a", "b")
     with pytest.raises(UsageError, match="its runs are recorded"):
         es.upgrade(model, old=f"{bundle}@old", new=sys.executable)
+
+
+def test_each_file_of_outputs_is_checked(model, tmp_path, planted) -> None:
+    planted()
+    bundle = tmp_path / "bundle"
+    upgraded(model, tmp_path, rounds=8, evidence=bundle)
+    for file in (bundle / "outputs").rglob("*.npz"):
+        data = file.read_bytes()
+        for place in (0, len(data) // 2, len(data) - 1):
+            file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+            with pytest.raises(FormatError, match=f"{file.name} was changed"):
+                es.reproduce(bundle, check_only=True)
+        file.write_bytes(data)
+    evidence = read_evidence(bundle)
+    document = (bundle / DOCUMENT).read_bytes()
+    hostile = decode(document.replace(b"outputs/0/", b"../outputs/"), EvidenceBundle, source="")
+    again = KeptOutputs(tmp_path)
+    other = re.sub(rb'("sha256": ?")', rb"\1other bits ", encode(hostile.outputs))
+    again.models = list(decode(other, tuple[BundledOutputs, ...], source=""))
+    with pytest.raises(FormatError, match="outside the bundle"):
+        compare_with_bundle(replace(evidence, bundle=hostile), again)
 
 
 @pytest.mark.parametrize("what", ["input", "python"])

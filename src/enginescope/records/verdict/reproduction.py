@@ -7,6 +7,7 @@ from enum import Enum
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.records.run.job import Limits, Workload
+from enginescope.records.verdict.bundled_outputs import BundledOutputs, ReproducedOutputs
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport, UpgradeRow
 
 #: Version of `EvidenceBundle`. Raised when an older enginescope could misread a newer bundle.
@@ -49,11 +50,16 @@ class UpgradeSettings(Record, frozen=True, kw_only=True):
 
 
 class EvidenceBundle(Record, frozen=True, kw_only=True):
-    """The document of a bundle of evidence; the runs are in ``runs/``."""
+    """The document of a bundle of evidence; the runs are in ``runs/``.
+
+    Attributes:
+        outputs: Of each model of `report`; empty: recorded runs, or an older bundle.
+    """
 
     settings: UpgradeSettings
     inputs: tuple[BundledInput, ...]
     report: UpgradeReport
+    outputs: tuple[BundledOutputs | None, ...] = ()
     schema: int = BUNDLE_SCHEMA
 
 
@@ -86,11 +92,16 @@ class ReproducedRow(Record, frozen=True, kw_only=True):
 
 
 class ReproducedModel(Record, frozen=True, kw_only=True):
-    """One model, recorded and checked again."""
+    """One model, recorded and checked again.
+
+    Attributes:
+        outputs: ``None``: the bundle has no outputs, or the repetition.
+    """
 
     recorded: UpgradedModel
     again: UpgradedModel
     rows: tuple[ReproducedRow, ...]
+    outputs: ReproducedOutputs | None = None
 
 
 class EnvironmentChange(Record, frozen=True, kw_only=True):

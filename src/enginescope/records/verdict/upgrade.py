@@ -14,6 +14,8 @@ from enginescope.records.verdict.verdict import Verdict
 
 #: The metric of the row that is about outputs.
 OUTPUTS = "outputs"
+#: Tools that start a stack in a container: ``docker:IMAGE``.
+CONTAINER_TOOLS = ("docker", "podman")
 #: Metrics that count in the verdict on a model, with the increase that does not matter.
 UPGRADE_LIMITS = (
     Limit(metric="latency", regression_pct=DEFAULT_REGRESSION_PCT),
@@ -54,13 +56,19 @@ class Stack(Record, frozen=True, kw_only=True):
 
     Attributes:
         name: As ``--on BACKEND@NAME`` has it.
-        python: Interpreter of its environment; ``None``: recorded runs.
+        python: Interpreter of its environment, or ``docker:IMAGE``; ``None``: recorded runs.
         versions: Versions and hardware as its Python sees them.
     """
 
     name: str
     python: str | None = None
     versions: dict[str, str] = {}
+
+    @property
+    def container(self) -> tuple[str, str] | None:
+        """Tool and image of a stack in a container; ``None``: it is not in one."""
+        tool, colon, image = (self.python or "").partition(":")
+        return (tool, image) if colon and tool in CONTAINER_TOOLS else None
 
 
 class UpgradeRow(Record, frozen=True, kw_only=True):

@@ -6,54 +6,57 @@ from collections.abc import Iterable
 
 from enginescope.records.verdict.reproduction import ReproducedModel, ReproducedRow, Reproduction
 from enginescope.render.base.figures import Figures
-from enginescope.render.html.page_frame import PageData, page_bytes
+from enginescope.render.html.answer_page import PageSection, answer_page
 from enginescope.render.reproduction.reproduction_phrases import (
     ROW_HEADERS,
-    answer_text,
+    outputs_text,
     rows_of,
-    scope_facts,
 )
-from enginescope.render.reproduction.reproduction_writers import is_listed, reproduction_json
-from enginescope.render.verdicts.upgrade_page import ModelSection
+from enginescope.render.reproduction.reproduction_writers import (
+    is_listed,
+    reproduction_answer,
+    reproduction_json,
+)
 from enginescope.render.verdicts.upgrade_phrases import name_of
 
 #: Columns of figures.
 _NUMBERS = (5, 6, 7, 8)
+#: Outputs that the page names for a model.
+_OUTPUTS = 20
 
 
-def reproduction_page(result: Reproduction, *, script_address: str | None = None) -> bytes:
-    """Return the page: the answer, the bundle, the verdicts that count, then each model.
-
-    Args:
-        script_address: See `page_bytes`.
-    """
-    answer = answer_text(result)
+def reproduction_page(result: Reproduction) -> bytes:
+    """Return the page: the answer, the bundle, the verdicts that count, then each model."""
     rows = [(model, row) for model in result.models for row in model.rows]
-    return page_bytes(
-        "upgrade.html.j2",
-        PageData(charts={}, files={"reproduction.json": reproduction_json(result).decode()}),
-        script_address=script_address,
+    return answer_page(
+        "reproduction",
+        reproduction_answer(result),
+        {"reproduction.json": reproduction_json(result)},
         title="Reproduction",
-        answer=f"{answer[:1].upper()}{answer[1:]}",
-        facts=scope_facts(result),
-        notices=(),
+        skip="upgrade",
         overview=_figures(
             "Verdicts, recorded and again", (pair for pair in rows if is_listed(pair[1]))
         ),
         sections=[
-            ModelSection(
+            PageSection(
                 anchor=f"model-{number}",
                 title=name_of(model.recorded),
-                facts=(("backend", model.recorded.backend),),
-                figures=_figures(
-                    "All figures; those in brackets do not count",
-                    ((model, row) for row in model.rows),
+                facts=_facts(model),
+                figures=(
+                    _figures(
+                        "All figures; those in brackets do not count",
+                        ((model, row) for row in model.rows),
+                    ),
                 ),
             )
             for number, model in enumerate(result.models, start=1)
         ],
-        left_out=[],
     )
+
+
+def _facts(model: ReproducedModel) -> tuple[tuple[str, str], ...]:
+    outputs = outputs_text((model,), most=_OUTPUTS)
+    return (("backend", model.recorded.backend), *([("outputs", outputs)] if outputs else []))
 
 
 def _figures(caption: str, rows: Iterable[tuple[ReproducedModel, ReproducedRow]]) -> Figures:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from enginescope.core.units import counted, format_bytes
+from enginescope.records.verdict.bundled_outputs import OutputChange, OutputReason
 from enginescope.records.verdict.reproduction import (
     Agreement,
     EnvironmentChange,
@@ -24,6 +25,8 @@ from enginescope.render.verdicts.upgrade_phrases import (
     why_of,
 )
 
+#: Outputs that the list of facts names.
+_SHOWN = 3
 ROW_HEADERS = (
     *("Agreement", "Model", "Metric", "Upgrade"),
     *("Verdict", "Old", "New", "Change", "Interval"),
@@ -72,9 +75,51 @@ def scope_facts(result: Reproduction) -> tuple[tuple[str, str], ...]:
         ("command", printable(recorded.command or "")),
         ("recorded", f"{recorded.kind.value}; {'; '.join(levels[0])}"),
         ("again", f"{again.kind.value}; {'; '.join(levels[1])}" if again else ""),
+        ("outputs", outputs_text(result.models, most=_SHOWN)),
         ("versions", _versions(result) if again else ""),
     )
     return tuple((name, text) for name, text in facts if text)
+
+
+def outputs_text(models: Sequence[ReproducedModel], *, most: int) -> str:
+    """Return how many outputs are not as recorded, and which; empty without outputs.
+
+    Args:
+        most: Number of outputs that are named.
+    """
+    known = [(model, model.outputs) for model in models if model.outputs]
+    if not known:
+        return ""
+    count = counted(sum(outputs.compared for _, outputs in known), "output")
+    texts = [
+        f"{_model(model)}: {change_of_output(change)}"
+        if len(models) > 1
+        else change_of_output(change)
+        for model, outputs in known
+        for change in outputs.changes
+    ]
+    if not texts:
+        return f"{count}, every bit as recorded"
+    more = [f"and {len(texts) - most:,} more"] if len(texts) > most else []
+    listed = "; ".join((*texts[:most], *more))
+    return f"{len(texts):,} of {count} {_are(len(texts))} not as recorded: {listed}"
+
+
+def change_of_output(change: OutputChange) -> str:
+    """Return ``scores of random 0 on new differs by 1e-06, error 2e-07 → 1e-06``."""
+    where = "in the reference" if change.stack is None else f"on {change.stack}"
+    how = {
+        OutputReason.VALUES: f"differs by {change.gap:.2g}"
+        if change.gap
+        else "differs in bits alone",
+        OutputReason.HASHES: "has another hash",
+        OutputReason.KIND: "differs in type, shape, NaN or text",
+        OutputReason.MISSING: "is missing in one upgrade",
+    }[change.reason]
+    errors = change.recorded_error, change.error
+    error = f", error {errors[0]:.2g} → {errors[1]:.2g}" if None not in errors else ""
+    unsteady = "" if change.was_repeatable else ", as its recorded processes did"
+    return printable(f"{change.output} of {change.sample} {where} {how}{error}{unsteady}")
 
 
 def _versions(result: Reproduction) -> str:

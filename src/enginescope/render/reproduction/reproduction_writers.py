@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from enginescope._version import __version__
-from enginescope.core.jsonio import encode
 from enginescope.records.verdict.reproduction import ReproducedRow, Reproduction
+from enginescope.render.base.answer_tables import AnswerTables, answer_json
+from enginescope.render.base.figures import TextTable
 from enginescope.render.reproduction.reproduction_phrases import (
     agreement_text,
     answer_text,
     lines_of,
+    scope_facts,
     sentence,
 )
 from enginescope.render.verdicts import upgrade_phrases
@@ -40,15 +41,22 @@ def is_listed(row: ReproducedRow) -> bool:
     return any(upgrade_phrases.is_listed(half) for half in (row.recorded, row.again) if half)
 
 
+def reproduction_answer(result: Reproduction, *, everything: bool = False) -> AnswerTables:
+    """Return the answer, its facts and `reproduction_rows`."""
+    rows = reproduction_rows(result, everything=everything)
+    return AnswerTables(
+        answer=answer_text(result),
+        facts=scope_facts(result),
+        tables=(TextTable(title="Verdicts", headers=HEADERS, rows=rows),) if rows else (),
+    )
+
+
 def reproduction_json(result: Reproduction) -> bytes:
     """Return the answer, a sentence for each verdict, and both reports, as strict JSON."""
-    return encode(
-        {
-            "schema": REPRODUCE_SCHEMA,
-            "enginescope": __version__,
-            "reproduced": result.is_reproduced,
-            "answer": answer_text(result),
-            "sentences": [sentence(model, row) for model in result.models for row in model.rows],
-            "report": result,
-        }
+    return answer_json(
+        REPRODUCE_SCHEMA,
+        reproduced=result.is_reproduced,
+        answer=answer_text(result),
+        sentences=[sentence(model, row) for model in result.models for row in model.rows],
+        report=result,
     )

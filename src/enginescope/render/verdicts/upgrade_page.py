@@ -3,51 +3,32 @@
 from __future__ import annotations
 
 from enginescope.analysis.upgrade.model_means import upgrade_means
-from enginescope.core.record import Record
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport
 from enginescope.render.base.figures import Figures
-from enginescope.render.html.page_frame import PageData, page_bytes
+from enginescope.render.html.answer_page import PageSection, answer_page
 from enginescope.render.verdicts.mean_phrases import mean_cells
 from enginescope.render.verdicts.upgrade_phrases import (
     ROW_HEADERS,
-    answer_text,
     evidence_text,
     is_listed,
     name_of,
     row_cells,
-    scope_facts,
     verdict_text,
 )
-from enginescope.render.verdicts.upgrade_writers import notices_of, upgrade_json
+from enginescope.render.verdicts.upgrade_writers import upgrade_answer, upgrade_json
 
 #: Columns of numbers, and of sentences.
 _NUMBERS, _WHY = (3, 4, 5, 6), len(ROW_HEADERS) - 1
 
 
-class ModelSection(Record, frozen=True, kw_only=True):
-    """One model on the page, with all its figures."""
-
-    anchor: str
-    title: str
-    facts: tuple[tuple[str, str], ...]
-    figures: Figures
-
-
-def upgrade_page(report: UpgradeReport, *, script_address: str | None = None) -> bytes:
-    """Return the page: the answer, the rows that count, then each model.
-
-    Args:
-        script_address: See `page_bytes`.
-    """
-    answer = answer_text(report)
-    return page_bytes(
-        "upgrade.html.j2",
-        PageData(charts={}, files={"upgrade.json": upgrade_json(report).decode()}),
-        script_address=script_address,
+def upgrade_page(report: UpgradeReport) -> bytes:
+    """Return the page: the answer, the rows that count, then each model."""
+    return answer_page(
+        "upgrade",
+        upgrade_answer(report),
+        {"upgrade.json": upgrade_json(report)},
         title="Upgrade",
-        answer=f"{answer[:1].upper()}{answer[1:]}",
-        facts=scope_facts(report),
-        notices=notices_of(report),
+        skip="upgrade",
         overview=Figures(
             caption="What counts, model by model",
             headers=ROW_HEADERS,
@@ -64,11 +45,10 @@ def upgrade_page(report: UpgradeReport, *, script_address: str | None = None) ->
             sentences=(_WHY,),
         ),
         sections=[_section(model, number) for number, model in enumerate(report.models, start=1)],
-        left_out=[],
     )
 
 
-def _section(model: UpgradedModel, number: int) -> ModelSection:
+def _section(model: UpgradedModel, number: int) -> PageSection:
     facts = [
         ("backend", model.backend),
         ("verdict", model.kind.value),
@@ -76,15 +56,16 @@ def _section(model: UpgradedModel, number: int) -> ModelSection:
         ("reference", model.reference or ""),
         ("stored as", f"cmp-{model.comparison}" if model.comparison else ""),
     ]
-    return ModelSection(
+    figures = Figures(
+        caption="All figures; those in brackets do not count",
+        headers=(ROW_HEADERS[0], *ROW_HEADERS[2:]),
+        rows=tuple((verdict_text(row), *row_cells(model, row)[2:]) for row in model.rows),
+        numbers=tuple(column - 1 for column in _NUMBERS),
+        sentences=(_WHY - 1,),
+    )
+    return PageSection(
         anchor=f"model-{number}",
         title=name_of(model),
         facts=tuple((name, text) for name, text in facts if text),
-        figures=Figures(
-            caption="All figures; those in brackets do not count",
-            headers=(ROW_HEADERS[0], *ROW_HEADERS[2:]),
-            rows=tuple((verdict_text(row), *row_cells(model, row)[2:]) for row in model.rows),
-            numbers=tuple(column - 1 for column in _NUMBERS),
-            sentences=(_WHY - 1,),
-        ),
+        figures=(figures,),
     )

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from enginescope._version import __version__
 from enginescope.analysis.upgrade.model_means import upgrade_means
-from enginescope.core.jsonio import encode
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport, UpgradeRow
+from enginescope.render.base.answer_tables import (
+    AnswerTables,
+    answer_json,
+    answer_lines,
+    notice_items,
+)
 from enginescope.render.base.data_table import escaped, markdown_row
+from enginescope.render.base.figures import TextTable
 from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
 from enginescope.render.verdicts.upgrade_phrases import (
     ROW_HEADERS,
@@ -61,26 +66,34 @@ def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
     yield why_of(row)
 
 
+def upgrade_answer(report: UpgradeReport, *, everything: bool = False) -> AnswerTables:
+    """Return the answer, its facts, `upgrade_rows` and the notices."""
+    rows = upgrade_rows(report, everything=everything)
+    return AnswerTables(
+        answer=answer_text(report),
+        facts=scope_facts(report),
+        tables=(TextTable(title="Models", headers=HEADERS, rows=rows),),
+        notices=tuple(notices_of(report)),
+    )
+
+
 def upgrade_json(report: UpgradeReport) -> bytes:
     """Return verdicts and sentences, and the whole report, as strict JSON."""
-    return encode(
-        {
-            "schema": UPGRADE_SCHEMA,
-            "enginescope": __version__,
-            "passed": report.is_passed,
-            "verdict": report.kind,
-            "answer": answer_text(report),
-            "models": [
-                {
-                    "model": model.model,
-                    "verdict": model.kind,
-                    "sentences": [sentence(model, row) for row in model.rows],
-                }
-                for model in report.models
-            ],
-            "means": upgrade_means(report),
-            "report": report,
-        }
+    return answer_json(
+        UPGRADE_SCHEMA,
+        passed=report.is_passed,
+        verdict=report.kind,
+        answer=answer_text(report),
+        models=[
+            {
+                "model": model.model,
+                "verdict": model.kind,
+                "sentences": [sentence(model, row) for row in model.rows],
+            }
+            for model in report.models
+        ],
+        means=upgrade_means(report),
+        report=report,
     )
 
 
@@ -89,17 +102,13 @@ _MARKS = ("---", "---", "---", "---:", "---:", "---:", "---:", "---")
 
 def upgrade_markdown(report: UpgradeReport) -> bytes:
     """Return the answer, a table of the rows that count, and the rest folded away."""
-    lines = [f"### enginescope: {escaped(answer_text(report))}", ""]
-    lines += [f"- {name}: {escaped(text)}" for name, text in scope_facts(report)]
-    lines += ["", *_table(report, listed=True)]
+    answered = upgrade_answer(report)
+    lines = [*answer_lines(answered), "", *_table(report, listed=True)]
     rest = _table(report, listed=False)
     if len(rest) > len(_table_head()):
         title = "figures that do not count"
         lines += ["", f"<details><summary>{title}</summary>", "", *rest, "", "</details>"]
-    notices = notices_of(report)
-    if notices:
-        lines += ["", *(f"- {escaped(notice.message)} ({notice.code})" for notice in notices)]
-    return ("\n".join(lines) + "\n").encode()
+    return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
 
 
 def _table_head() -> list[str]:

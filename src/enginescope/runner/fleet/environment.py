@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -25,13 +26,46 @@ from enginescope.runner.fleet.cell_task import (
 )
 from enginescope.runner.isolate import killed_after
 
-_FINGERPRINT = "enginescope.runner.environment_fingerprint"
+#: Prints versions and hardware; started with ``-m`` in other Pythons and containers.
+FINGERPRINT = "enginescope.runner.environment_fingerprint"
 #: How long the other Python may take to say what it is.
 _ANSWER_S = 120.0
 #: Of this Python: they would send the other one to modules that are not its own.
 _OURS = ("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__")
 _LOG_LINES = 12
 _A_PYTHON = "name its bin/python, or a script that becomes it"
+
+
+class Reply(NamedTuple):
+    """What the process of `FINGERPRINT` ended with, and what it printed."""
+
+    status: int
+    out: bytes
+    log: bytes
+
+
+def checked_conditions(reply: Reply, where: str, *, install: str, hint: str) -> dict[str, str]:
+    """Return versions and hardware of a reply.
+
+    Args:
+        where: Name of the interpreter, for errors.
+        install: Next step where it has no enginescope of this version.
+        hint: Next step where its output is another program's.
+
+    Raises:
+        UsageError: There is no enginescope of this version.
+    """
+    if reply.status:
+        printed = _tail(reply.log, 1) or f"it ended with status {reply.status}"
+        raise UsageError(where, why=f"has no working enginescope: {printed}", hint=install)
+    conditions = _answer(reply.out)
+    if conditions is None:
+        printed = _tail(reply.out, 1) or "nothing"
+        raise UsageError(where, why=f"returned unreadable output: {printed}", hint=hint)
+    if conditions.get("enginescope") != __version__:
+        other = conditions.get("enginescope", "of no version")
+        raise UsageError(where, why=f"has enginescope {other}, here is {__version__}", hint=install)
+    return conditions
 
 
 class NotStartedError(BackendError):
@@ -58,7 +92,7 @@ class Environment:
         Raises:
             UsageError: It cannot be started, or has no enginescope of this version.
         """
-        command = ["-m", _FINGERPRINT, str(cores or 0)]
+        command = ["-m", FINGERPRINT, str(cores or 0)]
         try:
             asked = subprocess.run(
                 [self._python, *command],
@@ -73,17 +107,8 @@ class Environment:
             raise self._unfit(f"cannot be started: {why}", _A_PYTHON) from error
         except subprocess.TimeoutExpired as error:
             raise self._unfit(f"did not respond within {_ANSWER_S:.0f} s") from error
-        if asked.returncode:
-            said = _tail(asked.stderr, 1) or f"it ended with status {asked.returncode}"
-            raise self._unfit(f"has no working enginescope: {said}", self._install())
-        found = _answer(asked.stdout)
-        if found is None:
-            said = _tail(asked.stdout, 1) or "nothing"
-            raise self._unfit(f"returned unreadable output: {said}", _A_PYTHON)
-        if found.get("enginescope") != __version__:
-            other = found.get("enginescope", "of no version")
-            raise self._unfit(f"has enginescope {other}, here is {__version__}", self._install())
-        return found
+        reply = Reply(asked.returncode, asked.stdout, asked.stderr)
+        return checked_conditions(reply, self._where, install=self._install(), hint=_A_PYTHON)
 
     def do(self, cell: Cell, command: str | None) -> CellTaskResult | Lost:
         """Do a cell there and wait for its end; it dies with this process.
@@ -146,8 +171,12 @@ class Environment:
         where = f"environment {self._name}: {why}"
         return f"{where}: {said.splitlines()[-1]}" if said else where
 
+    @property
+    def _where(self) -> str:
+        return f"environment {self._name}: {self._python}"
+
     def _unfit(self, why: str, hint: str | None = None) -> UsageError:
-        return UsageError(f"environment {self._name}: {self._python}", why=why, hint=hint)
+        return UsageError(self._where, why=why, hint=hint)
 
     def _there(self, hint: str | None) -> str | None:
         """Return a next step with the Python that it is for."""

@@ -17,6 +17,7 @@ from enginescope.formats.archive.archive_reader import RUNS
 from enginescope.formats.archive.folder_archive import FolderArchive, check_folder, write_manifest
 from enginescope.formats.onnx.onnx_precision import external_files
 from enginescope.records.run.run import Run
+from enginescope.records.verdict.bundled_outputs import BundledOutputs
 from enginescope.records.verdict.reproduction import (
     BUNDLE_SCHEMA,
     BundledInput,
@@ -31,8 +32,9 @@ from enginescope.services.verdicts.run_selection import runs_in_folder
 from enginescope.store.archive import Store
 from enginescope.store.run_folder import write_run
 
-#: The document of a bundle, and the folder of models and samples.
+#: The document of a bundle, and the folders of outputs, of models and samples.
 DOCUMENT = "evidence.json"
+OUTPUTS = "outputs"
 _INPUTS = "inputs"
 
 
@@ -78,19 +80,24 @@ def check_evidence_folder(folder: Path) -> None:
 
 
 def write_evidence(
-    request: UpgradeRequest, report: UpgradeReport, runs: Sequence[Run], store: Store
+    request: UpgradeRequest,
+    report: UpgradeReport,
+    runs: Sequence[Run],
+    outputs: tuple[Path, Sequence[BundledOutputs | None]],
 ) -> FolderArchive:
     """Write the bundle of an upgrade; its manifest comes last.
 
     Args:
         runs: Of both stacks.
+        outputs: Folder with the files of outputs, which are moved, and what they are.
 
     Raises:
         UsageError: A file cannot be read or written.
     """
     folder = request.evidence
     assert folder is not None
-    settings = _settings(request)
+    settings, store = _settings(request), Store(request.store)
+    files, models = outputs
     try:
         inputs = tuple(
             _bundled(Path(path), None if request.without_inputs else folder, number)
@@ -99,7 +106,11 @@ def write_evidence(
         for run in runs:
             kept_in = store.folder_of_id(run.id) if store.has(run.id) else None
             write_run(run, folder / RUNS / run.id, files_from=kept_in)
-        bundle = EvidenceBundle(settings=settings, inputs=inputs, report=report)
+        if (files / OUTPUTS).is_dir():
+            shutil.move(files / OUTPUTS, folder / OUTPUTS)
+        bundle = EvidenceBundle(
+            settings=settings, inputs=inputs, report=report, outputs=tuple(models)
+        )
         (folder / DOCUMENT).write_bytes(encode(bundle))
         subjects = {encode(subject): subject for subject in subjects_of(runs)}
         return write_manifest(folder, tuple(subjects.values()))
@@ -123,6 +134,9 @@ def read_evidence(folder: Path) -> Evidence:
     if bundle.schema > BUNDLE_SCHEMA:
         why = f"its schema is {bundle.schema}, this enginescope knows {BUNDLE_SCHEMA}"
         raise FormatError(str(source), why=why, expected="an older one; upgrade")
+    if bundle.outputs and len(bundle.outputs) != len(bundle.report.models):
+        why = f"it has outputs of {len(bundle.outputs)} models"
+        raise FormatError(str(source), why=why, expected=str(len(bundle.report.models)))
     return Evidence(folder=folder, archive=archive, bundle=bundle)
 
 

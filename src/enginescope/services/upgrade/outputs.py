@@ -31,6 +31,7 @@ from enginescope.services.accuracy.output_files import choose_samples
 from enginescope.services.accuracy.request import ValidateRequest, check_request
 from enginescope.services.accuracy.sides import Side, Sides, reference_side, spanning_jobs
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
+from enginescope.services.upgrade.kept_outputs import KeptOutputs
 from enginescope.services.upgrade.stacks import StackRunner, is_own
 
 #: Called before each process that returns outputs, with what it does.
@@ -64,12 +65,14 @@ def compare_outputs(
     repeats: int,
     runner: StackRunner,
     progress: Progress,
+    kept: KeptOutputs | None = None,
 ) -> ComparedOutputs:
     """Compare the outputs of a model on two stacks.
 
     Args:
         requests: Of the old and of the new stack: they differ in the backend alone.
         repeats: Fresh processes of each stack.
+        kept: Gets the outputs.
 
     Raises:
         UsageError: The request contradicts itself or the model.
@@ -102,6 +105,8 @@ def compare_outputs(
             return ComparedOutputs(row=_open(error, sides.reference))
         found = run.compared(lambda _number: None)
         row = _row(found, run, sides, samples)
+        if kept is not None:
+            kept.keep(str(model), run, (sides.reference, *sides.every), samples)
     return ComparedOutputs(row=row, reference=sides.reference.label, notices=found.notices)
 
 

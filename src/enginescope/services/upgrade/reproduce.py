@@ -9,18 +9,20 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
 from enginescope.core.record import Record
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import Stack, UpgradeReport
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 from enginescope.services.upgrade.evidence import Evidence, check_inside, places_of, read_evidence
+from enginescope.services.upgrade.kept_outputs import KeptOutputs, compare_with_bundle
 from enginescope.services.upgrade.recorded import compare_recorded, pairs_of
 from enginescope.services.upgrade.request import UpgradeObserver, UpgradeRequest
 from enginescope.services.upgrade.stacks import parse_stack, with_versions
-from enginescope.services.upgrade.upgrade import check_upgrade
+from enginescope.services.upgrade.upgrade import checked_upgrade
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
 
@@ -31,7 +33,7 @@ class ReproduceRequest(Record, frozen=True, kw_only=True):
     Attributes:
         folder: The bundle.
         check_only: Compare the files with the manifest, and run nothing.
-        old, new: Pythons in place of the recorded ones.
+        old, new: Pythons or containers in place of the recorded ones.
         store: Where the new runs are stored.
     """
 
@@ -44,7 +46,7 @@ class ReproduceRequest(Record, frozen=True, kw_only=True):
 
 
 def reproduce_upgrade(request: ReproduceRequest, observer: UpgradeObserver) -> Reproduction:
-    """Check a bundle of evidence, run its upgrade again, and compare the verdicts.
+    """Check a bundle of evidence, run its upgrade again, and compare outputs and verdicts.
 
     Raises:
         FormatError: It is not a bundle; or a file was changed, is missing or was added.
@@ -63,14 +65,20 @@ def reproduce_upgrade(request: ReproduceRequest, observer: UpgradeObserver) -> R
     )
     if request.check_only:
         return checked
-    is_recorded = not evidence.bundle.settings.models
-    again = (_recomputed if is_recorded else _measured)(evidence, request, observer)
-    return replace(
-        checked,
-        again=again,
-        models=reproduced_models(recorded, again),
-        environment=environment_changes(recorded, again),
-    )
+    if not evidence.bundle.settings.models:
+        again = _recomputed(evidence, request, observer)
+        models = reproduced_models(recorded, again)
+    else:
+        with temporary_folder() as folder:
+            kept = KeptOutputs(folder)
+            again = _measured(evidence, request, observer, kept)
+            outputs = compare_with_bundle(evidence, kept)
+        models = tuple(
+            replace(model, outputs=found)
+            for model, found in zip(reproduced_models(recorded, again), outputs, strict=True)
+        )
+    environment = environment_changes(recorded, again)
+    return replace(checked, again=again, models=models, environment=environment)
 
 
 def _recomputed(
@@ -88,14 +96,15 @@ def _recomputed(
 
 
 def _measured(
-    evidence: Evidence, request: ReproduceRequest, observer: UpgradeObserver
+    evidence: Evidence, request: ReproduceRequest, observer: UpgradeObserver, kept: KeptOutputs
 ) -> UpgradeReport:
     """Return the report of the same upgrade, measured here and now."""
     settings, report = evidence.bundle.settings, evidence.bundle.report
     places, missing = places_of(evidence)
     old, new = _stack(request.old, report.old), _stack(request.new, report.new)
-    for python in filter(None, (old.python, new.python)):  # one that came with it is not run
-        check_inside(Path(python), request.folder, is_inside=False)
+    for stack in (old, new):
+        if stack.container is None:  # a Python that came with the bundle is not run
+            check_inside(Path(stack.python or ""), request.folder, is_inside=False)
     missing = (*filter(None, map(_absence, (old, new))), *missing)
     if missing:
         raise UsageError(
@@ -105,7 +114,7 @@ def _measured(
         )
     files = tuple(replace(one, path=places[one.path]) for one in settings.workload.files)
     reference = settings.reference
-    return check_upgrade(
+    again, _ = checked_upgrade(
         UpgradeRequest(
             models=tuple(Path(places[model]) for model in settings.models),
             old=f"{old.name}={old.python}",
@@ -127,21 +136,22 @@ def _measured(
             command=request.command,
         ),
         observer,
+        kept,
     )
+    return again
 
 
 def _stack(chosen: str | None, recorded: Stack) -> Stack:
     """Return a stack by its recorded name, with the Python that was chosen in its place."""
-    if chosen is None:
-        return recorded
-    return Stack(name=recorded.name, python=parse_stack(chosen, recorded.name).python)
+    python = parse_stack(chosen or recorded.python or "", recorded.name).python
+    return Stack(name=recorded.name, python=python)
 
 
 def _absence(stack: Stack) -> str | None:
     """Return why a stack cannot run here; ``None``: it can."""
     try:
         with_versions(stack)
-    except UsageError as error:
+    except (UsageError, MissingDependencyError, UnsupportedError) as error:
         return str(error)
     return None
 
@@ -159,11 +169,12 @@ def reproduce(
     Args:
         folder: What ``upgrade(…, evidence=folder)`` wrote.
         check_only: Compare the files with their SHA-256, and run nothing.
-        old, new: Pythons of the stacks on this machine; by default the recorded ones.
+        old, new: Python of each stack here, or ``docker:IMAGE``; by default the recorded one.
         store: Where the new runs are stored.
 
     Returns:
-        ``result.is_reproduced``, ``result.models[0].rows``, ``result.environment``.
+        ``result.is_reproduced``, ``result.models[0].rows``, ``result.models[0].outputs``,
+        ``result.environment``.
 
     Raises:
         FormatError: It is not a bundle; or a file was changed, is missing or was added.

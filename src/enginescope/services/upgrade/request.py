@@ -30,15 +30,16 @@ class UpgradeRequest(Record, frozen=True, kw_only=True):
 
     Attributes:
         models: Empty: `old` and `new` are recorded runs.
-        old, new: ``[NAME=]PYTHON``: an interpreter with enginescope in it; or a run, a tag or a
-            folder of runs or of other tools' files. By default the new one is this Python.
+        old, new: ``[NAME=]PYTHON`` or ``[NAME=]docker:IMAGE``, with enginescope in it; or a run, a
+            tag or a folder of runs or of other tools' files. By default the new one is this Python.
         backends: One for both stacks, or one for each, as ``NAME@STACK``.
         reference: As for `validate`; a backend may name the stack that computes it.
         repeats: Fresh processes of each stack whose outputs are compared.
         builds: Builds of each stack; each round then builds both engines anew.
         limits: Metrics that count, and how much each may increase.
-        evidence: Empty or new folder for a bundle: inputs, runs, versions, commands, the report.
-        without_inputs: The bundle has hashes of models and samples, not the files.
+        evidence: Empty or new folder for a bundle: inputs, outputs, runs, versions, commands, the
+            report.
+        without_inputs: The bundle has hashes of models, samples and outputs, not the files.
     """
 
     models: tuple[Path, ...] = ()

@@ -1,8 +1,9 @@
-"""The two stacks of an upgrade: Pythons of this machine that run jobs."""
+"""The two stacks of an upgrade: Pythons and containers of this machine that run jobs."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.records.run.sample_set import AnswerRequest
 from enginescope.records.verdict.upgrade import Stack
 from enginescope.runner.environment_fingerprint import environment_fingerprint
+from enginescope.runner.fleet.container import Container, has_gpu, mounts_of_job
 from enginescope.runner.fleet.environment import Environment
 from enginescope.runner.session import Sink, makes_first, run_jobs
 from enginescope.services.accuracy.sides import Side
@@ -28,19 +30,27 @@ from enginescope.store.archive import Store
 OLD, NEW = "old", "new"
 #: Beside what a job may take by itself: starting, and sending back.
 _BESIDE_S = 120.0
+#: Name of an image: no option of the tool, and no path of a folder.
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
 
 
 def parse_stack(text: str, usual: str) -> Stack:
-    """Return the stack in ``[NAME=]PYTHON``, not asked for its versions yet.
+    """Return the stack in ``[NAME=]PYTHON`` or ``[NAME=]docker:IMAGE``, without its versions.
 
     Raises:
-        UsageError: The name is not one.
+        UsageError: The name of the stack or of the image is not one.
     """
     name, equals, python = text.rpartition("=")
     if not equals:
         name = usual
     if not is_environment(name):
         raise UsageError(f"stack {name!r}", why="a name has letters, digits, . _ and - alone")
+    container = Stack(name=name, python=python).container
+    if container is not None:
+        if not _IMAGE.fullmatch(container[1]):
+            why = "not the name of an image"
+            raise UsageError(f"stack {python}", why=why, hint=f"{container[0]}:enginescope:cpu")
+        return Stack(name=name, python=python)
     path = os.path.expanduser(python)  # noqa: PTH111 - Path's raises where there is no such user
     found = shutil.which(path) if "/" not in path else None
     # a link to a Python is the environment
@@ -52,10 +62,23 @@ def with_versions(stack: Stack) -> Stack:
 
     Raises:
         UsageError: The Python cannot be started, or has no enginescope of this version.
+        MissingDependencyError, UnsupportedError: Docker or the image is missing.
     """
     if stack.python is None or is_own(stack):
         return replace(stack, versions=environment_fingerprint())
-    return replace(stack, versions=Environment(stack.name, stack.python).conditions())
+    return replace(stack, versions=_place(stack).conditions())
+
+
+def _place(stack: Stack) -> Environment | Container:
+    """Return what runs jobs of a stack that is not this Python.
+
+    Raises:
+        MissingDependencyError, UnsupportedError: Docker or the image is missing.
+    """
+    if stack.container is None:
+        return Environment(stack.name, stack.python or "")
+    tool, image = stack.container
+    return Container(image, tool, needed_by=stack.python or "")
 
 
 def is_own(stack: Stack) -> bool:
@@ -64,11 +87,15 @@ def is_own(stack: Stack) -> bool:
 
 
 class StackRunner:
-    """Runs jobs in the Python that ``job.backend.environment`` names; without a name, here."""
+    """Runs jobs in the stack that ``job.backend.environment`` names; without a name, here.
+
+    Raises:
+        MissingDependencyError, UnsupportedError: Docker or an image is missing.
+    """
 
     def __init__(self, stacks: Sequence[Stack], command: str | None) -> None:
-        self._pythons: Mapping[str, str] = {
-            one.name: one.python for one in stacks if one.python and not is_own(one)
+        self._places: Mapping[str, Environment | Container] = {
+            stack.name: _place(stack) for stack in stacks if stack.python and not is_own(stack)
         }
         self._command = command
 
@@ -83,14 +110,15 @@ class StackRunner:
         """Run jobs as `runner.session.run_jobs` does; what nothing came back of has failed."""
         runs: list[Run] = []
         for index, job in enumerate(jobs):
-            if self._place(job) is None:
+            place = self._place(job)
+            if place is None:
                 runs += run_jobs((job,), sink, command=command, watcher=watcher)
                 continue
             if watcher is not None:
                 watcher.started(index, job)
             with temporary_folder() as folder:
                 try:
-                    run = self._exchanged(job, folder)
+                    run = self._exchanged(job, place, folder)
                 except BackendError as error:
                     outcome = Outcome(kind=OutcomeKind.FAILED, message=str(error), hint=error.hint)
                     run = _failed(job, outcome)
@@ -106,21 +134,31 @@ class StackRunner:
         Raises:
             BackendError: It could not be built, loaded or run.
         """
-        if side.job is None or self._place(side.job) is None:
+        place = self._place(side.job) if side.job else None
+        if side.job is None or place is None:
             return run_here()
         with temporary_folder() as folder:
-            return self._exchanged(replace(side.job, answering=request), folder)
+            return self._exchanged(replace(side.job, answering=request), place, folder)
 
-    def _place(self, job: Job) -> str | None:
-        return self._pythons.get(job.backend.environment or "")
+    def _place(self, job: Job) -> Environment | Container | None:
+        return self._places.get(job.backend.environment or "")
 
-    def _exchanged(self, job: Job, folder: Path) -> Run:
-        name = job.backend.environment or ""
+    def _exchanged(self, job: Job, place: Environment | Container, folder: Path) -> Run:
         limits = job.limits
         build_s = limits.build_timeout_s if makes_first(job) else 0.0
         limit_s = limits.timeout_s + build_s + _BESIDE_S
-        environment = Environment(name, self._pythons[name])
-        data = environment.exchange(REMOTE_JOB, packed_job(job, self._command), limit_s)
+        task = packed_job(job, self._command)
+        if isinstance(place, Environment):
+            data = place.exchange(REMOTE_JOB, task, limit_s)
+        else:
+            data = place.exchange(
+                REMOTE_JOB,
+                task,
+                limit_s,
+                mounts_of_job(job),
+                label=job.backend.environment or "",
+                uses_gpu=has_gpu(),
+            )
         return unpacked_run(data, Store(folder / "store"))
 
 

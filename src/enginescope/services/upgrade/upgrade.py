@@ -25,6 +25,7 @@ from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import UsageError
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Limits, Workload
 from enginescope.records.verdict.gate import Limit, UndecidedPolicy
 from enginescope.records.verdict.upgrade import (
@@ -47,6 +48,7 @@ from enginescope.services.upgrade.evidence import (
     side_of_bundle,
     write_evidence,
 )
+from enginescope.services.upgrade.kept_outputs import MOST_BYTES, KeptOutputs
 from enginescope.services.upgrade.outputs import compare_outputs, no_outputs, on_stack
 from enginescope.services.upgrade.recorded import compare_recorded, recorded_pairs, runs_of
 from enginescope.services.upgrade.request import (
@@ -83,11 +85,31 @@ def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> Upgrade
             the folder of the evidence has files in it.
         StoreError: The store cannot be written; nothing is measured then.
     """
+    if request.evidence is None:
+        return checked_upgrade(request, observer)[0]
+    check_upgrade_request(request)
+    check_evidence_folder(request.evidence)
+    with temporary_folder() as folder:
+        kept = KeptOutputs(folder, 0 if request.without_inputs else MOST_BYTES)
+        report, runs = checked_upgrade(request, observer, kept)
+        write_evidence(request, report, runs, (folder, kept.models))
+    return report
+
+
+def checked_upgrade(
+    request: UpgradeRequest, observer: UpgradeObserver, kept: KeptOutputs | None = None
+) -> tuple[UpgradeReport, tuple[Run, ...]]:
+    """Return the report of an upgrade and the runs of both stacks; writes no evidence.
+
+    Args:
+        kept: Gets the outputs of each model.
+
+    Raises:
+        UsageError, StoreError: As `check_upgrade`.
+    """
     from enginescope.store.archive import Store
 
     check_upgrade_request(request)
-    if request.evidence is not None:
-        check_evidence_folder(request.evidence)
     store = Store(request.store)
     runs: tuple[Run, ...] = ()
     if not request.models:
@@ -102,7 +124,7 @@ def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> Upgrade
         if stacks[0].name == stacks[1].name:
             raise UsageError(f"two stacks of one name: {stacks[0].name}", hint="`new` b=PYTHON")
         old, new = map(with_versions, stacks)
-        checks = _Checks(request, (old, new), store, observer)
+        checks = _Checks(request, (old, new), store, observer, kept)
         models = tuple(map(checks.checked, request.models))
         runs = tuple(store.load_id(run) for one in models for run in (*one.old, *one.new))
     report = UpgradeReport(
@@ -114,9 +136,7 @@ def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> Upgrade
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         command=request.command,
     )
-    if request.evidence is not None:
-        write_evidence(request, report, runs, store)
-    return report
+    return report, runs
 
 
 def _check_stacks(request: UpgradeRequest) -> None:
@@ -139,9 +159,10 @@ class _Checks:
         stacks: tuple[Stack, Stack],
         store: Store,
         observer: UpgradeObserver,
+        kept: KeptOutputs | None,
     ) -> None:
         self._request, self._stacks = request, stacks
-        self._store, self._observer = store, observer
+        self._store, self._observer, self._kept = store, observer, kept
         self._runner = StackRunner(stacks, request.command)
         self._specs = specs_of(request.backends, stacks)
 
@@ -149,6 +170,8 @@ class _Checks:
         """Return what both stacks make of a model."""
         self._observer.check_cancelled()
         self._observer.model_started(model)
+        if self._kept is not None:
+            self._kept.start_model()
         outputs = self._outputs(model)
         row = outputs.row
         limit_pct = latency_limit_pct(self._request.limits)
@@ -196,6 +219,7 @@ class _Checks:
             request.repeats,
             self._runner,
             self._observer.outputs_progressed,
+            self._kept,
         )
 
     def _timed(self, model: Path, untimed: UpgradedModel) -> UpgradedModel:
@@ -312,7 +336,8 @@ def upgrade(
     Args:
         *models: ONNX models or engines. Without models, `old` and `new` are recorded runs.
         old, new: A Python with enginescope of this version in it, as ``"PYTHON"`` or
-            ``"NAME=PYTHON"``. By default the new one is this Python.
+            ``"NAME=PYTHON"``; or an image, as ``"docker:IMAGE"`` or ``"podman:IMAGE"``. By default
+            the new one is this Python.
         on: Backend of both stacks, or one of each: ``("trt:fp16@old", "trt@new")``.
         reference: As for `validate`. ``"ort-cpu@old"`` names the stack that computes it; else it is
             this Python.
@@ -327,7 +352,7 @@ def upgrade(
         undecided: How to treat an inconclusive result.
         limits: Of each process.
         evidence: New folder for a bundle that `reproduce` checks and runs again.
-        without_inputs: Hashes of models and samples in the bundle, not the files.
+        without_inputs: Hashes of models, samples and outputs in the bundle, not the files.
         tags: Names for the runs in the store.
         store: Where the runs are stored.
 
