@@ -13,6 +13,7 @@ from enginescope.records.run.run import Artifact, Outcome, OutcomeKind
 from enginescope.serve.access import Access
 from enginescope.serve.app import Taking, application
 from enginescope.serve.configuration import Configuration
+from enginescope.stats import describe
 from enginescope.store.archive import Store
 from tests.conftest import missing
 from tests.store.stored_runs import a_run
@@ -39,6 +40,26 @@ def store(tmp_path: Path) -> Store:
 def client(store: Store) -> Iterator:
     with client_of(store) as made:
         yield made
+
+
+@pytest.fixture
+def counted(monkeypatch) -> dict[str, int]:
+    """How often the server read a run, listed the store and computed an interval."""
+    calls = {"run": 0, "list": 0, "interval": 0}
+
+    def count(key: str, owner: object, name: str) -> None:
+        real = getattr(owner, name)
+
+        def counting(*given, **more):
+            calls[key] += 1
+            return real(*given, **more)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    count("run", Store, "load_id")
+    count("list", Store, "select")
+    count("interval", describe, "quantile_interval")
+    return calls
 
 
 @contextmanager

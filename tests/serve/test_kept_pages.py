@@ -7,45 +7,26 @@ import random
 import threading
 import time
 
-import pytest
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from enginescope.serve import kept_pages, kept_runs
+from enginescope.serve import kept_pages, kept_runs, list_views, run_views, suites
 from enginescope.serve.access import Access
 from enginescope.serve.app import Taking
 from enginescope.serve.kept_runs import KeptRuns
-from enginescope.stats import describe
 from enginescope.store.archive import Store
+from enginescope.store.noise_floors import record_floor
 from enginescope.store.server_tokens import ServerTokens
 from enginescope.store.suite_folder import SUITES, SuiteFolder
 from tests.serve.conftest import client_of
 from tests.store.stored_runs import a_run, edit
+from tests.store.test_noise_floors import FLOOR
 from tests.suites.made import cell, result, timed
 
 HISTORY = "/history?model=resnet.onnx"
 #: Longer than a change counts as just made.
 SETTLED_S = 0.1
-
-
-@pytest.fixture
-def counted(monkeypatch) -> dict[str, int]:
-    """How often the server read a run, listed the store and computed an interval."""
-    calls = {"run": 0, "list": 0, "interval": 0}
-
-    def count(key: str, owner: object, name: str) -> None:
-        real = getattr(owner, name)
-
-        def counting(*given, **more):
-            calls[key] += 1
-            return real(*given, **more)
-
-        monkeypatch.setattr(owner, name, counting)
-
-    count("run", Store, "load_id")
-    count("list", Store, "select")
-    count("interval", describe, "quantile_interval")
-    return calls
 
 
 def test_a_history_reads_a_run_once(store, counted) -> None:
@@ -61,6 +42,56 @@ def test_a_history_reads_a_run_once(store, counted) -> None:
         client.get(HISTORY)
         assert counted["run"] == 3  # the new one alone
     assert counted["interval"] == 0  # no statistics beside the median's
+
+
+def test_a_push_leaves_pages_of_other_models_as_they_are(store, monkeypatch) -> None:
+    made = []
+    suite = SuiteFolder(store.path / SUITES / "nightly")
+    done = timed(cell("net", "ort-cpu"), 8.0)
+    suite.begin(result([done]).plan)
+    suite.keep(replace(done, run="ddd222"))
+    for view, name in (
+        (run_views, "history"),
+        (list_views, "runs"),
+        (list_views, "models"),
+        (suites, "suite"),
+    ):
+        real = getattr(view, name)
+
+        def counting(request, real=real):
+            made.append(str(request.url.path) + "?" + str(request.url.query))
+            return real(request)
+
+        monkeypatch.setattr(view, name, counting)
+    addresses = (HISTORY, "/runs?model=resnet", "/models?model=resnet", "/suites/nightly?")
+    time.sleep(SETTLED_S)
+    with client_of(store) as client:
+        first = [client.get(address).text for address in addresses]
+        assert made == list(addresses)
+        store.save(a_run("other.onnx", id="ddd111", at=20))
+        time.sleep(SETTLED_S)
+        assert [client.get(address).text for address in addresses] == first
+        assert made == list(addresses)
+        store.save(a_run("resnet.onnx", id="ddd222", at=21))
+        time.sleep(SETTLED_S)
+        for address, before in zip(addresses, first, strict=True):
+            assert client.get(address).text != before
+        assert made == [*addresses, *addresses]
+
+
+def test_a_page_whose_content_is_the_same_is_made_once() -> None:
+    made, contents = [], iter(("a", "a", "b", None, None))
+
+    def make(request: Request) -> Response:
+        made.append(request.headers["state"])
+        return Response(b"it")
+
+    pages = kept_pages.KeptPages()
+    respond = pages.endpoint(make, lambda one: one.headers["state"], lambda _: next(contents))
+    for state in ("1", "2", "2", "1", "3", "3", "2", "4", "4", "5"):
+        asyncio.run(respond(request_of("/runs", state=state)))
+    assert made == ["1", "3", "4", "5"]
+    assert len(pages._pages) == 4
 
 
 def test_lists_of_an_unchanged_store_are_read_once(store, counted) -> None:
@@ -185,7 +216,8 @@ def test_one_page_is_made_once_and_keeps_no_other_waiting() -> None:
     assert made == ["/slow", "/quick"]
 
 
-PAGES = ("/", "/runs", "/runs/aaa111", "/models", HISTORY, "/compare?run=aaa111&run=aaa222")
+COMPARE = "/compare?run=aaa111&run=aaa222"
+PAGES = ("/", "/runs", "/runs/aaa111", "/models", HISTORY, COMPARE)
 
 
 def test_a_browser_that_has_a_page_gets_no_other(store) -> None:
@@ -237,6 +269,14 @@ def test_every_page_shows_a_change_at_once(store) -> None:
         edit(store.path / "runs" / "aaa222", tags=["by-hand"])
         assert "by-hand" in client.get("/runs/aaa222").text
         settle()
+        key = store.load("aaa111").environment.comparable_key()
+        for scatter_pct in (40.0, 20.0):
+            before = client.get(COMPARE).text
+            floor = replace(FLOOR, environment=key, scatter_pct=scatter_pct)
+            record_floor(store.path, floor)
+            assert client.get(COMPARE).text != before
+            settle()
+        settle()
         store.delete("aaa222")
         assert client.get("/compare?run=aaa111&run=aaa222").status_code == 404
         assert client.get("/runs/aaa222").status_code == 404
@@ -275,16 +315,3 @@ def test_kept_runs_are_bounded_and_read_anew_once_they_changed(store, monkeypatc
     assert kept.run("aaa111") is not first
     store.tag("aaa111", "new")
     assert kept.run("aaa111").tags == ("main", "new")
-
-
-def test_kept_figures_are_bounded_and_share_what_is_equal(store, monkeypatch) -> None:
-    rows = store.rows(model="resnet")
-    kept = kept_pages.KeptFigures(KeptRuns(store))
-    one, two = kept.read(rows, "latency").figures
-    assert one.run.environment is two.run.environment
-    assert one.run.job is two.run.job
-    size = kept._size
-    monkeypatch.setattr(kept_pages, "MOST_FIGURE_BYTES", size)
-    kept.read(store.rows(), "latency")
-    assert kept._size <= size
-    assert len(kept._figures) < len(store.rows())

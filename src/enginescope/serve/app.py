@@ -17,9 +17,11 @@ from enginescope.serve import run_views as looking
 from enginescope.serve.access import LOGIN, Access, Guard, login, logout
 from enginescope.serve.configuration import Configuration
 from enginescope.serve.connections import RequestLimit, few_threads
-from enginescope.serve.kept_pages import KeptFigures, KeptPages, KeptRows
+from enginescope.serve.kept_figures import KeptFigures
+from enginescope.serve.kept_pages import KeptPages, KeptRows
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import failure, not_found, static_file
+from enginescope.serve.page_states import rows_of
 from enginescope.serve.webhooks import Webhook, watching
 from enginescope.store.archive import Store
 
@@ -63,24 +65,23 @@ def application(
     configuration = configuration or Configuration()
     runs, rows = KeptRuns(store), KeptRows(store)
     figures = KeptFigures(runs)
-    keep = KeptPages().endpoint
+    keep, lists = KeptPages().endpoint, page_states.of_lists
+    a_suite = keep(suites.suite, page_states.of_suite, page_states.suite_content)
     hooks = [Webhook(one, store, rows, figures, say) for one in configuration.webhook]
     app = Starlette(
         routes=[
             Route("/", keep(browsing.home, page_states.of_home)),
-            Route("/runs", keep(browsing.runs, page_states.of_lists)),
+            Route("/runs", keep(browsing.runs, lists, rows_of(browsing.run_rows))),
             Route("/runs/{run_id}", keep(looking.run, page_states.of_run)),
             Route("/runs/{run_id}/files", looking.files),
             Route("/runs/{run_id}/files/{path:path}", looking.file),
             Route("/runs/{run_id}/archive", looking.archive),
-            Route("/models", keep(browsing.models, page_states.of_lists)),
-            Route("/history", keep(looking.history, page_states.of_lists)),
+            Route("/models", keep(browsing.models, lists, rows_of(browsing.model_rows))),
+            Route("/history", keep(looking.history, lists, rows_of(looking.history_rows))),
             Route("/compare", keep(looking.compare, page_states.of_comparison)),
             Route("/suites", keep(suites.suites, page_states.of_suites)),
-            Route("/suites/{name}", keep(suites.suite, page_states.of_suite)),
-            Route(
-                "/suites/{name}/report", keep(suites.suite, page_states.of_suite)
-            ),  # an earlier address of it
+            Route("/suites/{name}", a_suite),
+            Route("/suites/{name}/report", a_suite),  # an earlier address of it
             Route("/suites/{name}/progress", suites.progress),
             Route("/suites/{name}/results.csv", suites.table),
             Route("/gate", gates.gates),

@@ -1,27 +1,21 @@
-"""What the server has computed: listings while the store is unchanged, figures by run, pages."""
+"""What the server has computed: listings while the store is unchanged, and pages."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable
 from http import HTTPStatus
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from weakref import WeakValueDictionary
 
-import msgspec
-from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from enginescope.analysis.verdicts.history import RunFigure, needed_series, run_figure
-from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
 from enginescope.serve.assets import Packed, packed
-from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import NO_STORE
 from enginescope.store.archive import Store
 from enginescope.store.row import Filter, RunRow, select
@@ -31,12 +25,9 @@ MOST_PAGE_BYTES = 24 << 20
 _PAGE_BYTES = 2048
 #: Level of compression: higher ones take longer than they save.
 _PAGE_LEVEL = 4
-#: Figures of runs together; what each takes by itself, and what the objects of a text take of it.
-MOST_FIGURE_BYTES = 32 << 20
-_FIGURE_BYTES = 1024
-_OF_TEXT = 4
-_MOST_PARTS = 1024
 _MOST_LISTINGS = 128
+#: States of the store under which pages are known to be as before.
+_MOST_STATES = 4096
 
 
 class KeptRows:
@@ -79,48 +70,65 @@ class KeptPages:
 
     def __init__(self) -> None:
         self._pages: OrderedDict[Hashable, _PackedPage] = OrderedDict()
+        self._contents: OrderedDict[Hashable, Hashable] = OrderedDict()
         self._making: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
         self._size = 0
 
     def endpoint(
-        self, make: Endpoint, state: Callable[[Request], Hashable | None]
+        self,
+        make: Endpoint,
+        state: Callable[[Request], Hashable | None],
+        content: Callable[[Request], Hashable | None] | None = None,
     ) -> Callable[[Request], Awaitable[Response]]:
         """Return an endpoint that makes a page anew only where it may have become another one.
 
         Args:
             make: Its page is not kept if it may not be stored, as one that names a problem.
             state: Returns what differs once the page does, soon; ``None``: that is not known.
+            content: Asked where the state is a new one: returns what differs only if the page does,
+                however long that takes; ``None``: that is not known.
         """
 
         async def respond(request: Request) -> Response:
             shown = state(request)
             if shown is None:
                 return await run_in_threadpool(make, request)
-            key = (request.scope["path"], request.scope["query_string"], shown)
+            address = (request.scope["path"], request.scope["query_string"])
+            key = (*address, shown)
             page = self._find(key)
             if page is None:
                 lock = self._making.setdefault(key, asyncio.Lock())
                 async with lock:  # who asks for the same page waits for it
                     page = self._find(key)
                     if page is None:
-                        response = await run_in_threadpool(make, request)
-                        if not _may_be_kept(response):
-                            return response
-                        page = await run_in_threadpool(_packed, response)
+                        holds = await run_in_threadpool(content, request) if content else None
+                        page = self._find((*address, holds)) if holds is not None else None
+                        if page is None:
+                            response = await run_in_threadpool(make, request)
+                            if not _may_be_kept(response):
+                                return response
+                            page = await run_in_threadpool(_packed, response)
                         if state(request) == shown:  # nothing has changed meanwhile
-                            self._keep(key, page)
+                            self._keep(key, page, key if holds is None else (*address, holds))
             return page.response(request)
 
         return respond
 
     def _find(self, key: Hashable) -> _PackedPage | None:
+        key = self._contents.get(key, key)
         if key in self._pages:
             self._pages.move_to_end(key)
         return self._pages.get(key)
 
-    def _keep(self, key: Hashable, page: _PackedPage) -> None:
-        self._pages[key] = page
-        self._size += page.size
+    def _keep(self, key: Hashable, page: _PackedPage, holds: Hashable) -> None:
+        """Keep a page by what it holds, which is its state where that is not known."""
+        if holds != key:
+            self._contents[key] = holds
+            while len(self._contents) > _MOST_STATES:
+                self._contents.popitem(last=False)
+        if holds not in self._pages:
+            self._pages[holds] = page
+            self._size += page.size
         while self._size > MOST_PAGE_BYTES:
             self._size -= self._pages.popitem(last=False)[1].size
 
@@ -149,63 +157,3 @@ def _packed(response: Response) -> _PackedPage:
     headers = {policy: response.headers[policy]} if policy in response.headers else {}
     content = packed(bytes(response.body), "text/html", _PAGE_LEVEL)
     return _PackedPage(content=content, headers=headers)
-
-
-class ReadFigures(Record, frozen=True, kw_only=True, eq=False):
-    """Figures of the runs that can be read; `notices` name the others."""
-
-    figures: tuple[RunFigure, ...]
-    notices: tuple[Notice, ...]
-
-
-class KeptFigures:
-    """What histories need of runs, by run and metric: a run is read once."""
-
-    def __init__(self, kept: KeptRuns) -> None:
-        self._kept = kept
-        self._lock = threading.Lock()
-        self._figures: OrderedDict[tuple[RunRow, str], tuple[RunFigure, int]] = OrderedDict()
-        self._parts: OrderedDict[bytes, Any] = OrderedDict()
-        self._size = 0
-
-    def read(self, rows: Sequence[RunRow], metric: str) -> ReadFigures:
-        """Return the figures of runs; one that cannot be read is named, and hides no other."""
-        figures, notices = [], []
-        for row in rows:
-            try:
-                figures.append(self._figure(row, metric))
-            except (FormatError, StoreError) as error:
-                message = f"run {row.id} is skipped: {error}"
-                if error.hint:
-                    message += f"; {error.hint}"
-                notices.append(Notice(code="W-BROKEN-RUN", message=message))
-        return ReadFigures(figures=tuple(figures), notices=tuple(notices))
-
-    def _figure(self, row: RunRow, metric: str) -> RunFigure:
-        key = (row, metric)
-        with self._lock:
-            if key in self._figures:
-                self._figures.move_to_end(key)
-                return self._figures[key][0]
-        figure = run_figure(self._kept.run(row.id, needed_series(metric)), metric)
-        with self._lock:
-            figure, size = self._shared(figure)
-            self._size += size - self._figures.get(key, (figure, 0))[1]
-            self._figures[key] = (figure, size)
-            while self._size > MOST_FIGURE_BYTES:
-                self._size -= self._figures.popitem(last=False)[1][1]
-        return figure
-
-    def _shared(self, figure: RunFigure) -> tuple[RunFigure, int]:
-        """Return a figure that shares parts of its run with others, and the bytes it adds."""
-        size, same = _FIGURE_BYTES, {}
-        for name in ("job", "environment", "inputs", "tool", "build"):
-            text = name.encode() + msgspec.json.encode(getattr(figure.run, name))
-            if text not in self._parts:
-                self._parts[text] = getattr(figure.run, name)
-                size += _OF_TEXT * len(text)
-            self._parts.move_to_end(text)
-            same[name] = self._parts[text]
-        while len(self._parts) > _MOST_PARTS:
-            self._parts.popitem(last=False)
-        return replace(figure, run=replace(figure.run, **same)), size

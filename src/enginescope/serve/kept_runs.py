@@ -47,7 +47,7 @@ class KeptRuns:
             FormatError: It is damaged.
         """
         self._check(run_id)
-        key = None if series is not None else self._state(run_id)
+        key = None if series is not None else self.state(run_id)
         if key is None:
             return self.store.load_id(run_id, series=series)
         with self._lock:
@@ -64,11 +64,12 @@ class KeptRuns:
                 self._size -= self._runs.popitem(last=False)[1][1]
         return run
 
-    def _state(self, run_id: str) -> Hashable | None:
+    def state(self, run_id: str) -> Hashable | None:
         """Return what differs once a run's record does; ``None``: it is not known."""
         if isinstance(self.store.place, DatabaseUrl):
             return None
-        state = changed_at(self.store.runs_folder / run_id / DOCUMENT)
+        folder = self.store.runs_folder / run_id
+        state = changed_at(folder / DOCUMENT, folder / ARRAYS)
         return None if state is None else (run_id, state)
 
     def has_file(self, run: Run, path: str) -> bool | None:

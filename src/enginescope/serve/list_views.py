@@ -207,48 +207,56 @@ def home(request: Request) -> Response:
 def runs(request: Request) -> Response:
     """Answer with a page of the runs that were asked for."""
     store: Store = request.app.state.kept.store
-    asked = {
-        name: value.strip()
-        for name in ("model", "on", "outcome", "tag", "since", "until", "sort", "with")
-        if (value := request.query_params.get(name, "").strip())
-    }
-    outcomes = [one.value for one in OutcomeKind]
-    _check_choice("outcome", asked.get("outcome"), outcomes)
-    _check_choice("order", asked.get("sort"), get_args(RunOrder))
-    for name in ("since", "until"):
-        _check_day(asked.get(name))
+    asked = _asked(request)
     picked = tuple(dict.fromkeys(request.query_params.getlist("pick")))[:MOST_PICKED]
     query: tuple[tuple[str, str], ...] = (*asked.items(), *(("pick", run) for run in picked))
     number = page_number(request)
-    found = request.app.state.rows.select(
-        Filter(
-            model=asked.get("model"),
-            backend=asked.get("on"),
-            outcome=asked.get("outcome"),
-            tag=asked.get("tag"),
-            since=asked.get("since"),
-            until=asked.get("until"),
-            order=cast("RunOrder", asked.get("sort", "newest")),
-            limit=PAGE_ROWS + 1,
-            offset=(number - 1) * PAGE_ROWS,
-        )
-    )
-    lines = [line_of(row) for row in found[:PAGE_ROWS]]
+    rows = run_rows(request)
+    lines = [line_of(row) for row in rows[:PAGE_ROWS]]
     return page(
         request,
         "runs",
         here="runs",
         asked=asked,
-        outcomes=outcomes,
+        outcomes=[one.value for one in OutcomeKind],
         lines=lines,
         picked=picked,
         away=[run for run in picked if run not in {line.id for line in lines}],
         sorts={name: _sort_link(query, orders) for name, orders in _SORTS.items()},
         first=(number - 1) * PAGE_ROWS + 1,
         before=_address("/runs", query, number - 1) if number > 1 else None,
-        after=_address("/runs", query, number + 1) if len(found) > PAGE_ROWS else None,
+        after=_address("/runs", query, number + 1) if len(rows) > PAGE_ROWS else None,
         notices=store.notices,
     )
+
+
+def run_rows(request: Request) -> tuple[RunRow, ...]:
+    """Return the runs of a page of the list, and the first of the next page."""
+    terms, number = _asked(request), page_number(request)
+    _check_choice("outcome", terms.get("outcome"), [one.value for one in OutcomeKind])
+    _check_choice("order", terms.get("sort"), get_args(RunOrder))
+    for name in ("since", "until"):
+        _check_day(terms.get(name))
+    wanted = Filter(
+        model=terms.get("model"),
+        backend=terms.get("on"),
+        outcome=terms.get("outcome"),
+        tag=terms.get("tag"),
+        since=terms.get("since"),
+        until=terms.get("until"),
+        order=cast("RunOrder", terms.get("sort", "newest")),
+        limit=PAGE_ROWS + 1,
+        offset=(number - 1) * PAGE_ROWS,
+    )
+    return cast("tuple[RunRow, ...]", request.app.state.rows.select(wanted))
+
+
+def _asked(request: Request) -> dict[str, str]:
+    return {
+        name: value
+        for name in ("model", "on", "outcome", "tag", "since", "until", "sort", "with")
+        if (value := request.query_params.get(name, "").strip())
+    }
 
 
 class SortLink(Record, frozen=True, kw_only=True):
@@ -297,7 +305,7 @@ def models(request: Request) -> Response:
     """Answer with models by backends: the newest median of each."""
     store: Store = request.app.state.kept.store
     name = request.query_params.get("model", "").strip()
-    rows = request.app.state.rows.select(Filter(model=name or None))
+    rows = model_rows(request)
     by_model: dict[str, list[RunRow]] = {}
     for row in rows:
         by_model.setdefault(row.model, []).append(row)
@@ -319,6 +327,13 @@ def models(request: Request) -> Response:
         after=_address("/models", asked, number + 1) if number * PAGE_ROWS < len(names) else None,
         notices=store.notices,
     )
+
+
+def model_rows(request: Request) -> tuple[RunRow, ...]:
+    """Return the runs of the models that are asked for."""
+    name = request.query_params.get("model", "").strip()
+    wanted = Filter(model=name or None)
+    return cast("tuple[RunRow, ...]", request.app.state.rows.select(wanted))
 
 
 def line_of(row: RunRow) -> Line:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from hashlib import sha256
 
+import msgspec
 from starlette.requests import Request
 
 from enginescope.serve.list_views import shows_pushes
+from enginescope.serve.suites import suite_folder
 from enginescope.store.archive import Store
 from enginescope.store.build_spreads import FILE as SPREADS
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.noise_floors import FILE as FLOORS
+from enginescope.store.row import RunRow
 from enginescope.store.run_folder import DOCUMENT
 from enginescope.store.run_names import changed_at, is_id
 from enginescope.store.suite_folder import SuiteFolder, suite_folders
@@ -21,6 +25,20 @@ def of_lists(request: Request) -> Hashable | None:
     """Return the state of a page that runs of the store are listed on."""
     state = _store(request).state()
     return None if state is None else (state, shows_pushes(request))
+
+
+def rows_of(
+    rows: Callable[[Request], tuple[RunRow, ...]],
+) -> Callable[[Request], Hashable | None]:
+    """Return what tells the content of a page on some runs: other runs leave it as it is."""
+
+    def content(request: Request) -> Hashable | None:
+        shown = rows(request)
+        if _store(request).notices:  # the page names them, or has named them
+            return None
+        return (sha256(msgspec.json.encode(shown)).digest(), shows_pushes(request))
+
+    return content
 
 
 def of_home(request: Request) -> Hashable | None:
@@ -55,13 +73,23 @@ def of_suites(request: Request) -> Hashable | None:
 
 def of_suite(request: Request) -> Hashable | None:
     """Return the state of the page of a suite; its cells lead to runs."""
-    store, name = _store(request), request.path_params["name"]
-    state = store.state()
-    if state is None:
+    state, own = _store(request).state(), _of_asked_suite(request)
+    return None if state is None or own is None else (state, own)
+
+
+def suite_content(request: Request) -> Hashable | None:
+    """Return what tells the content of the page of a suite: its state, and which runs it has."""
+    store, own = _store(request), _of_asked_suite(request)
+    if own is None:
         return None
+    rows = suite_folder(store, request.path_params["name"]).result().rows
+    return (own, frozenset(row.run for row in rows).intersection(store.ids()))
+
+
+def _of_asked_suite(request: Request) -> Hashable | None:
+    store, name = _store(request), request.path_params["name"]
     folders = {folder.path.name: folder for folder in suite_folders(store.suite_home())}
-    own = _of_suite(store, folders[name]) if name in folders else None
-    return None if own is None else (state, own)
+    return _of_suite(store, folders[name]) if name in folders else None
 
 
 def _store(request: Request) -> Store:

@@ -31,7 +31,7 @@ from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.render.base.facts import subject_line
 from enginescope.render.verdicts.verdict_phrases import side_names
 from enginescope.serve.assets import script_address
-from enginescope.serve.kept_pages import KeptFigures
+from enginescope.serve.kept_figures import KeptFigures
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import framed, page
 from enginescope.store.build_spreads import usable_spreads
@@ -118,9 +118,7 @@ def history(request: Request) -> Response:
 
     model = request.query_params.get("model", "")
     metric = check_metric(request.query_params.get("metric", "latency"))
-    wanted = Filter(model=model, backend=request.query_params.get("on") or None)
-    rows: tuple[RunRow, ...] = request.app.state.rows.select(wanted)
-    chosen = tuple(row for row in rows if row.model == model)[:MOST_HISTORY_RUNS]
+    chosen = history_rows(request)
     if not model or not chosen:
         raise UsageError("no runs of this model", hint="choose a model from the list")
     figures: KeptFigures = request.app.state.figures
@@ -135,6 +133,14 @@ def history(request: Request) -> Response:
     data = history_page(found, model=model, notices=read.notices, script_address=script_address())
     links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
     return framed(data, links, problems=read.notices)
+
+
+def history_rows(request: Request) -> tuple[RunRow, ...]:
+    """Return the runs that a history is asked of, the newest first."""
+    model = request.query_params.get("model", "")
+    wanted = Filter(model=model, backend=request.query_params.get("on") or None)
+    rows: tuple[RunRow, ...] = request.app.state.rows.select(wanted)
+    return tuple(row for row in rows if row.model == model)[:MOST_HISTORY_RUNS]
 
 
 def histories_in(figures: Sequence[RunFigure], metric: str) -> tuple[JobHistory, ...]:

@@ -63,7 +63,7 @@ def suite(request: Request) -> Response:
 
     store: Store = request.app.state.kept.store
     name: str = request.path_params["name"]
-    folder = _folder(store, name)
+    folder = suite_folder(store, name)
     result = folder.result()
     runs = {run: f"/runs/{quote(run)}" for run in store.ids()}
     data = suite_page(result, _table(result), runs=runs, script_address=script_address())
@@ -74,7 +74,7 @@ def suite(request: Request) -> Response:
 def progress(request: Request) -> Response:
     """Answer with the line on a suite that runs; a page that shows other rows is loaded again."""
     store: Store = request.app.state.kept.store
-    folder = _folder(store, request.path_params["name"])
+    folder = suite_folder(store, request.path_params["name"])
     live = _live_line(store, folder)
     if live is None or live.seen != request.query_params.get("seen"):
         return Response(headers={"HX-Refresh": "true"})
@@ -138,7 +138,7 @@ def table(request: Request) -> Response:
     """Answer with a suite's tidy table."""
     store: Store = request.app.state.kept.store
     name: str = request.path_params["name"]
-    data = _table(_folder(store, name).result())
+    data = _table(suite_folder(store, name).result())
     headers = {"Content-Disposition": 'attachment; filename="results.csv"'}
     return Response(data, media_type="text/csv", headers=headers)
 
@@ -150,7 +150,7 @@ def _table(result: SuiteResult) -> bytes:
     return csv_bytes(COLUMNS, zip(*tidy_columns(result).values(), strict=True))
 
 
-def _folder(store: Store, name: str) -> SuiteFolder:
+def suite_folder(store: Store, name: str) -> SuiteFolder:
     """Return a suite by its name in the list: no path is made of what comes over the network."""
     for folder in suite_folders(store.suite_home()):
         if folder.path.name == name:

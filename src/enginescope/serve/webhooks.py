@@ -21,7 +21,8 @@ from enginescope.core.errors import EnginescopeError
 from enginescope.core.http_pool import http_pool, reason_of_http
 from enginescope.records.verdict.history import JobHistory, LevelChange
 from enginescope.serve.configuration import WebhookPart
-from enginescope.serve.kept_pages import KeptFigures, KeptRows
+from enginescope.serve.kept_figures import KeptFigures
+from enginescope.serve.kept_pages import KeptRows
 from enginescope.serve.level_changes import (
     as_told,
     history_key,
