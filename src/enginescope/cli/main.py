@@ -54,6 +54,7 @@ GROUPS = {
     },
     "Check": {
         "validate": ("accuracy.validate", "Compare model outputs with a reference."),
+        "sensitivity": ("accuracy.sensitivity", "Find the layers to keep in FP32."),
         "depth": ("accuracy.depth", "Compare depth-estimation models: speed, GPU use, error."),
     },
     "TensorRT": {

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from rich.console import Console
@@ -16,6 +17,8 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from enginescope.cli.messages import detail, is_usual, note, warn
+from enginescope.cli.termination import ending_in_order, saying_what_stands
+from enginescope.cli.verb import naming_flags
 from enginescope.core.units import format_ms
 from enginescope.records.environment import ClockLock
 from enginescope.records.progress import Progress
@@ -186,6 +189,13 @@ class ProcessProgress(JobProgress, ProcessObserver):
     def standing(self) -> str:
         """Return what an interrupt leaves in the store."""
         return f"{self._stored} {'run is' if self._stored == 1 else 'runs are'} stored"
+
+
+@contextmanager
+def measuring(progress: JobProgress) -> Iterator[None]:
+    """In this block, show `progress`, name flags in errors, and say what an interrupt leaves."""
+    with naming_flags(), ending_in_order(), progress, saying_what_stands(progress.standing):
+        yield
 
 
 def describe(progress: Progress) -> str:

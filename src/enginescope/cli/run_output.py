@@ -12,9 +12,13 @@ from contextlib import contextmanager
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.messages import next_steps, note, words
+from enginescope.cli.report_output import print_json
 from enginescope.core.errors import StoreError
+from enginescope.core.units import counted
+from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.run import Run
 from enginescope.store.location import StorePlace
+from enginescope.store.row import RunRow
 
 #: Up to so many runs get a screen each; more get one table.
 SCREENS = 2
@@ -25,20 +29,22 @@ REPORTED = 12
 @contextmanager
 def noting_tags(tags: Sequence[str], place: StorePlace | None) -> Iterator[None]:
     """Note the tags that had runs before this block and have more after it."""
-    former = _counts(tags, place)
+    former = _rows(tags, place)
     yield
-    for tag, count in _counts([tag for tag, count in former.items() if count], place).items():
-        if count > former[tag]:
-            runs = "run" if former[tag] == 1 else "runs"
-            note(f"tag {tag} had {former[tag]:,} {runs}; it has {count:,} now")
+    for tag, rows in _rows([tag for tag, rows in former.items() if rows], place).items():
+        if len(rows) > len(former[tag]):
+            had = counted(len(former[tag]), "run")
+            has_rounds = any(name.startswith(COMPARISON_TAG) for row in rows for name in row.tags)
+            each = " (each process of a comparison is a run)" if has_rounds else ""
+            note(f"tag {tag} had {had}; it has {len(rows):,} now{each}")
 
 
-def _counts(tags: Sequence[str], place: StorePlace | None) -> dict[str, int]:
-    """Return the number of runs by tag; empty if the store cannot be read."""
+def _rows(tags: Sequence[str], place: StorePlace | None) -> dict[str, tuple[RunRow, ...]]:
+    """Return the runs by tag; empty if the store cannot be read."""
     from enginescope.store.archive import Store
 
     try:
-        return {tag: len(Store(place).rows(tag=tag)) for tag in tags}
+        return {tag: Store(place).rows(tag=tag) for tag in tags}
     except StoreError:  # the verb itself says why
         return {}
 
@@ -53,8 +59,7 @@ def present(runs: Sequence[Run], *, as_json: bool, store: StorePlace | None = No
     if as_json:
         from enginescope.render.page.export import summary_json
 
-        sys.stdout.buffer.write(summary_json(views))
-        sys.stdout.flush()
+        print_json(summary_json(views))
         return
     from enginescope.render.base.facts import subject_names
     from enginescope.render.base.text import runs_table, show, summary

@@ -95,6 +95,8 @@ _ELSEWHERE = {
     ("validate", "limit"): "Comparing",
     ("compare", "only"): _OUTPUT,
     ("tune", "option"): "Model and inputs",
+    ("sensitivity", "to"): "Model and inputs",
+    ("sensitivity", "by"): "Model and inputs",
     ("lint", "gpu"): "Model and inputs",
     ("explore", "gpu"): "Model and inputs",
     ("report", "gpu"): "Model and inputs",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from enginescope.render.base.answer_tables import AnswerTables
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,3 +33,21 @@ def shown_as(display: type[D]) -> Callable[[Any], D]:
         return display(**{name: getattr(result, name) for name in fields})
 
     return copied
+
+
+class Answered:
+    """A result that prints as its answer; in notebooks with its tables, plain HTML."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _answer(self) -> AnswerTables:
+        """Return the answer, its facts and its tables."""
+
+    def _summary(self) -> str:
+        return self._answer().answer
+
+    def _repr_html_(self) -> str:
+        from enginescope.notebook.html.verdicts import answer_html
+
+        return answer_html(self._answer())

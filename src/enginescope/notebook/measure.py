@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
 from enginescope.analysis.validation.validation import Validation
-from enginescope.notebook.display import displayed, shown_as
+from enginescope.notebook.display import Answered, displayed, shown_as
 from enginescope.notebook.verdicts import ShownVerdicts
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.load import LoadReport
@@ -31,6 +31,7 @@ from enginescope.services.validation import validate as validate_service
 
 if TYPE_CHECKING:
     from enginescope.notebook.chart import ChartDisplay
+    from enginescope.render.base.answer_tables import AnswerTables
 
 
 class ShownBuild(BuildReport, frozen=True, kw_only=True):
@@ -56,13 +57,13 @@ class ShownNoise(NoiseFloor, frozen=True, kw_only=True):
         return noise_html(self)
 
 
-class ShownSelfTest(SelfTest, frozen=True, kw_only=True):
+class ShownSelfTest(Answered, SelfTest, frozen=True, kw_only=True):
     """A self-test; in notebooks the answer, the curve and the comparisons, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.self_test.self_test_phrases import answer_text
+    def _answer(self) -> AnswerTables:
+        from enginescope.render.self_test.self_test_writers import self_test_answer
 
-        return answer_text(self)
+        return self_test_answer(self)
 
     @property
     def charts(self) -> dict[str, ChartDisplay]:
@@ -72,19 +73,20 @@ class ShownSelfTest(SelfTest, frozen=True, kw_only=True):
 
         return displays((detection_chart(self),))
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import self_test_html
 
-        return self_test_html(self)
-
-
-class ShownLoad(LoadReport, frozen=True, kw_only=True):
+class ShownLoad(Answered, LoadReport, frozen=True, kw_only=True):
     """A load test; in notebooks the answer and its figures, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.load.load_phrases import answer_text
+    def _answer(self) -> AnswerTables:
+        from msgspec.structs import replace
 
-        return answer_text(self)
+        from enginescope.render.base.phrases import percentile_name
+        from enginescope.render.load.load_phrases import percentile_of
+        from enginescope.render.load.load_writers import load_answer
+
+        answered = load_answer(self)
+        title = f"Runs; times are {percentile_name(percentile_of(self))}, in ms"
+        return replace(answered, tables=(replace(answered.tables[-1], title=title),))
 
     @property
     def charts(self) -> dict[str, ChartDisplay]:
@@ -94,19 +96,14 @@ class ShownLoad(LoadReport, frozen=True, kw_only=True):
 
         return displays((load_chart(self),))
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import load_html
 
-        return load_html(self)
-
-
-class ShownShapes(ShapesReport, frozen=True, kw_only=True):
+class ShownShapes(Answered, ShapesReport, frozen=True, kw_only=True):
     """A sweep of shapes; in notebooks the answer and its tables, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.shapes.shapes_phrases import answer_text
+    def _answer(self) -> AnswerTables:
+        from enginescope.render.shapes.shapes_writers import shapes_answer
 
-        return answer_text(self)
+        return shapes_answer(self)
 
     @property
     def charts(self) -> dict[str, ChartDisplay]:
@@ -115,11 +112,6 @@ class ShownShapes(ShapesReport, frozen=True, kw_only=True):
         from enginescope.render.shapes.shapes_chart import shapes_charts
 
         return displays(shapes_charts(self))
-
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import shapes_html
-
-        return shapes_html(self)
 
 
 class ShownDiagnosis(doctor_service.Diagnosis, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT, Compa
 from enginescope.analysis.suites.suite_view import SuiteView
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.notebook.chart import ChartDisplay, displays
-from enginescope.notebook.display import displayed, shown_as
+from enginescope.notebook.display import Answered, displayed, shown_as
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.contend import ContendReport
 from enginescope.records.verdict.gate import GateReport
@@ -25,9 +25,11 @@ from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.ladder import LadderReport
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.records.verdict.reproduction import Reproduction
+from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.records.verdict.verdict import Verdict
+from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.suites.suite import suite_charts
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.rules.engine import LintReport
@@ -35,6 +37,7 @@ from enginescope.services.contend import contend as contend_service
 from enginescope.services.ladder import ladder as ladder_service
 from enginescope.services.lottery import lottery as lottery_service
 from enginescope.services.plans import lint as lint_service
+from enginescope.services.sensitivity import sensitivity as sensitivity_service
 from enginescope.services.suites import opened
 from enginescope.services.suites import run as suite_service
 from enginescope.services.tune import tune as tune_service
@@ -147,13 +150,13 @@ class ShownReproduction(Reproduction, frozen=True, kw_only=True):
 reproduce = displayed(reproduce_service.reproduce, shown_as(ShownReproduction))
 
 
-class ShownLadder(LadderReport, frozen=True, kw_only=True):
+class ShownLadder(Answered, LadderReport, frozen=True, kw_only=True):
     """A ladder; in notebooks the answer, its rungs and its steps, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.ladder.ladder_phrases import answer_text
+    def _answer(self) -> AnswerTables:
+        from enginescope.render.ladder.ladder_writers import ladder_answer
 
-        return answer_text(self)
+        return ladder_answer(self)
 
     @property
     def charts(self) -> dict[str, ChartDisplay]:
@@ -162,62 +165,54 @@ class ShownLadder(LadderReport, frozen=True, kw_only=True):
 
         return displays((ladder_chart(self),))
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import ladder_html
 
-        return ladder_html(self)
-
-
-class ShownContend(ContendReport, frozen=True, kw_only=True):
+class ShownContend(Answered, ContendReport, frozen=True, kw_only=True):
     """A contention test; in notebooks the answer and its tables, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.contend.contend_phrases import answer_text
+    def _answer(self) -> AnswerTables:
+        from enginescope.render.contend.contend_writers import contend_answer
 
-        return answer_text(self)
-
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import contend_html
-
-        return contend_html(self)
+        return contend_answer(self)
 
 
 contend = displayed(contend_service.contend, shown_as(ShownContend))
 ladder = displayed(ladder_service.ladder, shown_as(ShownLadder))
 
 
-class ShownLottery(LotteryReport, frozen=True, kw_only=True):
+class ShownLottery(Answered, LotteryReport, frozen=True, kw_only=True):
     """A lottery of builds; in notebooks the answer and its tables, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.verdicts.lottery_phrases import answer_text
+    def _answer(self) -> AnswerTables:
+        from enginescope.render.verdicts.lottery_writers import lottery_answer
 
-        return answer_text(self)
-
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import lottery_html
-
-        return lottery_html(self)
+        return lottery_answer(self)
 
 
 lottery = displayed(lottery_service.lottery, shown_as(ShownLottery))
 
 
-class ShownTune(TuneReport, frozen=True, kw_only=True):
+class ShownTune(Answered, TuneReport, frozen=True, kw_only=True):
     """A search for the fastest options; in notebooks the answer and its tables, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.tune.tune_phrases import answer_text
+    def _answer(self) -> AnswerTables:
+        from enginescope.render.tune.tune_writers import tune_answer
 
-        return answer_text(self)
-
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import tune_html
-
-        return tune_html(self)
+        return tune_answer(self)
 
 
 tune = displayed(tune_service.tune, shown_as(ShownTune))
+
+
+class ShownSensitivity(Answered, SensitivityReport, frozen=True, kw_only=True):
+    """What layers lose in a lower precision; in notebooks the answer and its tables, plain HTML."""
+
+    def _answer(self) -> AnswerTables:
+        from enginescope.render.sensitivity.sensitivity_writers import sensitivity_answer
+
+        return sensitivity_answer(self)
+
+
+sensitivity = displayed(sensitivity_service.sensitivity, shown_as(ShownSensitivity))
 
 
 class ShownHistory(JobHistory, frozen=True, kw_only=True):

@@ -22,11 +22,9 @@ from enginescope.cli.options import (
     PATH,
     Finite,
     dims_option,
-    json_option,
     option,
-    store_option,
-    tags_option,
 )
+from enginescope.cli.process_options import stored_options
 from enginescope.cli.verb import Verb, naming_flags
 from enginescope.records.run.job import Limits
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
@@ -177,9 +175,7 @@ def _repeated(args: list[str], names: tuple[str, ...]) -> list[str]:
     show_default=False,
     help="Time limit per model.  [default: 4h]",
 )
-@tags_option
-@store_option
-@json_option
+@stored_options
 @naming_flags()
 def command(**options: Any) -> int:
     """Compare depth-estimation models: latency, GPU use, agreement and ground-truth error.
@@ -202,7 +198,7 @@ def command(**options: Any) -> int:
 
 
 def _request(options: dict[str, Any]) -> DepthRequest:
-    from enginescope.cli.measure.bench import command_line
+    from enginescope.cli.process_options import command_line
     from enginescope.records.run.job import TelemetryRule
     from enginescope.services.accuracy.depth_request import DepthRequest
 

@@ -22,7 +22,6 @@ from enginescope.cli.accuracy.validate_options import (
     parse_pair,
     preprocessing_of,
 )
-from enginescope.cli.completion import complete_backends
 from enginescope.cli.messages import next_steps
 from enginescope.cli.options import (
     COUNT,
@@ -30,7 +29,6 @@ from enginescope.cli.options import (
     FOLDER,
     FROM_0,
     INPUT,
-    MOST_ITEMS,
     PATH,
     RANGE,
     SIZE,
@@ -42,6 +40,7 @@ from enginescope.cli.options import (
     option,
     store_option,
 )
+from enginescope.cli.process_options import batch_option, on_option
 from enginescope.cli.verb import Verb, naming_flags
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Limits, Workload
@@ -141,12 +140,9 @@ _MOST_SAMPLES = 1_000_000
     ),
 )
 @click.argument("models", nargs=-1, required=True, type=PATH)
-@option(
-    "--on",
-    "backends",
-    shell_complete=complete_backends,
-    multiple=True,
-    help="Backend to validate; repeat for several.  [default: ort-cpu; trt for an engine]",
+@on_option(
+    "Backend to validate; repeat for several.  [default: ort-cpu; trt for an engine]",
+    several=True,
 )
 @option(
     "--reference",
@@ -184,9 +180,7 @@ _MOST_SAMPLES = 1_000_000
     help="Set the shape of an input; repeat an input for a second set of samples.",
 )
 @dims_option
-@option(
-    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
-)
+@batch_option
 @option(
     "--map",
     "output_pairs",
@@ -277,7 +271,7 @@ def _request(
     models: tuple[Path, ...], backends: tuple[str, ...], options: dict[str, Any]
 ) -> ValidateRequest:
     from enginescope.analysis.errors.output_tolerance import ToleranceRequest
-    from enginescope.cli.measure.bench import command_line
+    from enginescope.cli.process_options import command_line
     from enginescope.services.accuracy.request import (
         BisectionRequest,
         SampleRequest,

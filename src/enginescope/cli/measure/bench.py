@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
 from enginescope.cli.compare_options import bench_compare_options, check_bench_options
-from enginescope.cli.completion import complete_backends
 from enginescope.cli.machine_options import (
     conditions_of,
     machine_options,
@@ -25,7 +23,6 @@ from enginescope.cli.options import (
     DURATION_MS,
     FROM_0,
     INPUT,
-    MOST_ITEMS,
     NAME,
     PATH,
     RANGE,
@@ -38,11 +35,10 @@ from enginescope.cli.options import (
     store_option,
     tags_option,
 )
+from enginescope.cli.process_options import batch_option, command_line, on_option
 from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.cli.verb import Verb
-from enginescope.core.errors import UsageError
 from enginescope.records.run.job import ProfileMode, StopRule, WarmUp, Workload
-from enginescope.store.location import without_password
 
 #: Where the arguments after ``--`` wait between parsing and the verb.
 HANDED_OVER = "enginescope.bench.handed_over"
@@ -70,15 +66,10 @@ class BenchCommand(Verb):
     ),
 )
 @click.argument("models", nargs=-1, type=PATH)
-@option(
-    "--on",
-    "backends",
-    shell_complete=complete_backends,
-    multiple=True,
-    help=(
-        "Backend to measure on, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for "
-        "several.  [default: ort-cpu; trt for an engine]"
-    ),
+@on_option(
+    "Backend to measure on, as NAME[:PRECISION][?KEY=VALUE&…]; repeat for "
+    "several.  [default: ort-cpu; trt for an engine]",
+    several=True,
 )
 @option(
     "--shape",
@@ -88,9 +79,7 @@ class BenchCommand(Verb):
     help="Set the shape of an input; repeat for several.",
 )
 @dims_option
-@option(
-    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
-)
+@batch_option
 @option(
     "--input",
     "files",
@@ -277,18 +266,3 @@ def warm_up_of(given: tuple[int | float, ...]) -> WarmUp:
         iterations=max(counts, default=0),
         limit_ms=max(WarmUp().limit_ms, 10 * time_ms),
     )
-
-
-def command_line() -> str:
-    """Return the command line as it was typed, for repeating it; without passwords.
-
-    Raises:
-        UsageError: A part of it is not UTF-8, so that no run could hold it.
-    """
-    typed = shlex.join(["enginescope", *sys.argv[1:]])
-    try:
-        typed.encode()
-    except UnicodeEncodeError as error:
-        what = f"the command line {typed!a}"
-        raise UsageError(what, why="it is not UTF-8", hint="rename the file") from error
-    return without_password(typed)

@@ -6,7 +6,6 @@ Progress of interleaved jobs.
 from __future__ import annotations
 
 import shutil
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, Mea
 from enginescope.cli.compare_options import terms_of
 from enginescope.cli.messages import next_steps, words
 from enginescope.cli.progress import JobProgress, describe, job_text
+from enginescope.cli.report_output import print_json
 from enginescope.cli.run_output import present
 from enginescope.cli.termination import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
 from enginescope.core.units import counted
@@ -146,8 +146,7 @@ def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:
         from enginescope.render.compare.compare_writers import compare_json
         from enginescope.render.plan_comparison.compare_tables import Chosen
 
-        sys.stdout.buffer.write(compare_json(None, Chosen(), measured=found))
-        sys.stdout.flush()
+        print_json(compare_json(None, Chosen(), measured=found))
         return
     from enginescope.render.base.text import show
     from enginescope.render.verdicts.verdict_writers import verdict_text

@@ -182,7 +182,7 @@ def command(model: Path, output: Path | None, backend: str, **options: Any) -> i
     The cache keeps engines by model, options, TensorRT, GPU and driver. The second call reuses the
     cached engine.
     """
-    from enginescope.cli.measure.bench import command_line
+    from enginescope.cli.process_options import command_line
     from enginescope.cli.progress import JobProgress
     from enginescope.cli.termination import ending_in_order
     from enginescope.services.measurement.build import BuildRequest, build_engine

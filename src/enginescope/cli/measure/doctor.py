@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginescope.cli.compare_options import rounds_option
-from enginescope.cli.completion import complete_backends
-from enginescope.cli.options import (
-    DURATION_MS,
-    FILE,
-    MOST_ITEMS,
-    PATH,
-    SHAPE,
-    Finite,
-    dims_option,
-    json_option,
-    option,
-    store_option,
-    tags_option,
-)
+from enginescope.cli.options import DURATION_MS, FILE, PATH, Finite, option
+from enginescope.cli.process_options import input_options, on_option, stored_options
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.environment import Device, Host
@@ -68,17 +56,8 @@ _OF_SELF_TEST = {
     is_flag=True,
     help="Compare MODEL with itself: measure false verdicts and the smallest difference found.",
 )
-@option(
-    "--on",
-    "backend",
-    shell_complete=complete_backends,
-    help="Backend of --self-test.  [default: ort-cpu; trt for an engine]",
-)
-@option("--shape", "shapes", multiple=True, type=SHAPE, help="Set the shape of an input.")
-@dims_option
-@option(
-    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
-)
+@on_option("Backend of --self-test.  [default: ort-cpu; trt for an engine]")
+@input_options
 @rounds_option(LOOKS[-1], MOST_ROUNDS)
 @option(
     "--threshold",
@@ -91,9 +70,7 @@ _OF_SELF_TEST = {
 @option("--max-time", type=DURATION_MS, help="Time limit of --self-test.  [default: 2min]")
 @option("--markdown", type=FILE, help="Write the answer and tables of --self-test to FILE.")
 @option("--html", type=FILE, help="Write the page of --self-test to FILE.")
-@tags_option
-@store_option
-@json_option
+@stored_options
 def command(
     is_self_test: bool, as_json: bool, store_folder: StorePlace | None, **options: Any
 ) -> int:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from enginescope.cli.completion import complete_backends
 from enginescope.cli.machine_options import conditions_of, machine_options
-from enginescope.cli.measure.bench import command_line, warm_up_of
-from enginescope.cli.messages import next_steps, words
+from enginescope.cli.measure.bench import warm_up_of
 from enginescope.cli.options import (
     COUNT,
     COUNT_OR_DURATION,
@@ -20,21 +16,20 @@ from enginescope.cli.options import (
     FILE,
     FROM_0,
     INPUT,
-    MOST_ITEMS,
     RANGE,
-    SHAPE,
     Finite,
     check_outputs,
-    dims_option,
-    json_option,
     option,
-    store_option,
-    tags_option,
-    write_output,
 )
-from enginescope.cli.progress import JobProgress
-from enginescope.cli.termination import ending_in_order, saying_what_stands
-from enginescope.cli.verb import Verb, naming_flags
+from enginescope.cli.process_options import (
+    input_options,
+    on_option,
+    stored_fields,
+    stored_options,
+)
+from enginescope.cli.progress import JobProgress, measuring
+from enginescope.cli.report_output import end_report, present_report, step
+from enginescope.cli.verb import Verb
 from enginescope.records.run.job import Workload
 from enginescope.records.run.load import SCENARIOS, LoadRule
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep
@@ -50,9 +45,6 @@ from enginescope.services.load.request import (
     parse_slo,
     rule_of_scenario,
 )
-
-if TYPE_CHECKING:
-    from enginescope.store.location import StorePlace
 
 
 @click.command(
@@ -70,17 +62,8 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("target", metavar="MODEL|URL")
-@option(
-    "--on",
-    "backend",
-    shell_complete=complete_backends,
-    help="Backend to measure on.  [default: ort-cpu; trt for an engine; oip for a URL]",
-)
-@option("--shape", "shapes", multiple=True, type=SHAPE, help="Set the shape of an input.")
-@dims_option
-@option(
-    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
-)
+@on_option("Backend to measure on.  [default: ort-cpu; trt for an engine; oip for a URL]")
+@input_options
 @option(
     "--input", "files", multiple=True, type=INPUT, help="Read the values of an input from a file."
 )
@@ -136,34 +119,28 @@ if TYPE_CHECKING:
 @option("--timeout", type=DURATION_MS, help="Time limit per process.")
 @machine_options
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
-@tags_option
-@store_option
-@json_option
+@stored_options
 def command(target: str, **options: Any) -> int:
     """Measure how long queries take that arrive at a rate, whether or not earlier ones have ended.
 
     MODEL is a model or an engine. URL is a model of a server that speaks the Open Inference
-    Protocol over HTTP, as http://localhost:8000/v2/models/NAME. Latency counts from the intended
-    arrival, so a stall shows in every query that waits for it.
+    Protocol, over HTTP as http://localhost:8000/v2/models/NAME or over gRPC as
+    grpc://localhost:8001/v2/models/NAME. Latency counts from the intended arrival, so a stall
+    shows in every query that waits for it.
     """
-    check_outputs([options["html"]], [target])
-    with naming_flags(), ending_in_order():
-        request = request_of(target, options)
-        progress = LoadProgress(quiet=options["as_json"])
-        with progress, saying_what_stands(progress.standing):
-            report = run_load(request, progress)
-    if options["html"] is not None:
-        from enginescope.render.load.load_page import load_page
+    from enginescope.render.load.load_page import load_page
+    from enginescope.render.load.load_writers import load_json
 
-        write_output(options["html"], load_page(report))
-    _print(report, as_json=options["as_json"])
-    if not options["as_json"]:
-        _next(report, options["html"], options["store_folder"])
+    check_outputs([options["html"]], [target])
+    progress = LoadProgress(quiet=options["as_json"])
+    with measuring(progress):
+        report = run_load(_request(target, options), progress)
+    present_report(report, options, document=load_json, screen=_show, html=load_page)
+    end_report(options, step(options, "report", "report", report.trials[-1].run[:8]))
     return int(not report.is_passed)
 
 
-def request_of(target: str, options: dict[str, Any]) -> LoadRequest:
-    """Return the request that the options describe."""
+def _request(target: str, options: dict[str, Any]) -> LoadRequest:
     trace, scenario = options["trace"], options["scenario"]
     times: tuple[float, ...] = ()
     if trace is not None:
@@ -201,9 +178,7 @@ def request_of(target: str, options: dict[str, Any]) -> LoadRequest:
         timeout_s=options["timeout"] and options["timeout"] / 1e3,
         conditions=conditions_of(options),
         clock=options["lock_clocks"],
-        tags=options["tags"],
-        store=options["store_folder"],
-        command=command_line(),
+        **stored_fields(options),
     )
 
 
@@ -222,21 +197,8 @@ class LoadProgress(JobProgress, LoadObserver):
             self._line(f"{rate_text(rate_of(step))}: {step.kind.value}")
 
 
-def _print(report: LoadReport, *, as_json: bool) -> None:
-    from enginescope.render.load.load_writers import load_json, load_tables
-
-    if as_json:
-        sys.stdout.buffer.write(load_json(report))
-        sys.stdout.flush()
-        return
+def _show(report: LoadReport) -> None:
     from enginescope.render.base.text import show_answer
-    from enginescope.render.load.load_phrases import answer_text, scope_facts
+    from enginescope.render.load.load_writers import load_answer, load_tables
 
-    show_answer(answer_text(report), scope_facts(report), load_tables(report), report.notices)
-
-
-def _next(report: LoadReport, page: Path | None, store: StorePlace | None) -> None:
-    at = ("--store", store) if store else ()
-    run = report.trials[-1].run[:8]
-    steps = [("open", str(page))] if page is not None else []
-    next_steps(*steps, ("report", words("enginescope", "report", *at, run)))
+    show_answer(load_answer(report), [load_tables(report)])

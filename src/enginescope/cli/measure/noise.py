@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from enginescope.cli.compare_options import rounds_option
-from enginescope.cli.completion import complete_backends
 from enginescope.cli.messages import note
-from enginescope.cli.options import (
-    DURATION_MS,
-    MOST_ITEMS,
-    PATH,
-    SHAPE,
-    dims_option,
-    json_option,
-    option,
-    store_option,
-    tags_option,
+from enginescope.cli.options import DURATION_MS, PATH, SHAPE, dims_option, option
+from enginescope.cli.process_options import (
+    batch_option,
+    on_option,
+    stored_fields,
+    stored_options,
 )
+from enginescope.cli.report_output import print_json
 from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.cli.verb import Verb
 from enginescope.stats.comparison.ratio import FLOOR_ROUNDS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-    from enginescope.records.run.job import DimSize, InputShape
     from enginescope.records.verdict.noise_floor import NoiseFloor
-    from enginescope.store.location import StorePlace
 
 
 @click.command(
@@ -42,12 +35,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("model", required=False, type=PATH)
-@option(
-    "--on",
-    "backend",
-    shell_complete=complete_backends,
-    help="Backend to measure on.  [default: ort-cpu; trt for an engine]",
-)
+@on_option("Backend to measure on.  [default: ort-cpu; trt for an engine]")
 @option(
     "--shape",
     "shapes",
@@ -56,56 +44,41 @@ if TYPE_CHECKING:
     help="Set the shape of an input; repeat for several.",
 )
 @dims_option
-@option(
-    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
-)
+@batch_option
 @rounds_option(FLOOR_ROUNDS)
 @option("--duration", type=DURATION_MS, help="Measuring time per process.  [default: 1s]")
-@tags_option
-@store_option
-@json_option
-def command(
-    model: Path | None,
-    backend: str | None,
-    shapes: tuple[InputShape, ...],
-    dims: tuple[DimSize, ...],
-    batch: int | None,
-    rounds: int | None,
-    duration: float | None,
-    tags: tuple[str, ...],
-    store_folder: StorePlace | None,
-    as_json: bool,
-) -> int:
+@stored_options
+def command(model: Path | None, **options: Any) -> int:
     """Compare MODEL with itself, and report the smallest difference this machine can detect.
 
     Both sides are the same job, interleaved, in fresh processes. `compare` and `bench --compare`
     use the recorded noise floor. Without MODEL, enginescope measures a small sample.
     """
-    from enginescope.cli.measure.bench import command_line
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.run_output import present
     from enginescope.cli.termination import ending_in_order, saying_what_stands
     from enginescope.records.run.job import StopRule, Workload
-    from enginescope.services.measurement.interleaved import with_process_stop
+    from enginescope.services.measurement.interleaved import paced_workload
     from enginescope.services.measurement.noise import measure_noise
     from enginescope.services.measurement.rounds import InterleavedRequest
 
+    duration, as_json = options["duration"], options["as_json"]
     stop = StopRule() if duration is None else StopRule(duration_ms=duration, precision_pct=None)
-    workload = Workload(batch=batch, shapes=shapes, dims=dims, stop=stop)
+    workload = Workload(
+        batch=options["batch"], shapes=options["shapes"], dims=options["dims"], stop=stop
+    )
     request = InterleavedRequest(
         models=(model,) if model else (),
-        backends=(backend,) if backend else (),
-        workload=with_process_stop(workload) if duration is None else workload,
-        rounds=rounds,
-        tags=tags,
-        store=store_folder,
-        command=command_line(),
+        backends=(options["backend"],) if options["backend"] else (),
+        workload=paced_workload(workload),
+        rounds=options["rounds"],
+        **stored_fields(options),
     )
     progress = RoundsProgress(quiet=as_json)
     with ending_in_order(), progress, saying_what_stands(progress.standing):
         result = measure_noise(request, progress)
     if result.floor is None or result.measured.comparison is None:
-        present(result.measured.failed, as_json=as_json, store=store_folder)
+        present(result.measured.failed, as_json=as_json, store=options["store_folder"])
     else:
         _present(result.floor, result.measured.comparison, as_json=as_json)
     if result.recorded is not None:
@@ -122,8 +95,7 @@ def _present(floor: NoiseFloor, found: MeasuredComparison, *, as_json: bool) -> 
         from enginescope.core.jsonio import encode
         from enginescope.render.verdicts.verdict_writers import measured_data
 
-        sys.stdout.buffer.write(encode({"noise_floor": floor, "measured": measured_data(found)}))
-        sys.stdout.flush()
+        print_json(encode({"noise_floor": floor, "measured": measured_data(found)}))
         return
     from enginescope.render.base.text import show
     from enginescope.render.verdicts.noise_text import noise_text

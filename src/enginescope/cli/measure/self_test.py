@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from rich.console import Group
-from rich.text import Text
-
-from enginescope.cli.measure.bench import command_line
 from enginescope.cli.measure.bench_comparison import RoundsProgress
-from enginescope.cli.messages import next_steps, words
-from enginescope.cli.options import check_outputs, write_output
-from enginescope.cli.termination import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
-from enginescope.cli.verb import naming_flags
+from enginescope.cli.options import check_outputs
+from enginescope.cli.process_options import stored_fields
+from enginescope.cli.progress import measuring
+from enginescope.cli.report_output import end_report, present_report, step
+from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.core.units import counted
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Job, StopRule, Workload
@@ -24,14 +20,26 @@ from enginescope.services.measurement.self_test import SelfTestRequest, run_self
 
 def self_test(options: dict[str, Any]) -> int:
     """Run the self-test, write and print what it found; return the exit code."""
+    from enginescope.render.self_test.self_test_writers import (
+        self_test_json,
+        self_test_markdown,
+        self_test_page,
+    )
+
     check_outputs([options["markdown"], options["html"]], [str(options["model"] or "")])
     progress = SelfTestProgress(quiet=options["as_json"])
-    with naming_flags(), ending_in_order(), progress, saying_what_stands(progress.standing):
+    with measuring(progress):
         test = run_self_test(_request(options), progress)
-    _write(test, options)
-    _present(test, as_json=options["as_json"])
-    if not options["as_json"]:
-        _next(test, options)
+    present_report(
+        test,
+        options,
+        document=self_test_json,
+        screen=_show,
+        markdown=self_test_markdown,
+        html=self_test_page,
+    )
+    tag = f"{COMPARISON_TAG}{test.comparisons[0].comparison}"
+    end_report(options, step(options, "the first comparison", "compare", tag))
     return 0 if test.is_recorded else EXIT_RUN_FAILED
 
 
@@ -51,9 +59,7 @@ def _request(options: dict[str, Any]) -> SelfTestRequest:
         models=(model,) if model else (),
         backends=(backend,) if backend else (),
         workload=paced_workload(workload),
-        tags=options["tags"],
-        store=options["store_folder"],
-        command=command_line(),
+        **stored_fields(options),
         **{name: value for name, value in numbers.items() if value is not None},
     )
 
@@ -76,42 +82,8 @@ class SelfTestProgress(RoundsProgress):
         return f"{counted(self._stored, 'run')} stored; the self-test is not recorded"
 
 
-def _write(test: SelfTest, options: dict[str, Any]) -> None:
-    from enginescope.render.self_test.self_test_writers import (
-        self_test_markdown,
-        self_test_page,
-    )
+def _show(test: SelfTest) -> None:
+    from enginescope.render.base.text import show_answer
+    from enginescope.render.self_test.self_test_writers import self_test_answer
 
-    for path, written in (
-        (options["markdown"], self_test_markdown),
-        (options["html"], self_test_page),
-    ):
-        if path is not None:
-            write_output(path, written(test))
-
-
-def _present(test: SelfTest, *, as_json: bool) -> None:
-    from enginescope.render.self_test.self_test_writers import self_test_json, self_test_tables
-
-    if as_json:
-        sys.stdout.buffer.write(self_test_json(test))
-        sys.stdout.flush()
-        return
-    from enginescope.render.base.text import show_answer, table
-    from enginescope.render.self_test.self_test_phrases import answer_text, scope_facts
-
-    tables = [
-        part
-        for one in self_test_tables(test)
-        for part in (table(one.headers, one.rows, right=one.numbers), Text())
-    ]
-    show_answer(answer_text(test), scope_facts(test), Group(*tables[:-1]), test.notices)
-
-
-def _next(test: SelfTest, options: dict[str, Any]) -> None:
-    at = ("--store", store) if (store := options["store_folder"]) else ()
-    written = options["html"] or options["markdown"]
-    steps = [("open", str(written))] if written else []
-    tag = f"{COMPARISON_TAG}{test.comparisons[0].comparison}"
-    again = words("enginescope", "compare", *at, tag)
-    next_steps(*steps, ("the first comparison", again))
+    show_answer(self_test_answer(test))

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-import textwrap
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.completion import complete_backends
-from enginescope.cli.measure.bench import command_line
-from enginescope.cli.messages import next_steps
 from enginescope.cli.options import (
-    DURATION_MS,
     EXISTING,
     FILE,
     FROM_0,
@@ -28,13 +21,18 @@ from enginescope.cli.options import (
     json_option,
     option,
     store_option,
-    write_output,
 )
-from enginescope.cli.progress import JobProgress
-from enginescope.cli.termination import ending_in_order, saying_what_stands
-from enginescope.cli.verb import Verb, naming_flags
+from enginescope.cli.process_options import (
+    command_line,
+    on_option,
+    process_limits,
+    timeout_option,
+)
+from enginescope.cli.progress import JobProgress, measuring
+from enginescope.cli.report_output import end_report, present_report
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
-from enginescope.records.run.job import Limits, Mode, Workload
+from enginescope.records.run.job import Mode, Workload
 from enginescope.records.run.run import OutcomeKind
 from enginescope.services.shapes.request import (
     BATCHES,
@@ -76,11 +74,8 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("model", type=PATH, metavar="MODEL|ENGINE")
-@option(
-    "--on",
-    "backend",
-    shell_complete=complete_backends,
-    help="Backend to measure on: TensorRT or ONNX Runtime.  [default: ort-cpu; trt for an engine]",
+@on_option(
+    "Backend to measure on: TensorRT or ONNX Runtime.  [default: ort-cpu; trt for an engine]"
 )
 @option(
     "--batch",
@@ -142,7 +137,7 @@ if TYPE_CHECKING:
     default=REQUESTS,
     help="Requests after each change; fewer where they take longer than 250 ms.",
 )
-@option("--timeout", type=DURATION_MS, help="Time limit per process.  [default: 10min]")
+@timeout_option
 @option("--csv", type=FILE, help="Write the shapes as CSV to FILE.")
 @option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
@@ -156,25 +151,34 @@ def command(model: Path, **options: Any) -> int:
     request after a change is compared with a request that follows no change. Optimization profiles
     are proposed from the times and the weights of the shapes. The runs are not stored.
     """
+    from enginescope.render.shapes.shapes_phrases import build_command
+    from enginescope.render.shapes.shapes_writers import (
+        shapes_csv,
+        shapes_json,
+        shapes_markdown,
+        shapes_page,
+    )
+
     check_outputs([options[name] for name in ("csv", "markdown", "html")], [str(model)])
     progress = ShapesProgress(quiet=options["as_json"])
-    with (
-        naming_flags(),
-        ending_in_order(),
-        progress,
-        saying_what_stands(progress.standing),
-    ):
-        report = sweep_shapes(request_of(model, options), progress)
-    _write(report, options)
-    _print(report, as_json=options["as_json"])
-    if not options["as_json"]:
-        _next(report, options["html"])
+    with measuring(progress):
+        report = sweep_shapes(_request(model, options), progress)
+    present_report(
+        report,
+        options,
+        document=shapes_json,
+        screen=_show,
+        csv=shapes_csv,
+        markdown=shapes_markdown,
+        html=shapes_page,
+    )
+    build = build_command(report)
+    end_report(options, *([("build", build)] if build else []), opened=("html",))
     return 0
 
 
-def request_of(model: Path, options: dict[str, Any]) -> ShapesRequest:
-    """Return the request that the options describe."""
-    sizes, sweep, timeout_ms = options["batch"], options["sweep"], options["timeout"]
+def _request(model: Path, options: dict[str, Any]) -> ShapesRequest:
+    sizes, sweep = options["batch"], options["sweep"]
     if sizes is not None and sweep is not None:
         raise UsageError("`batch` and `sweep`", why="one dimension changes at a time")
     return ShapesRequest(
@@ -195,7 +199,7 @@ def request_of(model: Path, options: dict[str, Any]) -> ShapesRequest:
             dims=options["dims"],
             mode=Mode(cuda_graph=False) if options["graph"] == "off" else Mode(),
         ),
-        limits=Limits(timeout_s=timeout_ms / 1e3) if timeout_ms else None,
+        limits=process_limits(options),
         store=options["store_folder"],
         command=command_line(),
     )
@@ -219,42 +223,9 @@ class ShapesProgress(JobProgress):
         return "runs of shapes are not stored"
 
 
-def _write(report: ShapesReport, options: dict[str, Any]) -> None:
-    from enginescope.render.shapes.shapes_page import shapes_page
-    from enginescope.render.shapes.shapes_writers import shapes_csv, shapes_markdown
+def _show(report: ShapesReport) -> None:
+    from enginescope.render.base.text import show_answer, stacked, wrapped
+    from enginescope.render.shapes.shapes_writers import shapes_answer
 
-    writers = (("csv", shapes_csv), ("markdown", shapes_markdown), ("html", shapes_page))
-    for name, writer in writers:
-        if options[name] is not None:
-            write_output(options[name], writer(report))
-
-
-def _print(report: ShapesReport, *, as_json: bool) -> None:
-    from enginescope.render.shapes.shapes_writers import shapes_json, shapes_tables
-
-    if as_json:
-        sys.stdout.buffer.write(shapes_json(report))
-        sys.stdout.flush()
-        return
-    from rich.console import Group
-    from rich.text import Text
-
-    from enginescope.render.base.text import show_answer, table
-    from enginescope.render.shapes.shapes_phrases import answer_text, scope_facts
-
-    rows: list[Any] = []
-    for part in shapes_tables(report):
-        rows += [Text("")] if rows else []
-        rows.append(table(part.headers, part.rows, right=part.numbers))
-        rows.append(Text(part.note or "", style="dim"))
-    width = get_terminal_size().columns
-    answer = textwrap.fill(answer_text(report), width, break_long_words=False)
-    show_answer(answer, scope_facts(report), Group(*rows), report.notices)
-
-
-def _next(report: ShapesReport, page: Path | None) -> None:
-    from enginescope.render.shapes.shapes_phrases import build_command
-
-    steps = [("open", str(page))] if page is not None else []
-    build = build_command(report)
-    next_steps(*steps, *([("build", build)] if build else []))
+    answered = shapes_answer(report)
+    show_answer(wrapped(answered), stacked(answered.tables, has_notes=True)[:-1])

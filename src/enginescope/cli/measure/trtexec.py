@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginescope.cli.measure.bench import command_line
 from enginescope.cli.messages import note
+from enginescope.cli.process_options import command_line
 from enginescope.cli.termination import ending_in_order
 from enginescope.core.errors import MissingDependencyError
 from enginescope.services.trtexec_session import (

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginescope.cli.options import PATH, json_option, store_option, tags_option
+from enginescope.cli.options import PATH
+from enginescope.cli.process_options import stored_options
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("paths", nargs=-1, required=True, type=PATH)
-@tags_option
-@store_option
-@json_option
+@stored_options
 def command(
     paths: tuple[Path, ...], tags: tuple[str, ...], store_folder: StorePlace | None, as_json: bool
 ) -> None:

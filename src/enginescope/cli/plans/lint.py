@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import click
 from enginescope.cli.completion import complete_rules, complete_runs
 from enginescope.cli.messages import next_steps, warn, words
 from enginescope.cli.options import COUNT, EXISTING, FILE, json_option, option, store_option
+from enginescope.cli.report_output import print_json
 from enginescope.cli.termination import ending_in_order
 from enginescope.cli.verb import Verb
 
@@ -120,8 +120,7 @@ def command(
     if as_json:
         from enginescope.render.plans.findings import findings_json
 
-        sys.stdout.buffer.write(findings_json(result.plans))
-        sys.stdout.buffer.flush()
+        print_json(findings_json(result.plans))
     else:
         _show(result.plans, None if show_all else top)
         _next(result.plans, targets[0], sarif, store_folder)

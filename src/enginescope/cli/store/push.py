@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.completion import complete_backends, complete_runs, complete_tags
+from enginescope.cli.completion import complete_runs, complete_tags
 from enginescope.cli.messages import warn
 from enginescope.cli.options import json_option, option, store_option
+from enginescope.cli.process_options import on_option
 from enginescope.cli.token_option import needed_token, token_option
 from enginescope.cli.verb import Verb
 
@@ -35,12 +36,7 @@ EXIT_LEFT_OUT = 3
 @click.argument("names", shell_complete=complete_runs, metavar="[RUN]...", nargs=-1)
 @option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
 @option("--model", help="Select runs whose model name contains this text.")
-@option(
-    "--on",
-    "backend",
-    shell_complete=complete_backends,
-    help="Select runs on backends that start with this name.",
-)
+@on_option("Select runs on backends that start with this name.")
 @option("--suite", help="Send the plan and the rows of this suite, and their runs.")
 @token_option("Read the server's access token from this file.")
 @store_option

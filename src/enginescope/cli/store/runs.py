@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from enginescope.cli.completion import complete_backends, complete_runs, complete_tags
+from enginescope.cli.completion import complete_runs, complete_tags
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import COUNT, FILE, PATH, json_option, option, store_option
+from enginescope.cli.process_options import on_option
 from enginescope.cli.verb import VerbOfVerbs
 
 if TYPE_CHECKING:
@@ -66,12 +67,7 @@ def command(ctx: click.Context, store_folder: StorePlace | None, as_json: bool) 
 )
 @option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
 @option("--model", help="Select runs whose model name contains this text.")
-@option(
-    "--on",
-    "backend",
-    shell_complete=complete_backends,
-    help="Select runs on backends that start with this name.",
-)
+@on_option("Select runs on backends that start with this name.")
 @option("--outcome", help="Select runs with this outcome: ok, failed, crashed, …")
 @option("--limit", type=COUNT, default=20, help="Maximum number of runs to list.")
 @store_option

@@ -227,7 +227,7 @@ def command(source: Path | None, **options: Any) -> int:
 
 
 def _request(source: Path, options: dict[str, Any]) -> SuiteRequest:
-    from enginescope.cli.measure.bench import command_line
+    from enginescope.cli.process_options import command_line
     from enginescope.services.suites.request import SuiteRequest
 
     place = place_of(options)

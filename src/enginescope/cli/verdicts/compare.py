@@ -149,8 +149,8 @@ def _continue(
     what: tuple[str, ...], store: StorePlace | None, options: dict[str, Any]
 ) -> tuple[CompareConfig, int]:
     """Measure more rounds; return the terms of the comparison, and the exit code."""
-    from enginescope.cli.measure.bench import command_line
     from enginescope.cli.measure.bench_comparison import RoundsProgress
+    from enginescope.cli.process_options import command_line
     from enginescope.cli.termination import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
     from enginescope.services.measurement.continued import ContinueRequest, continue_rounds
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enginescope.cli.options import write_output
+from enginescope.cli.report_output import print_json
 
 if TYPE_CHECKING:
     from enginescope.analysis.build_log.build_choices import ChoicePair
@@ -53,10 +53,7 @@ def present(result: CompareResult, chosen: Chosen, *, as_json: bool) -> None:
     if as_json:
         from enginescope.render.compare.compare_writers import compare_json
 
-        sys.stdout.buffer.write(
-            compare_json(result.plans, chosen, result.choices, measured=result.measured)
-        )
-        sys.stdout.flush()
+        print_json(compare_json(result.plans, chosen, result.choices, measured=result.measured))
         return
     from enginescope.render.base.text import show
 

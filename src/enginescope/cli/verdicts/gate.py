@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from enginescope.cli.compare_options import across_option
 from enginescope.cli.completion import complete_runs
-from enginescope.cli.messages import next_steps, words
+from enginescope.cli.messages import words
 from enginescope.cli.options import (
     FILE,
     Finite,
@@ -19,14 +18,11 @@ from enginescope.cli.options import (
     json_option,
     option,
     store_option,
-    write_output,
 )
+from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, GateReport, GateTerms, Limit
-
-if TYPE_CHECKING:
-    from enginescope.store.location import StorePlace
 
 
 @click.command(
@@ -100,9 +96,6 @@ def command(
     baselines: tuple[str, ...],
     limits: tuple[str, ...],
     metrics: tuple[str, ...],
-    everything: bool,
-    store_folder: StorePlace | None,
-    as_json: bool,
     **options: Any,
 ) -> int:
     """Compare CURRENT runs with a baseline; exit with 1 on a regression.
@@ -114,24 +107,34 @@ def command(
     """
     from enginescope.cli.terminal_observer import TerminalObserver
     from enginescope.cli.verb import naming_flags
+    from enginescope.render.verdicts.gate_junit import gate_junit
+    from enginescope.render.verdicts.gate_sarif import gate_sarif
+    from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown
     from enginescope.services.verdicts.gate import GateRequest, gate_runs
 
-    check_outputs([options[name] for name in _WRITERS], (*baselines, *current))
+    check_outputs(
+        [options[name] for name in ("markdown", "junit", "sarif")], (*baselines, *current)
+    )
     terms = GateTerms(
         limits=limits_of(limits, metrics),
         undecided=options["undecided"],
         across=options["across"],
         confidence=options["confidence"],
     )
-    request = GateRequest(baseline=baselines, current=current, terms=terms, store=store_folder)
+    store = options["store_folder"]
+    request = GateRequest(baseline=baselines, current=current, terms=terms, store=store)
     with naming_flags():
         report = gate_runs(request, TerminalObserver())
-    for name, write in _WRITERS.items():
-        if options[name] is not None:
-            write_output(options[name], write(report))
-    _print(report, everything=everything, as_json=as_json)
-    if not as_json:
-        _next(report, options["markdown"], store_folder)
+    present_report(
+        report,
+        options,
+        document=gate_json,
+        screen=lambda report: _show(report, everything=options["everything"]),
+        markdown=gate_markdown,
+        junit=gate_junit,
+        sarif=lambda report: gate_sarif(report, root=str(Path.cwd())),
+    )
+    end_report(options, *_steps(report, options))
     return int(not report.is_passed)
 
 
@@ -171,57 +174,17 @@ def _percent(amount: str, given: str) -> float:
         ) from None
 
 
-def _markdown(report: GateReport) -> bytes:
-    from enginescope.render.verdicts.gate_writers import gate_markdown
+def _show(report: GateReport, *, everything: bool) -> None:
+    from enginescope.render.base.text import show_answer
+    from enginescope.render.verdicts.gate_writers import gate_answer
 
-    return gate_markdown(report)
-
-
-def _junit(report: GateReport) -> bytes:
-    from enginescope.render.verdicts.gate_junit import gate_junit
-
-    return gate_junit(report)
+    show_answer(gate_answer(report, everything=everything))
 
 
-def _sarif(report: GateReport) -> bytes:
-    from enginescope.render.verdicts.gate_sarif import gate_sarif
-
-    return gate_sarif(report, root=str(Path.cwd()))
-
-
-#: Option -> what makes its file.
-_WRITERS: dict[str, Callable[[GateReport], bytes]] = {
-    "markdown": _markdown,
-    "junit": _junit,
-    "sarif": _sarif,
-}
-
-
-def _print(report: GateReport, *, everything: bool, as_json: bool) -> None:
-    if as_json:
-        from enginescope.render.verdicts.gate_writers import gate_json
-
-        sys.stdout.buffer.write(gate_json(report))
-        sys.stdout.flush()
-        return
-    from enginescope.render.base.text import show_answer, table
-    from enginescope.render.verdicts.gate_phrases import answer_text, scope_facts
-    from enginescope.render.verdicts.gate_writers import HEADERS, gate_notices, gate_rows
-
-    rows = gate_rows(report, everything=everything)
-    shown = table(HEADERS, rows) if rows else None
-    notices = gate_notices(report, everything=everything)
-    show_answer(answer_text(report), scope_facts(report), shown, notices)
-
-
-def _next(report: GateReport, table: Path | None, store: StorePlace | None) -> None:
+def _steps(report: GateReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     from enginescope.services.explain import shown_word
 
-    at = ("--store", store) if store else ()
-    steps = [("open", str(table))] if table else []
     if report.rows:
         worst = report.rows[0]  # the worst outcome comes first
-        word = shown_word(worst.outcome.value)
-        steps.append(("explain it", words("enginescope", "explain", word)))
-        steps.append(("over time", words("enginescope", "history", *at, worst.model)))
-    next_steps(*steps)
+        yield "explain it", words("enginescope", "explain", shown_word(worst.outcome.value))
+        yield step(options, "over time", "history", worst.model)

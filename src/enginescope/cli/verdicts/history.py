@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginescope.cli.completion import complete_backends, complete_tags
+from enginescope.cli.completion import complete_tags
 from enginescope.cli.messages import next_steps, note, words
 from enginescope.cli.options import (
     COUNT,
@@ -22,6 +21,8 @@ from enginescope.cli.options import (
     store_option,
     write_output,
 )
+from enginescope.cli.process_options import on_option
+from enginescope.cli.report_output import print_json
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
@@ -48,12 +49,7 @@ def _sitting(text: str) -> float:
     ),
 )
 @click.argument("model")
-@option(
-    "--on",
-    "backend",
-    shell_complete=complete_backends,
-    help="Select runs on backends that start with this name.",
-)
+@on_option("Select runs on backends that start with this name.")
 @option("--tag", shell_complete=complete_tags, help="Select runs with this tag.")
 @option("--metric", default="latency", help="Metric to show: latency, p99, load, … as for gate.")
 @option(
@@ -107,8 +103,7 @@ def command(model: str, store_folder: StorePlace | None, as_json: bool, **option
     if as_json:
         from enginescope.render.verdicts.history_text import history_json
 
-        sys.stdout.buffer.write(history_json(found))
-        sys.stdout.flush()
+        print_json(history_json(found))
         return
     _show(found)
     _next(found, model, options["html_file"], store_folder)

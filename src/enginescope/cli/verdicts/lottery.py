@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Group, RenderableType
-from rich.text import Text
 
-from enginescope.cli.completion import complete_backends
-from enginescope.cli.measure.bench import command_line
-from enginescope.cli.messages import next_steps, words
-from enginescope.cli.options import (
-    COUNT,
-    DURATION_MS,
-    FILE,
-    FROM_0,
-    MOST_ITEMS,
-    PATH,
-    SHAPE,
-    check_outputs,
-    dims_option,
-    json_option,
-    option,
-    store_option,
-    tags_option,
-    write_output,
+from enginescope.cli.options import DURATION_MS, FILE, FROM_0, PATH, check_outputs, option
+from enginescope.cli.process_options import (
+    input_options,
+    on_option,
+    process_limits,
+    process_workload,
+    stop_options,
+    stored_fields,
+    stored_options,
+    timeout_option,
 )
-from enginescope.cli.progress import ProcessProgress
-from enginescope.cli.termination import ending_in_order, saying_what_stands
-from enginescope.cli.verb import Verb, naming_flags
+from enginescope.cli.progress import ProcessProgress, measuring
+from enginescope.cli.report_output import end_report, present_report, step
+from enginescope.cli.verb import Verb
 from enginescope.records.progress import COMPARISON_TAG
-from enginescope.records.run.job import Limits, StopRule, Workload
 from enginescope.services.lottery.lottery import hold_lottery, lottery_workload
 from enginescope.services.lottery.request import (
     BUILDS,
@@ -46,11 +34,7 @@ from enginescope.services.lottery.request import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from enginescope.records.verdict.lottery import LotteryReport
-    from enginescope.render.base.figures import TextTable
-    from enginescope.store.location import StorePlace
 
 
 @click.command(
@@ -68,12 +52,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("model", type=PATH)
-@option(
-    "--on",
-    "backend",
-    shell_complete=complete_backends,
-    help="Backend that builds and runs the model.  [default: ort-cpu]",
-)
+@on_option("Backend that builds and runs the model.  [default: ort-cpu]")
 @option(
     "--builds",
     type=click.IntRange(FEWEST_BUILDS, MOST_BUILDS),
@@ -99,25 +78,18 @@ if TYPE_CHECKING:
         "[default: as long as the lottery took]"
     ),
 )
-@option("--shape", "shapes", multiple=True, type=SHAPE, help="Set the shape of an input.")
-@dims_option
-@option(
-    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
-)
+@input_options
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
-@option("--iterations", type=COUNT, help="Time exactly this many iterations in each process.")
-@option("--duration", type=DURATION_MS, help="Time each process for this long.  [default: 1s]")
+@stop_options
 @option(
     "--max-time",
     type=DURATION_MS,
     help="Make fewer builds and processes rather than take longer than this.",
 )
-@option("--timeout", type=DURATION_MS, help="Time limit per process.  [default: 10min]")
+@timeout_option
 @option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
-@tags_option
-@store_option
-@json_option
+@stored_options
 def command(model: Path, **options: Any) -> int:
     """Measure how much builds of MODEL differ, against processes and iterations.
 
@@ -126,86 +98,48 @@ def command(model: Path, **options: Any) -> int:
     session optimizes. The result is stored: where the variation between builds covers a difference
     between single builds, compare, gate and upgrade call it inconclusive.
     """
+    from enginescope.render.verdicts.lottery_writers import (
+        lottery_json,
+        lottery_markdown,
+        lottery_page,
+    )
+
     check_outputs([options["markdown"], options["html"]], [str(model)])
     progress = ProcessProgress(quiet=options["as_json"])
-    with (
-        naming_flags(),
-        ending_in_order(),
-        progress,
-        saying_what_stands(progress.standing),
-    ):
+    with measuring(progress):
         report = hold_lottery(_request(model, options), progress)
-    _write(report, options)
-    present_lottery(report, as_json=options["as_json"])
-    if not options["as_json"]:
-        _next(report, options["html"] or options["markdown"], options["store_folder"])
+    present_report(
+        report,
+        options,
+        document=lottery_json,
+        screen=_show,
+        markdown=lottery_markdown,
+        html=lottery_page,
+    )
+    tag = f"{COMPARISON_TAG}{report.comparison}"
+    end_report(options, step(options, "the builds side by side", "compare", tag))
     return 0
 
 
 def _request(model: Path, options: dict[str, Any]) -> LotteryRequest:
-    stop = StopRule(iterations=options["iterations"], duration_ms=options["duration"])
-    is_usual = options["iterations"] is None and options["duration"] is None
-    workload = Workload(
-        batch=options["batch"],
-        seed=options["seed"],
-        shapes=options["shapes"],
-        dims=options["dims"],
-        stop=StopRule() if is_usual else stop,
-    )
-    timeout_ms, most_ms, budget_ms = (options[one] for one in ("timeout", "max_time", "budget"))
     return LotteryRequest(
         model=model,
         backend=options["backend"],
         builds=options["builds"],
         processes=options["processes"],
-        workload=lottery_workload(workload),
+        workload=lottery_workload(process_workload(options)),
         timing_cache=options["timing_cache"],
-        max_time_s=most_ms / 1e3 if most_ms else None,
-        budget_s=budget_ms / 1e3 if budget_ms else None,
-        process_limits=Limits(timeout_s=timeout_ms / 1e3) if timeout_ms else None,
-        tags=options["tags"],
-        store=options["store_folder"],
-        command=command_line(),
+        max_time_s=options["max_time"] and options["max_time"] / 1e3,
+        budget_s=options["budget"] and options["budget"] / 1e3,
+        process_limits=process_limits(options),
+        **stored_fields(options),
     )
 
 
-def _write(report: LotteryReport, options: dict[str, Any]) -> None:
-    if options["markdown"] is not None:
-        from enginescope.render.verdicts.lottery_writers import lottery_markdown
+def _show(report: LotteryReport) -> None:
+    from enginescope.render.base.text import show_answer, stacked
+    from enginescope.render.verdicts.lottery_phrases import TOP_LAYERS
+    from enginescope.render.verdicts.lottery_writers import lottery_answer
 
-        write_output(options["markdown"], lottery_markdown(report))
-    if options["html"] is not None:
-        from enginescope.render.verdicts.lottery_page import lottery_page
-
-        write_output(options["html"], lottery_page(report))
-
-
-def present_lottery(report: LotteryReport, *, as_json: bool) -> None:
-    """Print a report as JSON or as one screen."""
-    from enginescope.render.verdicts.lottery_writers import lottery_json, lottery_tables
-
-    if as_json:
-        sys.stdout.buffer.write(lottery_json(report))
-        sys.stdout.flush()
-        return
-    from enginescope.render.base.text import show_answer
-    from enginescope.render.verdicts.lottery_phrases import answer_text, scope_facts
-
-    tables = Group(*(part for one in lottery_tables(report) for part in _shown(one)))
-    show_answer(answer_text(report), scope_facts(report), tables, report.notices)
-
-
-def _shown(one: TextTable) -> Iterator[RenderableType]:
-    from enginescope.render.base.text import table
-
-    yield table(one.headers, one.rows, right=one.numbers)
-    if one.left_out:
-        yield Text(f"and {one.left_out:,} more layers")
-    yield Text()
-
-
-def _next(report: LotteryReport, written: Path | None, store: StorePlace | None) -> None:
-    at = ("--store", store) if store else ()
-    steps = [("open", str(written))] if written else []
-    again = words("enginescope", "compare", *at, f"{COMPARISON_TAG}{report.comparison}")
-    next_steps(*steps, ("the builds side by side", again))
+    answered = lottery_answer(report, top=TOP_LAYERS)
+    show_answer(answered, stacked(answered.tables))

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
-from rich.console import Group
-from rich.text import Text
 
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
-from enginescope.cli.completion import complete_backends
-from enginescope.cli.measure.bench import command_line
-from enginescope.cli.messages import next_steps, words
 from enginescope.cli.options import (
     COUNT,
     DURATION_MS,
@@ -22,35 +17,35 @@ from enginescope.cli.options import (
     FROM_0,
     MOST_ITEMS,
     PATH,
-    SHAPE,
     Finite,
     Parsed,
     check_outputs,
     dims_option,
-    json_option,
     option,
-    store_option,
-    tags_option,
-    write_output,
 )
-from enginescope.cli.progress import ProcessProgress
-from enginescope.cli.termination import ending_in_order, saying_what_stands
-from enginescope.cli.verb import Verb, naming_flags
+from enginescope.cli.process_options import (
+    on_option,
+    process_limits,
+    process_workload,
+    shape_option,
+    stop_options,
+    stored_fields,
+    stored_options,
+    timeout_option,
+)
+from enginescope.cli.progress import ProcessProgress, measuring
+from enginescope.cli.report_output import end_report, present_report, step
+from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.progress import COMPARISON_TAG
-from enginescope.records.run.job import Limits, StopRule, Workload
 from enginescope.records.verdict.tune import TuneMetric
 from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.tune.request import ROUNDS, TuneObserver, TuneRequest
 from enginescope.services.tune.tune import tune_options
 from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from enginescope.records.verdict.tune import TuneReport
-    from enginescope.store.location import StorePlace
 
 
 def parse_values(text: str) -> tuple[str, tuple[str, ...]]:
@@ -87,13 +82,10 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     ),
 )
 @click.argument("model", type=PATH, metavar="MODEL|ENGINE")
-@option(
-    "--on",
-    "backends",
-    multiple=True,
-    shell_complete=complete_backends,
-    help="Backend to try; repeat for several. The first is the default.  "
+@on_option(
+    "Backend to try; repeat for several. The first is the default.  "
     "[default: ort-cpu; trt for an engine]",
+    several=True,
 )
 @option(
     "--option",
@@ -122,11 +114,10 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 @option("--data", multiple=True, type=PATH, help="Samples whose outputs to check; repeat for more.")
 @option("--samples", type=COUNT, help="Number of samples whose outputs to check.  [default: 8]")
 @option("--tolerance", metavar="NAME", help="Row of tolerances for outputs, such as fp16.")
-@option("--shape", "shapes", multiple=True, type=SHAPE, help="Set the shape of an input.")
+@shape_option
 @dims_option
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
-@option("--iterations", type=COUNT, help="Time exactly this many iterations in each process.")
-@option("--duration", type=DURATION_MS, help="Time each process for this long.  [default: 1s]")
+@stop_options
 @option(
     "--rounds",
     type=click.IntRange(LOOKS[0], MOST_ROUNDS),
@@ -146,13 +137,11 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     type=DURATION_MS,
     help="Measure fewer rounds rather than take longer than this.",
 )
-@option("--timeout", type=DURATION_MS, help="Time limit per process.  [default: 10min]")
+@timeout_option
 @option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
 @option("--csv", "csv_file", type=FILE, help="Write the alternatives as CSV to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
-@tags_option
-@store_option
-@json_option
+@stored_options
 def command(model: Path, **options: Any) -> int:
     """Find the options that make MODEL fastest, and measure the winner anew.
 
@@ -161,15 +150,28 @@ def command(model: Path, **options: Any) -> int:
     Fresh builds and other inputs compare the leader with the default. The claim comes from this
     confirmation alone, so that a winner among equals is claimed in at most 5 % of searches.
     """
+    from enginescope.render.tune.tune_writers import (
+        tune_csv,
+        tune_json,
+        tune_markdown,
+        tune_page,
+    )
+
     files = [options["markdown"], options["csv_file"], options["html"]]
     check_outputs(files, [str(model)])
     progress = TuneProgress(quiet=options["as_json"])
-    with naming_flags(), ending_in_order(), progress, saying_what_stands(progress.standing):
+    with measuring(progress):
         report = tune_options(_request(model, options), progress)
-    _write(report, options)
-    _print(report, as_json=options["as_json"])
-    if not options["as_json"]:
-        _next(report, filter(None, reversed(files)), options["store_folder"])
+    present_report(
+        report,
+        options,
+        document=tune_json,
+        screen=_show,
+        markdown=tune_markdown,
+        csv_file=tune_csv,
+        html=tune_page,
+    )
+    end_report(options, *_steps(report, options), opened=("html", "csv_file", "markdown"))
     return 0
 
 
@@ -177,15 +179,6 @@ def _request(model: Path, options: dict[str, Any]) -> TuneRequest:
     values: dict[str, tuple[str, ...]] = {}
     for name, some in options["choices"]:
         values[name] = (*values.get(name, ()), *some)
-    stop = StopRule(iterations=options["iterations"], duration_ms=options["duration"])
-    is_usual = options["iterations"] is None and options["duration"] is None
-    workload = Workload(
-        seed=options["seed"],
-        shapes=options["shapes"],
-        dims=options["dims"],
-        stop=StopRule() if is_usual else stop,
-    )
-    timeout_ms, most_ms = options["timeout"], options["max_time"]
     return TuneRequest(
         model=model,
         backends=options["backends"],
@@ -195,14 +188,12 @@ def _request(model: Path, options: dict[str, Any]) -> TuneRequest:
         metric=options["metric"],
         samples=SampleRequest(data=options["data"], count=options["samples"]),
         tolerance=options["tolerance"],
-        workload=paced_workload(workload),
+        workload=process_workload(options),
         rounds=options["rounds"],
         threshold_pct=options["threshold_pct"],
-        max_time_s=most_ms / 1e3 if most_ms else None,
-        process_limits=Limits(timeout_s=timeout_ms / 1e3) if timeout_ms else None,
-        tags=options["tags"],
-        store=options["store_folder"],
-        command=command_line(),
+        max_time_s=options["max_time"] and options["max_time"] / 1e3,
+        process_limits=process_limits(options),
+        **stored_fields(options),
     )
 
 
@@ -222,38 +213,18 @@ class TuneProgress(ProcessProgress, TuneObserver):
         return f"{self._so_far}{super().standing()}"
 
 
-def _write(report: TuneReport, options: dict[str, Any]) -> None:
-    from enginescope.render.tune.tune_writers import tune_csv, tune_markdown, tune_page
+def _show(report: TuneReport) -> None:
+    from enginescope.render.base.text import show_answer, stacked
+    from enginescope.render.tune.tune_writers import tune_answer
 
-    for name, writer in (("markdown", tune_markdown), ("csv_file", tune_csv), ("html", tune_page)):
-        if options[name] is not None:
-            write_output(options[name], writer(report))
-
-
-def _print(report: TuneReport, *, as_json: bool) -> None:
-    from enginescope.render.base.text import show_answer, table
-    from enginescope.render.tune.tune_writers import tune_answer, tune_json
-
-    if as_json:
-        sys.stdout.buffer.write(tune_json(report))
-        sys.stdout.flush()
-        return
-    result = tune_answer(report, names_first=False)
-    tables = (table(shown.headers, shown.rows, right=shown.numbers) for shown in result.tables)
-    show_answer(
-        result.answer,
-        result.facts,
-        Group(*(part for shown in tables for part in (shown, Text()))),
-        result.notices,
-    )
+    answered = tune_answer(report, names_first=False)
+    show_answer(answered, stacked(answered.tables))
 
 
-def _next(report: TuneReport, written: Iterable[Path], store: StorePlace | None) -> None:
-    at = ("--store", store) if store else ()
-    steps = [("open", str(file)) for file in list(written)[:1]]
+def _steps(report: TuneReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     confirmed = report.confirmation
     if confirmed is not None and confirmed.comparison is not None:
         tag = f"{COMPARISON_TAG}{confirmed.comparison}"
-        steps.append(("the confirmation", words("enginescope", "compare", *at, tag)))
+        yield step(options, "the confirmation", "compare", tag)
     tag = f"{COMPARISON_TAG}{report.comparison}"
-    next_steps(*steps, ("the search", words("enginescope", "runs", "list", *at, "--tag", tag)))
+    yield step(options, "the search", "runs list", "--tag", tag)

@@ -17,10 +17,7 @@ from enginescope.notebook.html.fragment import (
 )
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import OutcomeKind
-from enginescope.records.verdict.load import LoadReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.records.verdict.self_test import SelfTest
-from enginescope.records.verdict.shapes import ShapesReport
 from enginescope.render.accuracy.validate_phrases import (
     OUTPUT_HEADERS,
     answer,
@@ -33,7 +30,6 @@ from enginescope.render.base.phrases import (
     headline,
     layer_sum_sentence,
     outcome_text,
-    percentile_name,
 )
 from enginescope.render.depth.depth_writers import (
     SPEED_HEADERS,
@@ -41,12 +37,8 @@ from enginescope.render.depth.depth_writers import (
     benchmark_title,
     speed_cells,
 )
-from enginescope.render.load import load_phrases
 from enginescope.render.plans.build_text import build_facts
-from enginescope.render.self_test import self_test_phrases
-from enginescope.render.self_test.self_test_writers import self_test_tables
-from enginescope.render.shapes import shapes_phrases
-from enginescope.render.shapes.shapes_writers import shapes_tables
+from enginescope.render.self_test.self_test_phrases import recorded_line
 from enginescope.render.verdicts.noise_text import (
     NOISE_HEADERS,
     noise_answer,
@@ -64,35 +56,6 @@ def build_html(report: BuildReport) -> str:
     )
 
 
-def load_html(report: LoadReport) -> str:
-    """Return the answer, its scope, and every run."""
-    name = percentile_name(load_phrases.percentile_of(report))
-    return fragment(
-        load_phrases.answer_text(report),
-        fact_list(load_phrases.scope_facts(report)),
-        notice_list(report.notices),
-        data_table(
-            f"Runs; times are {name}, in ms",
-            load_phrases.STEP_HEADERS,
-            load_phrases.step_rows(report),
-            numbers=(load_phrases.STEP_HEADERS[0], *load_phrases.STEP_HEADERS[3:]),
-        ),
-    )
-
-
-def shapes_html(report: ShapesReport) -> str:
-    """Return the answer, its scope, and every table."""
-    return fragment(
-        shapes_phrases.answer_text(report),
-        fact_list(shapes_phrases.scope_facts(report)),
-        notice_list(report.notices),
-        *(
-            data_table(part.title, part.headers, part.rows, numbers=part.numbers, note=part.note)
-            for part in shapes_tables(report)
-        ),
-    )
-
-
 def noise_html(floor: NoiseFloor) -> str:
     """Return which differences the machine can detect, and how they are derived."""
     return fragment(
@@ -101,19 +64,6 @@ def noise_html(floor: NoiseFloor) -> str:
         data_table("Differences", NOISE_HEADERS, noise_rows(floor), numbers=NOISE_HEADERS),
         fact_list(noise_facts(floor)),
         notice_list(floor.notices),
-    )
-
-
-def self_test_html(test: SelfTest) -> str:
-    """Return the answer, what it is about, and every table."""
-    return fragment(
-        self_test_phrases.answer_text(test),
-        fact_list(self_test_phrases.scope_facts(test)),
-        notice_list(test.notices),
-        *(
-            data_table(part.title, part.headers, part.rows, numbers=part.numbers, note=part.note)
-            for part in self_test_tables(test)
-        ),
     )
 
 
@@ -146,7 +96,7 @@ def diagnosis_html(diagnosis: Diagnosis) -> str:
         host.cpu_model or "unknown CPU",
         *tables,
         data_table("Hints", ("code", "hint", "command"), hints),
-        *(paragraph(self_test_phrases.recorded_line(test)) for test in diagnosis.self_tests),
+        *(paragraph(recorded_line(test)) for test in diagnosis.self_tests),
     )
 
 
@@ -172,7 +122,7 @@ def validation_html(validation: Validation) -> str:
 def _rows(validation: Validation) -> Iterator[tuple[str, ...]]:
     for side in validation.sides:
         if side.diff is None:
-            why = side.failure or "the inputs are not the reference's"
+            why = side.failure or "the models have different inputs"
             yield (side.label, "", "✗", *[""] * len(OUTPUT_HEADERS[2:]), why)
         for output in side.diff.outputs if side.diff else ():
             yield (side.label, *output_row(output), "; ".join(reason_texts(output)))

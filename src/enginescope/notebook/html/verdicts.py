@@ -21,18 +21,12 @@ from enginescope.notebook.html.fragment import (
     paragraph,
 )
 from enginescope.records.suite.suite import SuiteResult
-from enginescope.records.verdict.contend import ContendReport
 from enginescope.records.verdict.gate import GateReport, GateRow
 from enginescope.records.verdict.history import JobHistory
-from enginescope.records.verdict.ladder import LadderReport
-from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.records.verdict.reproduction import Reproduction
-from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.figures import TextTable
-from enginescope.render.contend.contend_writers import contend_answer
-from enginescope.render.ladder import ladder_phrases
 from enginescope.render.plan_comparison.compare_phrases import answer
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
@@ -44,7 +38,6 @@ from enginescope.render.reproduction import reproduction_phrases
 from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
 from enginescope.render.suites.suite_text import suite_tables
-from enginescope.render.tune.tune_writers import tune_answer
 from enginescope.render.verdicts import upgrade_phrases
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
@@ -55,7 +48,6 @@ from enginescope.render.verdicts.gate_phrases import (
     shown_notices,
 )
 from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
-from enginescope.render.verdicts.lottery_writers import lottery_answer
 from enginescope.render.verdicts.measured_section import evidence_text, pair_table, verdict_table
 from enginescope.render.verdicts.ranking_text import ranking_table
 from enginescope.render.verdicts.upgrade_writers import notices_of
@@ -141,43 +133,8 @@ def reproduction_html(result: Reproduction) -> str:
     )
 
 
-def contend_html(report: ContendReport) -> str:
-    """Return the answer, its scope, and every table."""
-    return _answer_html(contend_answer(report))
-
-
-def ladder_html(report: LadderReport) -> str:
-    """Return the answer, its scope, every rung and every step."""
-    return fragment(
-        ladder_phrases.answer_text(report),
-        fact_list(ladder_phrases.scope_facts(report)),
-        notice_list(report.notices),
-        data_table(
-            "Rungs",
-            ladder_phrases.ROW_HEADERS,
-            (ladder_phrases.rung_cells(report, rung) for rung in report.rungs),
-            numbers=("ms per query", "Processes"),
-        ),
-        data_table(
-            "Steps",
-            ladder_phrases.STEP_HEADERS,
-            (ladder_phrases.step_cells(report, step) for step in report.steps),
-            numbers=("ms",),
-        ),
-    )
-
-
-def lottery_html(report: LotteryReport) -> str:
+def answer_html(result: AnswerTables) -> str:
     """Return the answer, what it is about, and every table."""
-    return _answer_html(lottery_answer(report))
-
-
-def tune_html(report: TuneReport) -> str:
-    """Return the answer, what it is about, and every table."""
-    return _answer_html(tune_answer(report))
-
-
-def _answer_html(result: AnswerTables) -> str:
     return fragment(
         result.answer,
         fact_list(result.facts),

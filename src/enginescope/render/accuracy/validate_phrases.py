@@ -54,7 +54,8 @@ def side_answer(side: ValidatedSide) -> str:
     if side.failure:
         return f"{side.label} could not run"
     if side.diff is None:
-        return f"{side.label} fails: its inputs are not the reference's"
+        inputs = "; ".join(map(difference_text, side.blocked))
+        return f"{side.label} fails: the models have different inputs: {inputs}"
     outputs = side.diff.outputs
     if side.passes:
         exact = all(output.figures and output.figures.unequal == 0 for output in outputs)
@@ -116,11 +117,11 @@ def bindings_text(found: Validation) -> str:
 
 def difference_text(one: BindingDifference) -> str:
     """Return a difference of bindings as a phrase."""
-    what = f"{one.role} {one.name}"
+    what = f"{one.role} {one.name!r}"
     if one.what == "missing":
-        return f"{what} is missing here"
+        return f"only the reference has {what}"
     if one.what == "extra":
-        return f"{what} is in this side alone"
+        return f"only this side has {what}"
     return f"{what} is {one.side}, {one.reference} in the reference"
 
 

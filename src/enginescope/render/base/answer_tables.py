@@ -1,13 +1,17 @@
-"""An answer with its facts and tables: as Markdown, and as a page without JavaScript."""
+"""An answer with its facts and tables: as JSON, as Markdown, and for pages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
+from enginescope._version import __version__
+from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice
+from enginescope.render.base.data_table import escaped, markdown_row
 from enginescope.render.base.figures import Figures, TextTable
 
 
@@ -22,7 +26,7 @@ class AnswerTables(Record, frozen=True, kw_only=True, eq=False):
 
     answer: str
     facts: tuple[tuple[str, str], ...]
-    tables: tuple[TextTable, ...]
+    tables: tuple[TextTable, ...] = ()
     notices: tuple[Notice, ...] = ()
 
 
@@ -36,3 +40,38 @@ def page_figures(text_table: TextTable, sentences: Sequence[str] = ()) -> Figure
     rows = tuple(tuple(cell.replace("\n", "; ") for cell in row) for row in figures.rows)
     broken = tuple(at for at, name in enumerate(text_table.headers) if name in sentences)
     return replace(figures, rows=rows, sentences=broken)
+
+
+def answer_json(schema: int, **fields: Any) -> bytes:
+    """Return fields as strict JSON, below the version of their shape and that of enginescope."""
+    return encode({"schema": schema, "enginescope": __version__, **fields})
+
+
+def answer_lines(answered: AnswerTables) -> list[str]:
+    """Return the answer and what it is about, as the first lines of a Markdown file."""
+    facts = (f"- {name}: {escaped(text)}" for name, text in answered.facts)
+    return [f"### enginescope: {escaped(answered.answer)}", "", *facts]
+
+
+def notice_items(notices: Sequence[Notice]) -> list[str]:
+    """Return notices as a list of a Markdown file, after a blank line; nothing without any."""
+    items = [f"- {escaped(notice.message)} ({notice.code})" for notice in notices]
+    return ["", *items] if items else []
+
+
+def answer_markdown(answered: AnswerTables) -> bytes:
+    """Return the answer, what it is about, the tables and the notices."""
+    lines = answer_lines(answered)
+    for part in answered.tables:
+        marks = ["---:" if name in part.numbers else "---" for name in part.headers]
+        lines += ["", markdown_row(part.headers), markdown_row(marks)]
+        lines += [
+            markdown_row([escaped(cell.replace("\n", "; ")) for cell in row]) for row in part.rows
+        ]
+    return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
+
+
+def with_names_first(one: TextTable) -> TextTable:
+    """Return a table with its last column first."""
+    rows = tuple((row[-1], *row[:-1]) for row in one.rows)
+    return replace(one, headers=(one.headers[-1], *one.headers[:-1]), rows=rows)

@@ -239,13 +239,15 @@ def markdown_row(cells: Sequence[str]) -> str:
 
 #: A text cell that begins so may be taken for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def csv_bytes(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     """Return rows as CSV: UTF-8, one header line, line feeds at line ends.
 
     Numbers are written in full, ``None`` as an empty cell, truth as ``true`` and ``false``. Text
-    that a spreadsheet would take for a formula gets an apostrophe before it.
+    that a spreadsheet would take for a formula gets an apostrophe before it; a NUL, which readers
+    refuse and Python 3.10 does not write, becomes ``␀``, what is no Unicode ``�``.
     """
     stream = StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -262,7 +264,7 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        text = f"'{value}" if value.startswith(_FORMULA) else value
+        text = _UNWRITABLE.sub(_picture, f"'{value}" if value.startswith(_FORMULA) else value)
         # The writer leaves a bare carriage return unquoted, and readers end the row there.
         return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     return value

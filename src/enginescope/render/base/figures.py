@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.comparability import varying_conditions
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.samples import Interval
@@ -46,6 +47,7 @@ class TextTable(Record, frozen=True, kw_only=True):
     Attributes:
         rows: As many cells each as there are headers; the last column holds the longest names.
         numbers: Headers of columns set flush right.
+        whole: Headers of columns that the terminal never breaks.
         note: A line below: what was left out, what a figure is.
         left_out: Rows that only the files have.
     """
@@ -54,6 +56,7 @@ class TextTable(Record, frozen=True, kw_only=True):
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
     note: str | None = None
     left_out: int = 0
 
@@ -161,8 +164,9 @@ def reported_rows(view: RunView) -> Figures | None:
 def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures:
     """Return one row per run; its first cell leads to the run's place in the page."""
     apart = told_apart([backend_text(view.run.job.backend) for view in views])
+    varying = varying_conditions([view.run for view in views])
     rows = []
-    for view, backend in zip(views, apart.labels, strict=True):
+    for at, (view, backend) in enumerate(zip(views, apart.labels, strict=True)):
         job, latency = view.run.job, view.latency
         p99 = latency.percentile(99) if latency else None
         weak = "" if p99 is None or p99.is_supported else " *"
@@ -177,10 +181,12 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
                 f"{format_ms(p99.value_ms)}{weak}" if p99 else UNKNOWN,
                 f"{latency.n:,}" if latency else UNKNOWN,
                 outcome_text(view.run.outcome),
+                *(values[at] or UNKNOWN for values in varying.values()),
             )
         )
     return Figures(
         caption="All runs of this report; * too few samples to state it"
+        + (f"; conditions differ: {', '.join(varying)}" if varying else "")
         + (f"; {apart.shared}" if apart.shared else ""),
         headers=(
             "Run",
@@ -192,6 +198,7 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
             "p99",
             "n",
             "Outcome",
+            *(f"{title[:1].upper()}{title[1:]}" for title in varying),
         ),
         rows=tuple(rows),
         numbers=(3, 4, 5, 6, 7),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import shutil
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
+from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -16,7 +19,9 @@ from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.records.notice import Hint, Notice, is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Percentile, ReportedSummary, Summary
+from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
+from enginescope.render.base.figures import TextTable
 from enginescope.render.base.gpu_phrases import clock_parts, energy_parts
 from enginescope.render.base.phrases import (
     count_text,
@@ -117,22 +122,46 @@ def show(renderable: RenderableType, stream: TextIO | None = None) -> None:
     print(shown_text(renderable, stream), end="", file=stream)
 
 
-def show_answer(
-    answer: str,
-    facts: Iterable[tuple[str, str]],
-    rows: RenderableType | None,
-    notices: Sequence[Notice],
-) -> None:
-    """Print an answer, what it is about, its rows and its notices."""
-    print(answer)
-    for name, text in facts:
+def show_answer(answered: AnswerTables, rows: Sequence[RenderableType] | None = None) -> None:
+    """Print an answer, what it is about, its rows and its notices.
+
+    Args:
+        rows: By default the tables.
+    """
+    print(answered.answer)
+    for name, text in answered.facts:
         show(label_row(name, text))
     print()
+    if rows is None:
+        rows = stacked(answered.tables)[:-1] or None
     if rows is not None:
-        show(rows)
+        show(Group(*rows))
         print()
-    for line in notice_lines(notices):
+    for line in notice_lines(answered.notices):
         show(line)
+
+
+def stacked(tables: Iterable[TextTable], *, has_notes: bool = False) -> list[RenderableType]:
+    """Return tables as lines, a blank one after each.
+
+    Args:
+        has_notes: Show the note of each table below it.
+    """
+    lines: list[RenderableType] = []
+    for part in tables:
+        lines.append(table(part.headers, part.rows, right=part.numbers, whole=part.whole))
+        if has_notes and part.note:
+            lines.append(Text(part.note, style="dim"))
+        if part.left_out:
+            lines.append(Text(f"and {part.left_out:,} more {part.title.split()[0].lower()}"))
+        lines.append(Text())
+    return lines
+
+
+def wrapped(answered: AnswerTables) -> AnswerTables:
+    """Return an answer in lines that fit the terminal, long words whole."""
+    width = shutil.get_terminal_size().columns
+    return replace(answered, answer=textwrap.fill(answered.answer, width, break_long_words=False))
 
 
 def _title(run: Run, width: int, name: str | None) -> Text:

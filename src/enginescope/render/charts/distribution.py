@@ -25,6 +25,8 @@ from enginescope.stats.describe import Histogram
 
 _LABEL_TOP = 8
 _LABEL_STEP = 16
+#: What a character of a label takes of the picture's width.
+_CHARACTER = 0.012
 _X_SCALE = {"zero": False, "nice": False}
 _X_AXIS = {**X_TICKS, "grid": False}
 
@@ -40,7 +42,7 @@ def latency_distribution(view: RunView) -> Chart | None:
         return None
     bins = _bins(histogram)
     rules = _rules(latency, bins[0]["low"], bins[-1]["high"])
-    layers = [_bars(bins), *_interval(latency), _rule_layer(rules), *_labels(rules)]
+    layers = [_bars(bins), *_interval(latency), *map(_rule, rules), *_labels(rules)]
     return Chart(
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
@@ -139,35 +141,44 @@ def _interval(latency: Summary) -> list[Spec]:
 
 def _rules(latency: Summary, low: float, high: float) -> list[Spec]:
     rules: list[Spec] = [
-        {"x": latency.median_ms, "label": f"median {format_ms(latency.median_ms)}"}
+        {"x": latency.median_ms, "label": f"median {format_ms(latency.median_ms)}", "weak": False}
     ]
     for p in (95, 99):
         found = latency.percentile(p)
         if found:
             weak = support_text(found)
             text = f"{percentile_name(p)} {format_ms(found.value_ms)}"
-            rules.append({"x": found.value_ms, "label": f"{text} ({weak})" if weak else text})
-            rules[-1]["weak"] = weak is not None
-    shown = [rule for rule in rules if low <= rule["x"] <= high]
-    for row, one in enumerate(shown):
+            label = f"{text} ({weak})" if weak else text
+            rules.append({"x": found.value_ms, "label": label, "weak": weak is not None})
+    return _placed([rule for rule in rules if low <= rule["x"] <= high], low, high)
+
+
+def _placed(rules: list[Spec], low: float, high: float) -> list[Spec]:
+    """Give each rule the row of its label, where it begins, and the side that the label is on.
+
+    A label is on the right of its rule unless it would leave the picture, or meet one that is on
+    the left of its own rule. Rules begin at their labels, so that none crosses another label.
+    """
+    bound = high
+    for one in reversed(rules):
+        reach = len(one["label"]) * _CHARACTER * (high - low)
+        one["right"] = one["x"] + reach > high or one["x"] > bound
+        bound = one["x"] - reach if one["right"] else bound
+    onward = [one for one in rules if not one["right"]]
+    for row, one in enumerate((*onward, *(one for one in reversed(rules) if one["right"]))):
         one["row"] = _LABEL_TOP + row * _LABEL_STEP
-        one["right"] = one["x"] > low + 0.55 * (high - low)
-        one.setdefault("weak", False)
-    return shown
+    return rules
 
 
-def _rule_layer(rules: list[Spec]) -> Spec:
+def _rule(rule: Spec) -> Spec:
+    dash = {"strokeDash": [4, 3]} if rule["weak"] else {}
     return {
-        "data": {"values": rules},
-        "mark": {"type": "rule", "strokeWidth": 1.4, "clip": True},
+        "data": {"values": [rule]},
+        "mark": {"type": "rule", "strokeWidth": 1.4, "clip": True, **dash},
         "encoding": {
             "x": quantity("x", "latency, ms"),
-            "strokeDash": {
-                "field": "weak",
-                "type": "nominal",
-                "scale": {"domain": [False, True], "range": [[1, 0], [4, 3]]},
-                "legend": None,
-            },
+            "y": {"value": rule["row"] - _LABEL_STEP / 2},
+            "y2": {"value": "height"},
             "tooltip": tooltip(label="mark", x="ms#"),
         },
     }

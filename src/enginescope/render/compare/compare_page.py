@@ -27,11 +27,13 @@ from enginescope.render.html.page_frame import (
 from enginescope.render.plan_comparison.compare_phrases import (
     against_first,
     answer,
+    beside_layers,
     pairing_sentence,
     plan_facts,
     requests_sentence,
 )
 from enginescope.render.plan_comparison.compare_tables import (
+    EXPLAINED,
     Chosen,
     explanation_table,
     facts_table,
@@ -152,6 +154,8 @@ def _plan_part(
         "notes": [notice for notice in notices if notice.level != "warning"],
         "first": _first_picture(found),
         "two": found.layers is not None,
+        "explained": EXPLAINED,
+        "beside": beside_layers(found.overview.plans),
     }
 
 

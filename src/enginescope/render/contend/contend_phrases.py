@@ -95,7 +95,7 @@ def scope_facts(report: ContendReport) -> tuple[tuple[str, str], ...]:
         for contender in report.contenders
     )
     shared = _SHARES[report.share]
-    if report.mps is not None:
+    if report.mps is not None and (report.mps != "off" or report.share == "processes"):
         shared = f"{shared}; {_MPS[report.mps]}"
     disturbed = report.measured_rounds - report.rounds
     rounds = f"{report.rounds} rounds" + (f", {disturbed} disturbed left out" if disturbed else "")
@@ -148,6 +148,7 @@ def _matrix(report: ContendReport) -> TextTable:
         headers=tuple(headers),
         rows=tuple(rows),
         numbers=tuple(headers[1:]),
+        whole=tuple(headers[:1]),
         note=f"{note}; {_OPEN} inconclusive" if is_open else note,
     )
 
@@ -176,6 +177,7 @@ def _sets(report: ContendReport) -> TextTable:
         headers=SET_HEADERS,
         rows=rows,
         numbers=SET_HEADERS[1:],
+        whole=SET_HEADERS[:1],
         note="share: together ÷ sum alone; fairness: Jain's index of the slow-downs",
     )
 
@@ -189,6 +191,7 @@ def _times(report: ContendReport) -> TextTable:
         headers=TIME_HEADERS,
         rows=tuple(map(_time_cells, sorted(report.times, key=lambda times: times.contender))),
         numbers=TIME_HEADERS[1:],
+        whole=TIME_HEADERS[:1],
         note=note,
     )
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from enginescope._version import __version__
-from enginescope.core.jsonio import encode
+from msgspec.structs import replace
+
 from enginescope.records.verdict.contend import ContendReport
-from enginescope.render.base.answer_markdown import answer_markdown
-from enginescope.render.base.answer_tables import AnswerTables
+from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.contend.contend_phrases import answer_text, contend_tables, scope_facts
-from enginescope.render.html.tables_page import tables_page
+from enginescope.render.html.answer_page import tables_page
 
 #: Version of the document's shape.
 CONTEND_SCHEMA = 1
@@ -28,23 +27,15 @@ def contend_answer(report: ContendReport) -> AnswerTables:
 
 def contend_json(report: ContendReport) -> bytes:
     """Return the verdict, the answer and the whole report, as strict JSON."""
-    return encode(
-        {
-            "schema": CONTEND_SCHEMA,
-            "enginescope": __version__,
-            "verdict": report.kind,
-            "answer": answer_text(report),
-            "report": report,
-        }
-    )
+    answer = answer_text(report)
+    return answer_json(CONTEND_SCHEMA, verdict=report.kind, answer=answer, report=report)
 
 
 def contend_markdown(report: ContendReport) -> bytes:
     """Return the answer, what it is about, and the tables."""
-    tables = contend_tables(report)
-    notes = ((table.title.lower(), table.note or "") for table in tables)
-    facts = (*scope_facts(report), *notes)
-    return answer_markdown(answer_text(report), facts, tables, report.notices)
+    answered = contend_answer(report)
+    notes = ((table.title.lower(), table.note or "") for table in answered.tables)
+    return answer_markdown(replace(answered, facts=(*answered.facts, *notes)))
 
 
 def contend_csv(report: ContendReport) -> bytes:
@@ -64,16 +55,7 @@ def contend_csv(report: ContendReport) -> bytes:
     return csv_bytes(CSV_HEADERS, rows)
 
 
-def contend_page(report: ContendReport, *, script_address: str | None = None) -> bytes:
-    """Return the page: the answer and the matrix, then throughput and latencies.
-
-    Args:
-        script_address: See `page_bytes`.
-    """
-    return tables_page(
-        "contend",
-        contend_answer(report),
-        contend_json(report),
-        title="Contention",
-        script_address=script_address,
-    )
+def contend_page(report: ContendReport) -> bytes:
+    """Return the page: the answer and the matrix, then throughput and latencies."""
+    answered = contend_answer(report)
+    return tables_page("contend", answered, contend_json(report), title="Contention")

@@ -4,55 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from enginescope.records.verdict.ladder import LadderReport, LadderStep
-from enginescope.render.base.figures import Figures
 from enginescope.render.charts.waterfall import Bar, waterfall_chart
+from enginescope.render.html.answer_page import answer_page, table_section
 from enginescope.render.html.images import Chart, ChartTable
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
-from enginescope.render.ladder.ladder_phrases import (
-    ROW_HEADERS,
-    STEP_HEADERS,
-    adds,
-    answer_text,
-    rung_cells,
-    scope_facts,
-    step_cells,
-    title,
-)
-from enginescope.render.ladder.ladder_writers import ladder_json
+from enginescope.render.ladder.ladder_phrases import ROW_HEADERS, adds, rung_cells, title
+from enginescope.render.ladder.ladder_writers import ladder_answer, ladder_json
 
 
-def ladder_page(report: LadderReport, *, script_address: str | None = None) -> bytes:
-    """Return the page: the answer, the waterfall, then the tables of rungs and steps.
-
-    Args:
-        script_address: See `page_bytes`.
-    """
-    answer = answer_text(report)
-    chart = ladder_chart(report)
-    return page_bytes(
-        "ladder.html.j2",
-        PageData(charts=charts_data([chart]), files={"ladder.json": ladder_json(report).decode()}),
-        script_address=script_address,
+def ladder_page(report: LadderReport) -> bytes:
+    """Return the page: the answer, the waterfall, then the tables of rungs and steps."""
+    answered = ladder_answer(report)
+    rungs, steps = answered.tables
+    ways = rungs.figures("Every way to measure; each process is one figure")
+    pairs = steps.figures("Steps, from the pairs of processes of each round")
+    return answer_page(
+        "ladder",
+        answered,
+        {"ladder.json": ladder_json(report)},
         title="Ladder",
-        answer=f"{answer[:1].upper()}{answer[1:]}",
-        facts=scope_facts(report),
-        notices=report.notices,
-        chart=chart,
-        rungs=Figures(
-            caption="Every way to measure; each process is one figure",
-            headers=ROW_HEADERS,
-            rows=tuple(rung_cells(report, rung) for rung in report.rungs),
-            numbers=(1, 3),
-            sentences=(2,),
-        ),
-        steps=Figures(
-            caption="Steps, from the pairs of processes of each round",
-            headers=STEP_HEADERS,
-            rows=tuple(step_cells(report, step) for step in report.steps),
-            numbers=(3,),
-        ),
-        left_out=[],
+        skip="ladder",
+        charts=[ladder_chart(report)],
+        sections=[
+            table_section(rungs, replace(ways, sentences=(2,))),
+            table_section(steps, pairs),
+        ],
     )
 
 

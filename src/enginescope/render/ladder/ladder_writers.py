@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from enginescope._version import __version__
-from enginescope.core.jsonio import encode
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.ladder import LadderReport, LadderStep, RungKey
+from enginescope.render.base.answer_tables import AnswerTables, answer_json
 from enginescope.render.base.data_table import printable
+from enginescope.render.base.figures import TextTable
 from enginescope.render.ladder.ladder_phrases import (
+    ROW_HEADERS,
+    STEP_HEADERS,
     adds,
     answer_text,
     ends_text,
     level_text,
     meaning_text,
     places_of,
+    rung_cells,
+    scope_facts,
     signed_ends,
     signed_ms,
+    step_cells,
     title,
     title_of,
 )
@@ -31,15 +36,34 @@ _RUNG, _MORE, _LESS = "█", "▒", "░"
 
 def ladder_json(report: LadderReport) -> bytes:
     """Return the answer and the whole report as strict JSON."""
-    return encode(
-        {
-            "schema": LADDER_SCHEMA,
-            "enginescope": __version__,
-            "answer": answer_text(report),
-            "meaning": meaning_text(report),
-            "titles": {rung.key.value: title(rung) for rung in report.rungs},
-            "report": report,
-        }
+    return answer_json(
+        LADDER_SCHEMA,
+        answer=answer_text(report),
+        meaning=meaning_text(report),
+        titles={rung.key.value: title(rung) for rung in report.rungs},
+        report=report,
+    )
+
+
+def ladder_answer(report: LadderReport) -> AnswerTables:
+    """Return the answer, its facts, every rung and every step."""
+    rungs = TextTable(
+        title="Rungs",
+        headers=ROW_HEADERS,
+        rows=tuple(rung_cells(report, rung) for rung in report.rungs),
+        numbers=(ROW_HEADERS[1], ROW_HEADERS[3]),
+    )
+    steps = TextTable(
+        title="Steps",
+        headers=STEP_HEADERS,
+        rows=tuple(step_cells(report, step) for step in report.steps),
+        numbers=STEP_HEADERS[3:4],
+    )
+    return AnswerTables(
+        answer=answer_text(report),
+        facts=scope_facts(report),
+        tables=(rungs, steps),
+        notices=report.notices,
     )
 
 

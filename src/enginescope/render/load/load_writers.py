@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from enginescope._version import __version__
-from enginescope.core.jsonio import encode
 from enginescope.records.verdict.load import LoadReport
+from enginescope.render.base.answer_tables import AnswerTables, answer_json
+from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import percentile_name
 from enginescope.render.base.text_table import table
 from enginescope.render.load.load_phrases import (
@@ -20,6 +20,7 @@ from enginescope.render.load.load_phrases import (
     loadgen_rows,
     part_rows,
     percentile_of,
+    scope_facts,
     step_rows,
 )
 
@@ -27,19 +28,49 @@ from enginescope.render.load.load_phrases import (
 LOAD_SCHEMA = 1
 
 
-def load_tables(report: LoadReport) -> RenderableType:
-    """Return the tables below the answer."""
-    return Group(*_tables(report))
+def load_answer(report: LoadReport) -> AnswerTables:
+    """Return the answer, its facts and its tables; the last one has every run."""
+    return AnswerTables(
+        answer=answer_text(report),
+        facts=scope_facts(report),
+        tables=tuple(_tables(report)),
+        notices=report.notices,
+    )
 
 
-def _tables(report: LoadReport) -> Iterator[RenderableType]:
+def _tables(report: LoadReport) -> Iterator[TextTable]:
     if report.loadgen is not None:
-        yield table(FIGURE_HEADERS, loadgen_rows(report.loadgen), right=FIGURE_HEADERS[1:])
-    elif len(report.trials) == 1:
-        yield table(PART_HEADERS, part_rows(report.trials[0]), right=PART_HEADERS[1:])
-    else:
-        numbers = (*STEP_HEADERS[:1], *STEP_HEADERS[3:])
-        yield table(STEP_HEADERS, step_rows(report), right=numbers, whole=STEP_HEADERS[1:2])
+        yield TextTable(
+            title="Figures of the scenario, as LoadGen computes them",
+            headers=FIGURE_HEADERS,
+            rows=loadgen_rows(report.loadgen),
+            numbers=FIGURE_HEADERS[1:],
+        )
+    if len(report.trials) == 1:
+        yield TextTable(
+            title="Latency and its parts; each percentile is of its own times",
+            headers=PART_HEADERS,
+            rows=part_rows(report.trials[0]),
+            numbers=PART_HEADERS[1:],
+        )
+    yield TextTable(
+        title=f"Each run: times are its {percentile_name(percentile_of(report))}, in ms",
+        headers=STEP_HEADERS,
+        rows=step_rows(report),
+        numbers=(*STEP_HEADERS[:1], *STEP_HEADERS[3:]),
+        whole=STEP_HEADERS[1:2],
+    )
+
+
+def load_tables(report: LoadReport) -> RenderableType:
+    """Return the table below the answer."""
+    return Group(*_shown(report))
+
+
+def _shown(report: LoadReport) -> Iterator[RenderableType]:
+    first = next(_tables(report))
+    yield table(first.headers, first.rows, right=first.numbers, whole=first.whole)
+    if first.headers == STEP_HEADERS:
         name = percentile_name(percentile_of(report))
         yield Text(f"times: {name} of each run, in ms", style="dim")
         if any(trial.is_late for trial in report.trials):
@@ -48,13 +79,10 @@ def _tables(report: LoadReport) -> Iterator[RenderableType]:
 
 def load_json(report: LoadReport) -> bytes:
     """Return the verdict, the answer and the whole report, as strict JSON."""
-    return encode(
-        {
-            "schema": LOAD_SCHEMA,
-            "enginescope": __version__,
-            "passed": report.is_passed,
-            "verdict": report.kind,
-            "answer": answer_text(report),
-            "report": report,
-        }
+    return answer_json(
+        LOAD_SCHEMA,
+        passed=report.is_passed,
+        verdict=report.kind,
+        answer=answer_text(report),
+        report=report,
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from enginescope.analysis.layers.layer_table import slowest_first
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.comparability import varying_conditions
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.samples import Interval, Summary
 from enginescope.render.base.data_table import escaped
@@ -55,9 +56,10 @@ def report_markdown(
 
 
 def _overview(views: Sequence[RunView]) -> list[str]:
-    headers = ("Run", "Subject", "Backend", "Median", "95 % CI", "n", "Outcome")
+    varying = varying_conditions([view.run for view in views])
+    headers = ("Run", "Subject", "Backend", "Median", "95 % CI", "n", "Outcome", *varying)
     rows = []
-    for view in views:
+    for at, view in enumerate(views):
         job, latency = view.run.job, view.latency
         named = [view.id, job.subject.name, str(job.backend)]
         figures = [
@@ -65,7 +67,8 @@ def _overview(views: Sequence[RunView]) -> list[str]:
             _range(latency.median_interval) if latency else "—",
             f"{latency.n:,}" if latency else "—",
         ]
-        rows.append([*named, *figures, outcome_text(view.run.outcome)])
+        conditions = [values[at] or "—" for values in varying.values()]
+        rows.append([*named, *figures, outcome_text(view.run.outcome), *conditions])
     return _table(headers, rows)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.analysis.plan_comparison.comparison import Comparison
+from enginescope.analysis.plan_comparison.comparison import Comparison, differing_modes, listed
 from enginescope.analysis.plan_comparison.difference_causes import Cause, Explanation
 from enginescope.analysis.plan_comparison.layer_changes import Change, ComparedLayers, Relation
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
@@ -231,6 +231,13 @@ def requests_sentence(plans: tuple[PlanSummary, ...]) -> str | None:
             )
             return f"{in_text(metric)}: {'; '.join(each)}"
     return None
+
+
+def beside_layers(plans: tuple[PlanSummary, ...]) -> str | None:
+    """Say what layer times leave out: whole requests, and how they were issued differently."""
+    modes = [f"{name}: {listed(known)}" for name, known in differing_modes(plans).items()]
+    facts = [fact for fact in (requests_sentence(plans), *modes) if fact]
+    return f"Whole requests, beside the layer times: {'; '.join(facts)}." if facts else None
 
 
 def plan_facts(plans: tuple[PlanSummary, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:

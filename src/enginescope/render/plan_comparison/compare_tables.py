@@ -20,6 +20,7 @@ from enginescope.render.plan_comparison.compare_phrases import (
     plan_facts,
 )
 
+EXPLAINED = "What explains the difference of the layer times"
 _DIFFERENCE = "B − A ms"
 _SHARE = "share %"
 
@@ -94,7 +95,7 @@ def explanation_table(layers: LayerComparison, top: int) -> TextTable:
         "pairs": [f"{count:,}" if count else UNKNOWN for count in counts],
         "what differs": texts,
     }
-    title = "What explains the difference" if layers.difference_ms is not None else "What differs"
+    title = EXPLAINED if layers.difference_ms is not None else "What differs"
     return _table(title, columns, numbers=(_DIFFERENCE, _SHARE, "pairs"))
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from enginescope._version import __version__
-from enginescope.core.jsonio import encode
 from enginescope.records.verdict.self_test import SelfTest
-from enginescope.render.base.answer_markdown import answer_markdown
-from enginescope.render.base.figures import TextTable
+from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
+from enginescope.render.html.answer_page import PageSection, answer_page
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 from enginescope.render.self_test.self_test_phrases import (
     answer_text,
     comparison_table,
@@ -20,52 +17,40 @@ from enginescope.render.self_test.self_test_phrases import (
 SELF_TEST_SCHEMA = 1
 
 
-def self_test_tables(test: SelfTest) -> list[TextTable]:
-    """Return the curve and the measured comparisons."""
-    return [curve_table(test), comparison_table(test)]
+def self_test_answer(test: SelfTest) -> AnswerTables:
+    """Return the answer, its facts, the curve and the measured comparisons."""
+    return AnswerTables(
+        answer=answer_text(test),
+        facts=scope_facts(test),
+        tables=(curve_table(test), comparison_table(test)),
+        notices=test.notices,
+    )
 
 
 def self_test_json(test: SelfTest) -> bytes:
     """Return the answer and the whole self-test as strict JSON."""
-    return encode(
-        {
-            "schema": SELF_TEST_SCHEMA,
-            "enginescope": __version__,
-            "answer": answer_text(test),
-            "report": test,
-        }
-    )
+    return answer_json(SELF_TEST_SCHEMA, answer=answer_text(test), report=test)
 
 
 def self_test_markdown(test: SelfTest) -> bytes:
     """Return the answer, what it is about, and the tables."""
-    tables = self_test_tables(test)
-    return answer_markdown(answer_text(test), scope_facts(test), tables, test.notices)
+    return answer_markdown(self_test_answer(test))
 
 
-def self_test_page(test: SelfTest, *, script_address: str | None = None) -> bytes:
-    """Return the page: the answer, the curve, then the measured comparisons.
-
-    Args:
-        script_address: See `page_bytes`.
-    """
-    answer = answer_text(test)
-    curve, measured = self_test_tables(test)
-    chart = detection_chart(test)
-    files = {"self-test.json": self_test_json(test).decode()}
-    return page_bytes(
-        "answer.html.j2",
-        PageData(charts=charts_data([chart]), files=files),
-        script_address=script_address,
+def self_test_page(test: SelfTest) -> bytes:
+    """Return the page: the answer, the curve, then the measured comparisons."""
+    answered = self_test_answer(test)
+    curve, measured = (table.figures() for table in answered.tables)
+    return answer_page(
+        "doctor --self-test",
+        answered,
+        {"self-test.json": self_test_json(test)},
         title="Self-test",
-        what="doctor --self-test",
-        chart=chart,
-        answer=f"{answer[:1].upper()}{answer[1:]}",
-        facts=scope_facts(test),
-        notices=test.notices,
-        overview=curve.figures(),
-        sections=[("Measured comparisons", "measured", measured.figures())],
-        left_out=[],
+        charts=[detection_chart(test)],
+        overview=curve,
+        sections=[
+            PageSection(title="Measured comparisons", anchor="measured", figures=(measured,))
+        ],
     )
 
 

@@ -1,12 +1,14 @@
-"""Writers of a sweep of shapes: terminal, JSON, Markdown, CSV."""
+"""Writers of a sweep of shapes: JSON, Markdown, CSV, page."""
 
 from __future__ import annotations
 
-from enginescope._version import __version__
-from enginescope.core.jsonio import encode
+from msgspec.structs import replace
+
 from enginescope.records.verdict.shapes import ShapesReport
-from enginescope.render.base.data_table import csv_bytes, escaped, markdown_row
-from enginescope.render.base.figures import TextTable
+from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
+from enginescope.render.base.data_table import csv_bytes
+from enginescope.render.html.answer_page import answer_page, table_section
+from enginescope.render.shapes.shapes_chart import shapes_charts
 from enginescope.render.shapes.shapes_phrases import (
     answer_text,
     build_command,
@@ -20,36 +22,41 @@ from enginescope.render.shapes.shapes_phrases import (
 SHAPES_SCHEMA = 1
 
 
-def shapes_tables(report: ShapesReport) -> list[TextTable]:
+def shapes_answer(report: ShapesReport) -> AnswerTables:
     """Return the shapes, the costs of changes, and the profiles to build."""
-    found = (shape_table(report), cost_table(report), profile_table(report))
-    return [one for one in found if one is not None]
+    tables = (shape_table(report), cost_table(report), profile_table(report))
+    return AnswerTables(
+        answer=answer_text(report),
+        facts=scope_facts(report),
+        tables=tuple(one for one in tables if one is not None),
+        notices=report.notices,
+    )
 
 
 def shapes_json(report: ShapesReport) -> bytes:
     """Return the answer and the whole report as strict JSON."""
-    return encode(
-        {
-            "schema": SHAPES_SCHEMA,
-            "enginescope": __version__,
-            "answer": answer_text(report),
-            "build": build_command(report),
-            "report": report,
-        }
-    )
+    build = build_command(report)
+    return answer_json(SHAPES_SCHEMA, answer=answer_text(report), build=build, report=report)
 
 
 def shapes_markdown(report: ShapesReport) -> bytes:
     """Return the answer, what it is about, and the tables."""
-    lines = [f"### enginescope: {escaped(answer_text(report))}", ""]
-    lines += [f"- {name}: {escaped(text)}" for name, text in scope_facts(report)]
-    for part in shapes_tables(report):
-        marks = ["---:" if name in part.numbers else "---" for name in part.headers]
-        lines += ["", markdown_row(part.headers), markdown_row(marks)]
-        lines += [markdown_row([escaped(cell) for cell in row]) for row in part.rows]
-    if report.notices:
-        lines += ["", *(f"- {escaped(one.message)} ({one.code})" for one in report.notices)]
-    return ("\n".join(lines) + "\n").encode()
+    return answer_markdown(shapes_answer(report))
+
+
+def shapes_page(report: ShapesReport) -> bytes:
+    """Return the page: the answer and the curves, then shapes, changes and profiles."""
+    answered = shapes_answer(report)
+    *others, last = (table_section(one, one.figures(one.note)) for one in answered.tables)
+    return answer_page(
+        "shapes",
+        answered,
+        {"shapes.json": shapes_json(report), "shapes.csv": shapes_csv(report)},
+        title="Shapes",
+        skip="shapes",
+        charts=tuple(shapes_charts(report)),
+        sections=[*others, replace(last, command=build_command(report))],
+    )
 
 
 def shapes_csv(report: ShapesReport) -> bytes:

@@ -21,8 +21,6 @@ from enginescope.render.suites.suite_phrases import (
 _MOST_CASES = 3
 #: Backends, and reasons of failures, that it names.
 _MOST_NAMED = 3
-#: Letters of a reason.
-_REASON_LENGTH = 110
 
 
 class SuiteAnswer(Record, frozen=True, kw_only=True):
@@ -152,7 +150,8 @@ def _failed(result: SuiteResult) -> str | None:
     for status in CellStatus:
         alike = sorted((g for g in groups if g.status is status), key=lambda g: -len(g.rows))
         if alike:
-            reasons = [_short(group.rows[0].reason or "no reason is known") for group in alike]
+            first = [group.rows[0].reason or "no reason is known" for group in alike]
+            reasons = [" ".join(reason.split()) for reason in first]
             shown = [
                 f"{reason} ({len(group.rows):,})" if len(alike) > 1 else reason
                 for reason, group in zip(reasons[:_MOST_NAMED], alike, strict=False)
@@ -165,8 +164,3 @@ def _failed(result: SuiteResult) -> str | None:
         parts.append(f"{result.pending:,} {PENDING}")
     total = sum(cell.is_asked for line in matrix(result) for cell in line.cells)
     return f"Of {_cells(total)}, {'. '.join(parts)}." if parts else None
-
-
-def _short(reason: str) -> str:
-    text = " ".join(reason.split())
-    return text if len(text) <= _REASON_LENGTH else f"{text[: _REASON_LENGTH - 1]}…"

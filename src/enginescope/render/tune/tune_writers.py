@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
-from enginescope._version import __version__
-from enginescope.core.jsonio import encode
 from enginescope.records.verdict.tune import TuneReport
-from enginescope.render.base.answer_markdown import answer_markdown
-from enginescope.render.base.answer_tables import AnswerTables
+from enginescope.render.base.answer_tables import (
+    AnswerTables,
+    answer_json,
+    answer_markdown,
+    with_names_first,
+)
 from enginescope.render.base.data_table import csv_bytes
-from enginescope.render.base.figures import TextTable
-from enginescope.render.html.tables_page import tables_page
+from enginescope.render.html.answer_page import tables_page
 from enginescope.render.tune.tune_phrases import (
     WHY,
     alternative_table,
@@ -39,34 +38,21 @@ def tune_answer(report: TuneReport, *, names_first: bool = True) -> AnswerTables
         answer=answer_text(report),
         facts=scope_facts(report),
         tables=(
-            *(map(_with_names_first, tables) if names_first else tables),
+            *(map(with_names_first, tables) if names_first else tables),
             *((out,) if out is not None else ()),
         ),
         notices=report.notices,
     )
 
 
-def _with_names_first(one: TextTable) -> TextTable:
-    rows = tuple((row[-1], *row[:-1]) for row in one.rows)
-    return replace(one, headers=(one.headers[-1], *one.headers[:-1]), rows=rows)
-
-
 def tune_json(report: TuneReport) -> bytes:
     """Return the answer and the whole report as strict JSON."""
-    return encode(
-        {
-            "schema": TUNE_SCHEMA,
-            "enginescope": __version__,
-            "answer": answer_text(report),
-            "report": report,
-        }
-    )
+    return answer_json(TUNE_SCHEMA, answer=answer_text(report), report=report)
 
 
 def tune_markdown(report: TuneReport) -> bytes:
     """Return the answer, what it is about, and the tables."""
-    found = tune_answer(report)
-    return answer_markdown(found.answer, found.facts, found.tables, found.notices)
+    return answer_markdown(tune_answer(report))
 
 
 def tune_csv(report: TuneReport) -> bytes:
@@ -91,17 +77,12 @@ def tune_csv(report: TuneReport) -> bytes:
     return csv_bytes(headers, rows)
 
 
-def tune_page(report: TuneReport, *, script_address: str | None = None) -> bytes:
-    """Return the page: the answer with the confirmation, then the alternatives.
-
-    Args:
-        script_address: See `page_bytes`.
-    """
+def tune_page(report: TuneReport) -> bytes:
+    """Return the page: the answer with the confirmation, then the alternatives."""
     return tables_page(
         "tune",
         tune_answer(report),
         tune_json(report),
         title="Fastest options",
         sentences=(WHY,),
-        script_address=script_address,
     )

@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from enginescope._version import __version__
 from enginescope.analysis.gate.job_means import gate_means
-from enginescope.core.jsonio import encode
 from enginescope.core.units import counted
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
+from enginescope.render.base.answer_tables import AnswerTables, answer_json, notice_items
 from enginescope.render.base.data_table import escaped, markdown_row
+from enginescope.render.base.figures import TextTable
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
     answer_text,
@@ -53,6 +53,17 @@ def gate_notices(report: GateReport, *, everything: bool = False) -> tuple[Notic
     return (*report.notices, *repeated.values())
 
 
+def gate_answer(report: GateReport, *, everything: bool = False) -> AnswerTables:
+    """Return what the terminal shows: `gate_rows` and `gate_notices`."""
+    rows = gate_rows(report, everything=everything)
+    return AnswerTables(
+        answer=answer_text(report),
+        facts=scope_facts(report),
+        tables=(TextTable(title="Jobs", headers=HEADERS, rows=rows),) if rows else (),
+        notices=gate_notices(report, everything=everything),
+    )
+
+
 def _listed(report: GateReport, *, everything: bool) -> list[GateRow]:
     return [row for row in report.rows if everything or is_listed(report, row)]
 
@@ -75,21 +86,18 @@ GATE_SCHEMA = 1
 
 def gate_json(report: GateReport) -> bytes:
     """Return every row as strict JSON, those without regression too."""
-    return encode(
-        {
-            "schema": GATE_SCHEMA,
-            "enginescope": __version__,
-            "passed": report.is_passed,
-            "answer": answer_text(report),
-            "baseline": report.baseline,
-            "terms": report.terms,
-            "jobs": report.jobs,
-            "checked": checked_text(report),
-            "counts": {one.value: report.count(one) for one in GateOutcome},
-            "rows": [_row(report, row) for row in report.rows],
-            "means": gate_means(report),
-            "notices": report.notices,
-        }
+    return answer_json(
+        GATE_SCHEMA,
+        passed=report.is_passed,
+        answer=answer_text(report),
+        baseline=report.baseline,
+        terms=report.terms,
+        jobs=report.jobs,
+        checked=checked_text(report),
+        counts={one.value: report.count(one) for one in GateOutcome},
+        rows=[_row(report, row) for row in report.rows],
+        means=gate_means(report),
+        notices=report.notices,
     )
 
 
@@ -122,8 +130,7 @@ def gate_markdown(report: GateReport) -> bytes:
     if listed or means:
         lines += ["", *_table(report, listed), *map(markdown_row, means)]
         lines += _reasons(report, listed)
-    if notices:
-        lines += ["", *(f"- {escaped(one.message)} ({one.code})" for one in notices)]
+    lines += notice_items(notices)
     if rest:
         title = f"{counted(len(rest), 'metric')} without regression"
         lines += ["", f"<details><summary>{title}</summary>", "", *_table(report, rest)]

@@ -1,14 +1,12 @@
-"""Writers of a lottery of builds: terminal, JSON, Markdown."""
+"""Writers of a lottery of builds: JSON, Markdown, page."""
 
 from __future__ import annotations
 
-from enginescope._version import __version__
-from enginescope.core.jsonio import encode
 from enginescope.records.verdict.lottery import LotteryReport
-from enginescope.render.base.answer_markdown import answer_markdown
-from enginescope.render.base.answer_tables import AnswerTables
-from enginescope.render.base.figures import TextTable
+from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
+from enginescope.render.html.answer_page import tables_page
 from enginescope.render.verdicts.lottery_phrases import (
+    TACTICS,
     TOP_LAYERS,
     answer_text,
     build_table,
@@ -21,43 +19,37 @@ from enginescope.render.verdicts.lottery_phrases import (
 LOTTERY_SCHEMA = 1
 
 
-def lottery_tables(report: LotteryReport, *, top: int | None = TOP_LAYERS) -> list[TextTable]:
+def lottery_answer(report: LotteryReport, *, top: int | None = None) -> AnswerTables:
     """Return the components, the builds, and layers with several tactics.
 
     Args:
         top: So many layers at most.
     """
-    found = (component_table(report), build_table(report), layer_table(report, top))
-    return [one for one in found if one is not None]
-
-
-def lottery_json(report: LotteryReport) -> bytes:
-    """Return the answer and the whole report as strict JSON."""
-    return encode(
-        {
-            "schema": LOTTERY_SCHEMA,
-            "enginescope": __version__,
-            "answer": answer_text(report),
-            "report": report,
-        }
-    )
-
-
-def lottery_answer(report: LotteryReport, *, top: int | None = None) -> AnswerTables:
-    """Return the answer, its facts and its tables.
-
-    Args:
-        top: So many layers at most.
-    """
+    tables = (component_table(report), build_table(report), layer_table(report, top))
     return AnswerTables(
         answer=answer_text(report),
         facts=scope_facts(report),
-        tables=tuple(lottery_tables(report, top=top)),
+        tables=tuple(one for one in tables if one is not None),
         notices=report.notices,
     )
 
 
+def lottery_json(report: LotteryReport) -> bytes:
+    """Return the answer and the whole report as strict JSON."""
+    return answer_json(LOTTERY_SCHEMA, answer=answer_text(report), report=report)
+
+
 def lottery_markdown(report: LotteryReport) -> bytes:
     """Return the answer, what it is about, and the tables."""
-    found = lottery_answer(report, top=TOP_LAYERS)
-    return answer_markdown(found.answer, found.facts, found.tables, found.notices)
+    return answer_markdown(lottery_answer(report, top=TOP_LAYERS))
+
+
+def lottery_page(report: LotteryReport) -> bytes:
+    """Return the page: the answer and the components, then builds and layers."""
+    return tables_page(
+        "lottery",
+        lottery_answer(report),
+        lottery_json(report),
+        title="Lottery of builds",
+        sentences=(TACTICS,),
+    )

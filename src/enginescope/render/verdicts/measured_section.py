@@ -15,7 +15,8 @@ from enginescope.analysis.verdicts.measured_sides import (
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms
 from enginescope.records.notice import Notice
-from enginescope.records.verdict.verdict import Verdict
+from enginescope.records.verdict.verdict import Verdict, VerdictKind
+from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.facts import made_text, place_line
 from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.base.shared_options import told_apart
@@ -91,7 +92,7 @@ def verdict_table(pair: MeasuredPair, *, reasons: bool = True) -> TextTable:
             range_of(verdict.estimate)
             + (f" ({_level(verdict)})" if _level(verdict) not in ("", level) else ""),
             kind_text(verdict),
-            *((verdict.reason.value,) if reasons else ()),
+            *((_reason(verdict),) if reasons else ()),
         )
         for verdict in pair.verdicts
     ]
@@ -101,6 +102,12 @@ def verdict_table(pair: MeasuredPair, *, reasons: bool = True) -> TextTable:
         rows=tuple(rows),
         numbers=headers[1:5],
     )
+
+
+def _reason(verdict: Verdict) -> str:
+    """Return the code of the verdict's reason; a dash without a verdict."""
+    is_verdict = verdict.is_tested or verdict.kind is VerdictKind.INCOMPARABLE
+    return str(verdict.reason.value) if is_verdict else UNKNOWN
 
 
 def _ratio(verdict: Verdict, *, padded: bool) -> str:

@@ -10,6 +10,7 @@ from string import ascii_uppercase
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import OF_MEAN
+from enginescope.analysis.verdicts.comparability import IN_NAMES
 from enginescope.analysis.verdicts.compared_figures import FIGURES, TAILS
 from enginescope.analysis.verdicts.measured_notices import instability_text
 from enginescope.analysis.verdicts.measured_sides import (
@@ -118,11 +119,18 @@ def _places(estimate: RatioEstimate) -> int:
 
 
 def headline_sentence(pair: MeasuredPair) -> str:
-    """Say which side is faster, by how much, and how that was measured."""
+    """Say which side is faster, by how much, how that was measured, and what differs on purpose."""
+    verdict = pair.headline
+    if verdict.kind is VerdictKind.INCOMPARABLE:
+        return f"{pair.b} and {pair.a} are not comparable: {verdict.detail}"
+    meant = [one.title for one in pair.meant if one.key not in IN_NAMES]
+    conditions = f"; conditions differ: {', '.join(meant)}" if meant else ""
+    return f"{_comparable_sentence(pair)}{conditions}"
+
+
+def _comparable_sentence(pair: MeasuredPair) -> str:
     verdict = pair.headline
     a, b = pair.a, pair.b
-    if verdict.kind is VerdictKind.INCOMPARABLE:
-        return f"{b} and {a} are not comparable: {verdict.detail}"
     if verdict.reason is Reason.PRINTED_ONLY:
         return _printed_sentence(pair)
     amount = f"{ratio_text(verdict.estimate)} × {a}{_interval(verdict.estimate)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -18,6 +18,7 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredPair,
     MeasuredSide,
+    meant_conditions,
 )
 from enginescope.records.progress import RoundPlan
 from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
@@ -135,7 +136,9 @@ def _open(pair: MeasuredPair, comparison: MeasuredComparison) -> Iterator[tuple[
     hints: Iterable[str | None] = (across_hint(pair),)
     if not pair.differing:
         plan = plan_of([side.runs for side in comparison.sides])
-        hints = settling_hints(pair, comparison.comparison, plan)
+        hints = settling_hints(
+            pair, comparison.comparison, plan, _unplanned(pair, comparison, plan)
+        )
     yield from (("or" if at else "next", hint) for at, hint in enumerate(filter(None, hints)))
     for verdict in pair.verdicts[1:]:
         lack = why_text(verdict)
@@ -143,14 +146,29 @@ def _open(pair: MeasuredPair, comparison: MeasuredComparison) -> Iterator[tuple[
             yield title_of(verdict.metric), lack
 
 
+def _unplanned(
+    pair: MeasuredPair, comparison: MeasuredComparison, plan: RoundPlan | None
+) -> list[str]:
+    """Return the conditions whose difference is meant now, but was not at the start."""
+    if plan is None:
+        return []
+    a, b = (one for one in comparison.sides if one.label in (pair.a, pair.b))
+    planned = {*plan.across, *meant_conditions(a, b), "precision"}
+    return [one.key for one in pair.meant if one.key not in planned]
+
+
 def settling_hints(
-    pair: MeasuredPair, comparison: str | None, plan: RoundPlan | None = None
+    pair: MeasuredPair,
+    comparison: str | None,
+    plan: RoundPlan | None = None,
+    unplanned: Sequence[str] = (),
 ) -> Iterator[str]:
     """Yield the threshold that makes both sides the same, and the rounds that would decide.
 
     Args:
         comparison: Name of a stored comparison; ``None``: the runs are of none.
         plan: Of a comparison that can be continued.
+        unplanned: Conditions whose difference was not meant at the start: who continues keeps that.
     """
     verdict, estimate = pair.headline, pair.headline.estimate
     if verdict.kind is not VerdictKind.UNDECIDED or estimate is None:
@@ -161,6 +179,9 @@ def settling_hints(
         if threshold <= _MOST_THRESHOLD_PCT:
             command = f"enginescope compare {comparison_tag(comparison)} --threshold {threshold}"
             yield f"{command}, if differences up to {threshold} % do not matter"
+    if unplanned:
+        yield f"enginescope bench … --compare --across {','.join(unplanned)}"
+        return
     again = f"enginescope compare {comparison_tag(comparison or '')} --continue"
     if plan is not None and verdict.reason is Reason.NO_INTERVAL:
         yield again

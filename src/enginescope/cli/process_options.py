@@ -1,0 +1,105 @@
+"""Options of verbs that measure, and the fields of requests that they give."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from enginescope.cli.completion import complete_backends
+from enginescope.cli.options import (
+    COUNT,
+    DURATION_MS,
+    MOST_ITEMS,
+    SHAPE,
+    add_options,
+    dims_option,
+    json_option,
+    option,
+    store_option,
+    tags_option,
+)
+from enginescope.core.errors import UsageError
+from enginescope.records.run.job import Limits, StopRule, Workload
+from enginescope.store.location import without_password
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def on_option(text: str, *, several: bool = False, default: str | None = None) -> Callable[[F], F]:
+    """Add ``--on``, whose help is `text`; it may be repeated for `several` backends."""
+    return option(
+        "--on",
+        "backends" if several else "backend",
+        multiple=several,
+        default=default,
+        shell_complete=complete_backends,
+        help=text,
+    )
+
+
+shape_option = option(
+    "--shape", "shapes", multiple=True, type=SHAPE, help="Set the shape of an input."
+)
+batch_option = option(
+    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
+)
+timeout_option = option(
+    "--timeout", type=DURATION_MS, help="Time limit per process.  [default: 10min]"
+)
+#: Add the options that set the shapes of inputs.
+input_options = add_options(shape_option, dims_option, batch_option)
+#: Add the options that end the timed loop of each process.
+stop_options = add_options(
+    option("--iterations", type=COUNT, help="Time exactly this many iterations in each process."),
+    option("--duration", type=DURATION_MS, help="Time each process for this long.  [default: 1s]"),
+)
+#: Add tags and place of the runs that are stored, and ``--json``.
+stored_options = add_options(tags_option, store_option, json_option)
+
+
+def process_workload(options: dict[str, Any]) -> Workload:
+    """Return the workload of each process, timed for a second unless the options say otherwise."""
+    from enginescope.services.measurement.interleaved import paced_workload
+
+    return paced_workload(
+        Workload(
+            batch=options.get("batch"),
+            seed=options["seed"],
+            shapes=options["shapes"],
+            dims=options["dims"],
+            stop=StopRule(iterations=options["iterations"], duration_ms=options["duration"]),
+        )
+    )
+
+
+def process_limits(options: dict[str, Any]) -> Limits | None:
+    """Return the limits of each process; ``None`` for the usual ones."""
+    return Limits(timeout_s=options["timeout"] / 1e3) if options["timeout"] else None
+
+
+def stored_fields(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request that say how its runs are stored."""
+    return {
+        "tags": options["tags"],
+        "store": options["store_folder"],
+        "command": command_line(),
+    }
+
+
+def command_line() -> str:
+    """Return the command line as it was typed, for repeating it; without passwords.
+
+    Raises:
+        UsageError: A part of it is not UTF-8, so that no run could hold it.
+    """
+    typed = shlex.join(["enginescope", *sys.argv[1:]])
+    try:
+        typed.encode()
+    except UnicodeEncodeError as error:
+        what = f"the command line {typed!a}"
+        raise UsageError(what, why="it is not UTF-8", hint="rename the file") from error
+    return without_password(typed)

@@ -1,0 +1,68 @@
+"""What verbs with a report do at the end: write its files, print it, and name the next steps."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from enginescope.cli.messages import next_steps, words
+from enginescope.cli.options import write_output
+
+R = TypeVar("R")
+
+#: Options of the files that the next steps may name, the first one first.
+_OPENED = ("html", "markdown")
+
+
+def print_json(document: bytes) -> None:
+    """Print a JSON document on standard output."""
+    sys.stdout.buffer.write(document)
+    sys.stdout.flush()
+
+
+def present_report(
+    report: R,
+    options: Mapping[str, Any],
+    *,
+    document: Callable[[R], bytes],
+    screen: Callable[[R], None],
+    **writers: Callable[[R], bytes],
+) -> None:
+    """Write the files that were asked for, then print JSON or the screen.
+
+    Args:
+        document: Return the JSON document.
+        screen: Print what a terminal shows.
+        writers: Return a file, by the name of the option that asks for it.
+    """
+    for name, writer in writers.items():
+        if options[name] is not None:
+            write_output(options[name], writer(report))
+    if options["as_json"]:
+        print_json(document(report))
+    else:
+        screen(report)
+
+
+def end_report(
+    options: Mapping[str, Any], *steps: tuple[str, str], opened: Sequence[str] = _OPENED
+) -> None:
+    """End a verb: a file that it wrote, then `steps`; nothing beside JSON.
+
+    Args:
+        opened: Options of files; the first one that was given is named.
+    """
+    if options["as_json"]:
+        return
+    written = next((options[name] for name in opened if options.get(name)), None)
+    next_steps(*([("open", str(written))] if written else []), *steps)
+
+
+def step(
+    options: Mapping[str, Any], purpose: str, verb: str, *arguments: object
+) -> tuple[str, str]:
+    """Return a next step: a verb, with the store of this command line, and its arguments."""
+    store = options["store_folder"]
+    at = ("--store", store) if store else ()
+    return purpose, words("enginescope", *verb.split(), *at, *arguments)
