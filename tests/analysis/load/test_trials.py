@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from enginescope.analysis.load.trials import ERROR, step_of, trial_of
 from enginescope.analysis.verdicts.comparability import differences
@@ -36,6 +37,10 @@ def test_queries_that_are_not_served_count_as_slow() -> None:
 def test_what_a_late_generator_misses_is_undecided() -> None:
     assert kind(200.0, late=True) is LoadKind.UNDECIDED
     assert kind(20.0, queries=9_000, late=True) is LoadKind.MET  # lateness only makes it longer
+    assert kind(200.0, unserved=400, late=True) is LoadKind.UNDECIDED
+    run = loaded_run(20.0, queries=9_000, unserved=2_000, late=True)
+    failed = replace(run, load=replace(run.load, failed=2_000, unserved=0))
+    assert trial_of(failed, GOAL).kind is LoadKind.MISSED  # no query fails of it
 
 
 def test_slow_queries_in_a_row_count_as_few() -> None:

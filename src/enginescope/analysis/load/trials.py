@@ -41,7 +41,9 @@ def trial_of(run: Run, slo: Slo | None) -> LoadTrial:
         percentile = summary.percentile(slo.p)
         counted = _slow(latency, missing, slo, percentile)
         slow = counted.slow
-        kind = _verdict(counted, slo, is_late=is_late)
+        # a late generator makes latencies longer, but no query fail
+        certain = outcome.failed if is_late and outcome else counted.slow
+        kind = _verdict(counted, slo, certain)
     return LoadTrial(
         run=run.id,
         kind=kind,
@@ -80,13 +82,14 @@ def _slow(latency: Samples, missing: int, slo: Slo, percentile: Percentile | Non
     )
 
 
-def _verdict(counted: _Slow, slo: Slo, *, is_late: bool) -> LoadKind:
-    slow, n = counted.slow / counted.time, counted.planned / counted.time
-    is_below = share_is_below(slow, n, 1 - slo.p / 100, ERROR)
-    if is_below:
+def _verdict(counted: _Slow, slo: Slo, certain: int) -> LoadKind:
+    def is_met(slow: int) -> bool | None:
+        n = counted.planned / counted.time
+        return share_is_below(slow / counted.time, n, 1 - slo.p / 100, ERROR)
+
+    if is_met(counted.slow):
         return LoadKind.MET
-    # a late generator makes latencies longer: it can hide that an objective is met
-    return LoadKind.MISSED if is_below is False and not is_late else LoadKind.UNDECIDED
+    return LoadKind.MISSED if is_met(certain) is False else LoadKind.UNDECIDED
 
 
 def step_of(rate_per_s: float | None, trials: Sequence[LoadTrial]) -> LoadStep:

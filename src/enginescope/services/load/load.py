@@ -261,7 +261,8 @@ def load(
     """Measure latency under load: queries arrive at a rate, whether or not earlier ones have ended.
 
     Args:
-        target: A model, an engine, or an endpoint ``http://HOST:PORT/v2/models/NAME``.
+        target: A model, an engine, or an endpoint ``http://HOST:PORT/v2/models/NAME``, or
+            ``grpc://``; with TLS ``https://`` and ``grpcs://``.
         on: Backend; by default as for `bench`, of an address ``"oip"``.
         rate: Queries per second. By default half of what the closed loop reaches.
         arrivals: ``"poisson"`` or ``"constant"``; the seed is that of the workload.
@@ -288,6 +289,7 @@ def load(
 
     Raises:
         UsageError: The request contradicts itself or the target.
+        MissingDependencyError: gRPC needs the extra ``grpc``.
         BackendError: A process failed, or no query was answered.
     """
     inputs = workload or Workload()

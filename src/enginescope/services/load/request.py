@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from enginescope.backends.open_loop import GRACE_MS
 from enginescope.core.errors import UsageError
+from enginescope.core.optional import require
 from enginescope.core.units import parse_duration_ms
 from enginescope.records.run.job import Workload
 from enginescope.records.run.load import SCENARIOS, Arrivals, LoadRule, Scenario
@@ -23,6 +24,7 @@ MOST_WORKERS = 256
 MOST_PER_S = 1_000_000
 #: Requests of a query in the scenario multi-stream, by MLPerf's rules.
 SAMPLES_PER_QUERY = 8
+_GRPC = ("grpc://", "grpcs://")
 _SLO = re.compile(r"^\s*p([0-9]+(?:\.[0-9]+)?)\s*<=?\s*(.+)$")
 
 
@@ -95,7 +97,7 @@ def rule_of_scenario(scenario: Scenario, rule: LoadRule) -> LoadRule:
 
 def is_address(target: str) -> bool:
     """Whether a target is an endpoint and not a file."""
-    return target.startswith(("http://", "https://"))
+    return target.startswith(("http://", "https://", *_GRPC))
 
 
 def check_load_request(request: LoadRequest) -> None:
@@ -156,7 +158,15 @@ def _check_address(request: LoadRequest) -> None:
         raise UsageError(
             f"endpoint {request.target}",
             why="it is not the address of a model",
-            hint="http://localhost:8000/v2/models/NAME",
+            hint="http://localhost:8000/v2/models/NAME, or grpc://localhost:8001/v2/models/NAME",
         )
     if parts.username or parts.password:
         raise UsageError("the endpoint's address holds credentials", hint="omit them")
+    if request.target.startswith(_GRPC):
+        if parts.port is None:
+            raise UsageError(
+                f"endpoint {request.target}",
+                why="gRPC has no usual port",
+                hint=f"grpc://{parts.hostname}:8001{parts.path}",
+            )
+        require("grpc", purpose="load over gRPC", install="enginescope[grpc]")
