@@ -12,12 +12,12 @@ DEMO := .cache/demo
 CONSTRAINTS ?= requirements.lock
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
 
-DEV_EXTRAS := ort,plots,frames,xlsx,gpu,postgres,storage,serve,convert
+DEV_EXTRAS := ort,plots,frames,xlsx,gpu,grpc,postgres,storage,serve,convert
 # All of pyproject.toml but cu12, which contradicts cu13.
-LOCKED_EXTRAS := ort plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu ray trt cu13
+LOCKED_EXTRAS := ort plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu grpc ray trt cu13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs dist test test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults reference clean
+.PHONY: help demo docs dist test test-docs test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults reference clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,8 +46,11 @@ demo: $(VENV)/.run ## Measure two small sample models and write a report
 	@echo
 	@echo "report: $(CURDIR)/$(DEMO)/report/report.html"
 
-test: lint $(VENV)/.dev ## Lint, type-check and run every test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+test: lint $(VENV)/.dev ## Lint, type-check and run every test but those of test-docs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not documentation'
+
+test-docs: $(VENV)/.dev ## Run the commands and the notebooks of the documentation
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m documentation
 
 test-quick: $(VENV)/.dev ## Run the tests that take no more than a few seconds each
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow and not browser'

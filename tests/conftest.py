@@ -66,15 +66,30 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
+@pytest.hookimpl(trylast=True)  # after tests were deselected
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin every worker's part with its share of the slow tests, so that none ends with one."""
+    """Begin every worker's part with its share of the slow tests, so that none ends with one.
+
+    A module that needs a browser stays whole: its pages and its browser are made once.
+    """
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    fast = [item for item in items if not item.get_closest_marker("slow")]
-    parts = (
-        (*slow[at::workers], *fast[len(fast) * at // workers : len(fast) * (at + 1) // workers])
-        for at in range(workers)
-    )
+    long: dict[object, list[pytest.Item]] = {}
+    short: list[pytest.Item] = []
+    for item in items:
+        if item.get_closest_marker("browser"):
+            long.setdefault(item.path, []).append(item)
+        elif item.get_closest_marker("slow"):
+            long[item] = [item]
+        else:
+            short.append(item)
+    parts: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    for part in long.values():
+        min(parts, key=len).extend(part)
+    for at, part in enumerate(parts):
+        left = len(short) + sum(map(len, parts[at:]))
+        share = max(0, left // (workers - at) - len(part))
+        part.extend(short[:share])
+        del short[:share]
     items[:] = [item for part in parts for item in part]
 
 
@@ -113,6 +128,9 @@ def _variables() -> dict[str, str]:
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """Fail the last test of a module that leaves other variables to the processes of later tests.
 
+    What the module's tests imported and keep stays until the end: every measurement in this process
+    collects garbage, which would pass over all of it.
+
     Yields
     ------
     None
@@ -120,6 +138,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     yield
     if nextitem is not None and nextitem.path == item.path:
         return
+    gc.collect()
+    gc.freeze()
     left = _variables()
     if left != _VARIABLES:
         changed = sorted({name for name, _ in left.items() ^ _VARIABLES.items()})

@@ -90,6 +90,7 @@ def package(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.documentation
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda one: one.stem)
 def test_it_runs_from_the_wheel(path: Path, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:

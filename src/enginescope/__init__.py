@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         open_suite,
         reproduce,
         run_suite,
+        sensitivity,
         tune,
         upgrade,
     )
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.noise_floor import NoiseFloor
     from enginescope.records.verdict.reproduction import Reproduction
     from enginescope.records.verdict.self_test import SelfTest
+    from enginescope.records.verdict.sensitivity import SensitivityReport
     from enginescope.records.verdict.shapes import ShapesReport
     from enginescope.records.verdict.tune import TuneReport
     from enginescope.records.verdict.upgrade import UpgradeReport
@@ -171,6 +173,7 @@ _HOMES = {
     "Reproduction": "records.verdict.reproduction",
     "RunView": "analysis.runs.run_view",
     "SelfTest": "records.verdict.self_test",
+    "SensitivityReport": "records.verdict.sensitivity",
     "ShapesReport": "records.verdict.shapes",
     "SlurmCluster": "services.suites.request",
     "StopRule": "records.run.job",
@@ -218,6 +221,7 @@ _HOMES = {
     "run_suite": "notebook.verdicts",
     "samples": "services.plans.samples",
     "self_test": "notebook.measure",
+    "sensitivity": "notebook.verdicts",
     "shapes": "notebook.measure",
     "tune": "notebook.verdicts",
     "upgrade": "notebook.verdicts",
@@ -277,6 +281,7 @@ __all__ = [
     "Reproduction",
     "RunView",
     "SelfTest",
+    "SensitivityReport",
     "ShapesReport",
     "SlurmCluster",
     "StopRule",
@@ -325,6 +330,7 @@ __all__ = [
     "run_suite",
     "samples",
     "self_test",
+    "sensitivity",
     "shapes",
     "tune",
     "upgrade",

@@ -26,6 +26,7 @@ from enginescope.notebook.verdicts import (
     ShownLadder,
     ShownLottery,
     ShownReproduction,
+    ShownSensitivity,
     ShownTune,
     ShownUpgrade,
 )
@@ -43,6 +44,7 @@ from tests.depth_benchmarks import depth_benchmark
 from tests.notebook.html.pages import checked
 from tests.render.load import load_reports as loads
 from tests.render.reproduction import test_reproduction_text as reproductions
+from tests.render.sensitivity import test_sensitivity_files as sensitive
 from tests.render.test_self_test_files import TEST as SELF_TEST
 from tests.render.validation import test_validate_page as validations
 from tests.render.verdicts import test_ladder_files as ladders
@@ -155,6 +157,10 @@ EXAMPLES: dict[type, tuple[Callable[[Inputs], Any], str]] = {
         "builds of net.onnx differ by",
     ),
     es.TuneReport: (lambda _: shown_as(ShownTune)(tunes.report()), "winner for net.onnx"),
+    es.SensitivityReport: (
+        lambda _: shown_as(ShownSensitivity)(sensitive.report()),
+        "keep 1 of 4 layers",
+    ),
     es.NoiseFloor: (lambda _: shown_as(ShownNoise)(FLOOR), "smallest difference"),
     es.SelfTest: (lambda _: shown_as(ShownSelfTest)(SELF_TEST), "a difference of 2.1 %"),
     es.BuildReport: (build, "net.plan"),

@@ -53,7 +53,7 @@ _ONE_THREAD = "'ort-cpu?intra_op_num_threads=1'"
 #: but for `bench` without a model, or on the stand-in.
 _MANY = re.compile(
     r"\benginescope (?=noise |contend |doctor --self-test|ladder |lottery |tune |shapes |suite "
-    r"|upgrade |validate |depth |bench .*--compare"
+    r"|sensitivity |upgrade |validate |depth |bench .*--compare"
     r"|bench (?!.*(?:trt|--pin))\S*\.onnx)"
 )
 #: Short measurements: appended unless the command says otherwise. They change no output's shape.
@@ -72,6 +72,7 @@ _SHORT = {
     "shapes": {"--rounds": "3", "--visits": "2", "--requests": "4"},
     "lottery": {"--builds": "3", "--processes": "2", "--iterations": "24"},
     "tune": {"--iterations": "20", "--samples": "1", "--max-time": "1s"},
+    "sensitivity": {"--iterations": "20", "--samples": "1", "--max-time": "1s"},
     "noise": {"--rounds": "8", "--duration": "20ms", "--on": _ONE_THREAD},
     "depth": {"--warmup": "2", "--iterations": "10", "--telemetry-time": "200ms"},
     "trtexec": {"--duration": "=0", "--iterations": "=20", "--warmUp": "=0"},

@@ -45,6 +45,7 @@ def replaced(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.slow
+@pytest.mark.documentation
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run(
     page: Path, template: Path, replaced: dict[str, str], tmp_path: Path

@@ -1,8 +1,9 @@
-"""Cases of the verbs that compare outputs: validate and depth."""
+"""Cases of the verbs that compare outputs: validate, sensitivity and depth."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ from onnx import helper
 
 import enginescope as es
 from enginescope.analysis.validation.validation import Validation
-from enginescope.records.run.job import InputRange, InputShape, Workload
+from enginescope.records.run.job import InputRange, InputShape, StopRule, Workload
 from enginescope.records.run.sample_set import Preprocessing
 from enginescope.render.depth.depth_writers import depth_json
+from enginescope.render.sensitivity.sensitivity_writers import sensitivity_json
 from enginescope.render.validation.validate_writers import output_diff_json
 from tests.depth_models import depth_model, scene
 from tests.fakes.models import WEIGHTS, save, value
 from tests.one_way.case import Case
+from tests.plants.in_process import without_warm_up, workers_in_process
 
 EXACT = "ort-cpu?graph_optimization_level=disable"
 _VOLATILE = frozenset({"command", "created", "latency_ms", "latency_interval_ms", "interval"})
@@ -102,6 +105,39 @@ def _depth(
         ),
         data=depth_json,
         volatile=frozenset({"command", "run", "latency", "throughput_per_s", "notices", "gpu"}),
+    )
+
+
+@contextmanager
+def _quick() -> Iterator[None]:
+    with workers_in_process(), without_warm_up():
+        yield
+
+
+def _sensitivity(name: str, *flags: str, file: str = "net.onnx", **options) -> Case:
+    short = ("--samples", "3", "--rounds", "3", "--iterations", "5")
+    return Case(
+        name=f"sensitivity: {name}",
+        prepare=_models,
+        arguments=lambda folder: [
+            *("sensitivity", str(folder / file), *flags, *short, "--store", str(folder / "store")),
+        ],
+        call=lambda folder: es.sensitivity(
+            folder / file,
+            samples=3,
+            rounds=3,
+            workload=Workload(stop=StopRule(iterations=5)),
+            store=folder / "store",
+            **options,
+        ),
+        data=sensitivity_json,
+        context=_quick,
+        volatile=frozenset(
+            {
+                *("answer", "time", "runs", "front", "kind", "ordered_by", "baseline_ms"),
+                *("comparisons", "duration_s", "created", "command", "notices"),
+            }
+        ),
     )
 
 
@@ -273,4 +309,15 @@ CASES: tuple[Case, ...] = (
             ),
         )
     ),
+    _sensitivity("layers in fp16", "--max-error", "0.1", max_error=0.1),
+    _sensitivity(
+        "blocks in int8 without time",
+        *("--to", "int8", "--by", "block", "--max-time", "1ms"),
+        to="int8",
+        by="block",
+        max_time_s=1e-3,
+    ),
+    _sensitivity("a backend in fp16", "--on", "ort-cpu:fp16", on="ort-cpu:fp16"),
+    _sensitivity("a backend that has none", "--on", "fake", on="fake"),
+    _sensitivity("no such model", file="absent.onnx"),
 )

@@ -22,6 +22,7 @@ from enginescope.store.archive import Store
 from enginescope.store.noise_floors import FILE
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, job, process
+from tests.cli.plans.test_passport import engine_with_passport
 from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES
 from tests.one_way.case import Case
@@ -242,6 +243,12 @@ def _upgrade(name: str, prepare, flags: list[str], **options) -> Case:
     )
 
 
+def two_engines(folder: Path) -> None:
+    """Write two engines with their plans and the passports of their builds."""
+    engine_with_passport(folder / "a", tensorrt="10.3.0", device="H100")
+    engine_with_passport(folder / "b", tensorrt="10.16.1", device="H200", precision="fp16")
+
+
 CASES: tuple[Case, ...] = (
     _upgrade("recorded runs", pair, []),
     _upgrade("recorded processes", processes, [], old="before", new="after"),
@@ -268,6 +275,23 @@ CASES: tuple[Case, ...] = (
         pair,
         ["--max-regression", "speed=1%"],
         max_regression_pct={"speed": 1.0},
+    ),
+    Case(
+        name="upgrade: an image that is not here",
+        prepare=lambda folder: (folder / "net.onnx").write_bytes(b"onnx"),
+        arguments=lambda folder: [
+            *("upgrade", str(folder / "net.onnx"), "--old", "docker:enginescope:absent"),
+            *("--store", str(folder / "store")),
+        ],
+        call=lambda folder: es.upgrade(
+            folder / "net.onnx", old="docker:enginescope:absent", store=folder / "store"
+        ),
+        data=upgrade_json,
+    ),
+    _plans(
+        "engines with passports",
+        two_engines,
+        ["./a/net.engine.graph.json", "./b/net.engine.graph.json"],
     ),
     _reproduce("recorded runs", bundle, []),
     _reproduce("the files alone", bundle, ["--check-only"], check_only=True),

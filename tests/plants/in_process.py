@@ -12,6 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import onnxruntime
 
 from enginescope.backends import stepwise
 from enginescope.core.sidecar import save_record
@@ -21,6 +22,8 @@ from enginescope.records.run.telemetry import Telemetry
 from enginescope.runner import worker
 from enginescope.runner.isolate import Ended, run_isolated
 from enginescope.runner.worker import FURTHER_JOBS, ParentMeeting, execute
+
+_SessionOptions = onnxruntime.SessionOptions
 
 
 def _run(
@@ -43,6 +46,13 @@ def _run(
     return Ended(outcome=result.outcome, result=result, memory=Telemetry(time_ms=np.empty(0)))
 
 
+def _session_options() -> onnxruntime.SessionOptions:
+    """Return options whose threads sleep while they wait; spinning would cost other tests."""
+    made = _SessionOptions()
+    made.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return made
+
+
 @contextmanager
 def workers_in_process() -> Iterator[None]:
     """Let workers run without a process of their own."""
@@ -51,6 +61,7 @@ def workers_in_process() -> Iterator[None]:
         patch("enginescope.runner.session.run_isolated", _run),
         patch("enginescope.runner.contenders.run_isolated", _run),
         patch("enginescope.runner.worker.probe_environment", cache(probe_environment)),
+        patch("onnxruntime.SessionOptions", _session_options),
     ):
         yield
 

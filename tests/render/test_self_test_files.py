@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from enginescope.notebook.html.measure import self_test_html
+from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.self_test import Detection, SameComparison, SelfTest
 from enginescope.records.verdict.verdict import VerdictKind
@@ -20,6 +20,7 @@ from enginescope.render.self_test.self_test_phrases import (
     scope_facts,
 )
 from enginescope.render.self_test.self_test_writers import (
+    self_test_answer,
     self_test_json,
     self_test_markdown,
     self_test_page,
@@ -131,5 +132,5 @@ def test_files_lead_with_the_answer_and_escape_names() -> None:
     heading = answer_text(test)
     assert f"<h1>{heading[:1].upper()}{heading[1:]}</h1>" in page
     assert "cmp-0a1b2c3d" in page
-    for text in (page, self_test_html(test)):
+    for text in (page, answer_html(self_test_answer(test))):
         assert NASTY not in text

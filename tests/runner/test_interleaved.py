@@ -41,7 +41,8 @@ def played(monkeypatch):
         side = one.backend.options.get("seed", "")
         number = sum(other.backend == one.backend for other in seen)
         seen.append(one)
-        bad = Outcome(kind=OutcomeKind.CRASHED, message="gone")
+        kind = OutcomeKind.UNSUPPORTED if side == "none" else OutcomeKind.CRASHED
+        bad = Outcome(kind=kind, message="gone")
         sink(
             Run(
                 id=f"{len(seen):012x}",
@@ -127,6 +128,14 @@ def test_a_side_that_goes_on_failing_ends_it(played) -> None:
     sides, kept = compare(job(seed="0"), job(seed="1"))
     assert len(sides[0]) == interleaved.GIVE_UP_AFTER
     assert len(kept) == 2 * interleaved.GIVE_UP_AFTER
+
+
+def test_a_side_that_is_not_supported_is_not_tried_again(played) -> None:
+    failing, _ = played
+    failing.add(("none", 0))
+    sides, kept = compare(job(seed="0"), job(seed="none"))
+    assert [len(one) for one in sides] == [1, 1]
+    assert len(kept) == 2
 
 
 def test_rounds_that_fail_now_and_then_do_not_go_on_for_ever(played) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from enginescope.core.errors import BackendError, UsageError
+from enginescope.records.notice import Notice
 from enginescope.records.run.job import InputShape
 
 #: For each optimization profile the shapes of its inputs.
@@ -97,13 +98,20 @@ def _shapes_of_profile(text: str) -> tuple[InputShape, ...]:
     return tuple(shapes)
 
 
-def with_range_hint(error: BackendError, random_integers: tuple[str, ...]) -> BackendError:
-    """Name the inputs that hold unbounded random integers: the first to suspect in a failure."""
-    if error.hint or not random_integers:
+def with_range_hint(
+    error: BackendError, random_integers: tuple[str, ...], notices: Sequence[Notice] = ()
+) -> BackendError:
+    """Name what to suspect first in a failure: unbounded random integers, and sizes of 1.
+
+    Args:
+        notices: On the inputs.
+    """
+    hints = [one.message for one in notices if one.code == "W-DYNAMIC-SHAPE"]
+    if random_integers:
+        hints.append(
+            f"{', '.join(random_integers)} has random integers; if they index a table, "
+            f"set bounds: --range {random_integers[0]}:0:99, or ranges of a suite's [[model]]"
+        )
+    if error.hint or not hints:
         return error
-    return BackendError(
-        error.what,
-        why=error.why,
-        hint=f"{', '.join(random_integers)} has random integers; if they index a table, "
-        f"set bounds: --range {random_integers[0]}:0:99, or ranges of a suite's [[model]]",
-    )
+    return BackendError(error.what, why=error.why, hint="; ".join(hints))

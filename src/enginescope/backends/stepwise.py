@@ -146,7 +146,7 @@ def _over_session(
     fed = feeds(session.input_specs)
     session.bind(fed)
     progress(Progress(phase="first_inference"))
-    _, first_ms = _timed(partial(_first_step, session, fed.random_integers))
+    _, first_ms = _timed(partial(_first_step, session, fed))
     session.settle()
     for other in further:
         other.bind(fed)
@@ -275,9 +275,9 @@ def _timed(work: Callable[[], T]) -> tuple[T, float]:
     return result, (perf_counter_ns() - begin) / 1e6
 
 
-def _first_step(session: Session, random_integers: tuple[str, ...]) -> None:
-    """Run the first request; if it fails on random integers, say how to bound them."""
+def _first_step(session: Session, fed: Feeds) -> None:
+    """Run the first request; if it fails on random integers or sizes of 1, say how to set them."""
     try:
         session.step()
     except BackendError as error:
-        raise with_range_hint(error, random_integers) from error
+        raise with_range_hint(error, fed.random_integers, fed.notices) from error

@@ -13,7 +13,7 @@ def closest(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a hint that names the nearest choice, or all of them."""
+    """Return a hint that names the nearest choice, or all of them in quotes."""
     choices = sorted(known)
     near = closest(name, choices)
-    return f"did you mean {near}?" if near else f"one of: {', '.join(choices)}"
+    return f"did you mean {near}?" if near else f"one of: {', '.join(map(repr, choices))}"

@@ -32,7 +32,8 @@ from enginescope.stats.comparison.rounds import comparison_id, uncertainties_of,
 #: more than the median of a second is uncertain, so that more of them tell more than longer ones;
 #: and a length that the samples have no say in is the same for all sides.
 PROCESS_STOP = StopRule(duration_ms=1_000.0, min_iterations=5, precision_pct=None)
-#: A side whose processes fail so often in a row is given up, and the comparison with it.
+#: A side whose processes fail so often in a row is given up, and the comparison with it; one that
+#: is not supported, at once.
 GIVE_UP_AFTER = 2
 
 Sides = tuple[tuple[Run, ...], ...]
@@ -161,7 +162,7 @@ def _next_order(before: list[int], number: int, sides: int, draw: random.Random)
 
 
 def is_given_up(sides: Sides) -> bool:
-    """Whether a side's processes have failed too often in a row."""
+    """Whether a side is not supported, or its processes have failed too often in a row."""
     return any(map(_is_hopeless, sides))
 
 
@@ -207,6 +208,8 @@ def _process(
 
 
 def _is_hopeless(runs: Sequence[Run]) -> bool:
+    if any(run.outcome.kind is OutcomeKind.UNSUPPORTED for run in runs[-1:]):
+        return True
     last = runs[-GIVE_UP_AFTER:]
     failed = (run.outcome.kind is not OutcomeKind.OK for run in last)
     return len(last) == GIVE_UP_AFTER and all(failed)

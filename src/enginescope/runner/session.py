@@ -18,7 +18,7 @@ from enginescope.backends.registry import load_backend
 from enginescope.core.errors import MAKE_SPACE, is_disk_full, reason_of
 from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.formats.plan.passport_file import read_passport
+from enginescope.formats.plan.passport_file import with_passport
 from enginescope.probe.environment import probe_commit, probe_environment
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport, Preparation
@@ -202,21 +202,12 @@ def measured_run(engine: Engine, ended: Ended, own: Path, cooled: Cooled | None)
     """
     run = _with_cooldown(assemble(engine.job, ended, own), cooled)
     run = _with_preparation(run, engine.preparation)
-    if engine.report is None:
-        return _with_passport(run)
-    return _with_build(run, engine.report, with_plan=False)
-
-
-def _with_passport(run: Run) -> Run:
-    """Return the run of an engine file with the build that the passport beside it tells of."""
+    if engine.report is not None:
+        return _with_build(run, engine.report, with_plan=False)
     subject = run.job.subject
     if subject.kind != "engine" or subject.path is None:
         return run
-    passport, notice = read_passport(Path(subject.path), subject.sha256)
-    if passport is None or passport.build is None:
-        return msgspec.structs.replace(run, notices=(*run.notices, *((notice,) if notice else ())))
-    build = msgspec.structs.replace(passport.build, engine=subject.path, from_cache=True)
-    return _with_notices(msgspec.structs.replace(run, build=build), build.notices)
+    return with_passport(run, Path(subject.path), subject.sha256)
 
 
 def _built(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Run:

@@ -49,7 +49,7 @@ def test_near_names_are_suggested() -> None:
 @pytest.mark.parametrize(
     ("text", "what", "hint"),
     [
-        ("depth?align=x", "option align=x of depth", "one of: median, none, scale-shift"),
+        ("depth?align=x", "option align=x of depth", "one of: 'median', 'none', 'scale-shift'"),
         ("depth?align=mediam", "option align=mediam of depth", "did you mean median?"),
         ("depth?max_depth=far", "option max_depth=far of depth", None),
     ],

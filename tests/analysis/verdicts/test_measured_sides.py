@@ -17,6 +17,7 @@ from enginescope.records.notice import Notice, is_unstable, most_severe
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, VerdictKind
+from enginescope.render.verdicts.verdict_phrases import headline_sentence
 from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
 from tests.analysis.in_turn import COMPARISON, HOST, crashed, in_turn, job, named, process
 
@@ -85,6 +86,7 @@ def test_everything_else_that_differs_is_incomparable_in_turn_too() -> None:
     (pair,) = compare_sides(named(tuple(first), tuple(other)), CompareConfig(across=("gpu",))).pairs
     assert pair.headline.kind is VerdictKind.SAME
     assert [one.key for one in pair.meant] == ["gpu", "precision"]
+    assert headline_sentence(pair).endswith("; conditions differ: GPU")
 
 
 def test_lost_processes_are_told_and_their_rounds_left_out() -> None:

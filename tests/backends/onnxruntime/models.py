@@ -39,6 +39,18 @@ def lookup(path: Path, rows: int = 10) -> Path:
     )
 
 
+def mirrored(path: Path) -> Path:
+    """x[1,n] -> x with its second sample before it: fails where n is 1."""
+    pads = numpy_helper.from_array(np.array([0, 1, 0, 0], np.int64), "pads")
+    return write(
+        path,
+        [helper.make_node("Pad", ["x", "pads"], ["y"], name="mirrored", mode="reflect")],
+        [info("x", TensorProto.FLOAT, 1, "n")],
+        [info("y", TensorProto.FLOAT, 1, "m")],
+        weights=[pads],
+    )
+
+
 def nonzero(path: Path) -> Path:
     """A data-dependent output shape."""
     return write(

@@ -34,7 +34,8 @@ from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.onnxruntime import models
 
 QUICK = Workload(warmup=WarmUp(time_ms=1, iterations=1, limit_ms=20), stop=StopRule(iterations=15))
-HAS_ASSIGNMENT = tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 24)
+VERSION = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
+HAS_ASSIGNMENT = VERSION >= (1, 24)
 
 
 def job_for(path: Path, workload: Workload = QUICK, **options: str) -> Job:
@@ -196,6 +197,15 @@ def test_indices_out_of_range_point_to_range(tmp_path) -> None:
     assert "ids has random integers" in (caught.value.hint or "")
     assert "--range ids:0:99" in (caught.value.hint or "")
     assert "ranges of a suite's [[model]]" in (caught.value.hint or "")
+
+
+@pytest.mark.skipif(VERSION < (1, 24), reason="ONNX Runtime 1.23 pads a size of 1 without a word")
+def test_a_size_of_1_that_the_model_refuses_points_to_its_dimension(tmp_path) -> None:
+    path = models.mirrored(tmp_path / "m.onnx")
+    with pytest.raises(BackendError) as caught:
+        measured(path)
+    assert "dynamic dimension n (`x` 1x1); to set a size: --dim n=SIZE" in (caught.value.hint or "")
+    assert measured(path, with_workload(shapes=(InputShape(name="x", dims=(1, 8)),))).samples
 
 
 def test_indices_in_range(tmp_path) -> None:

@@ -241,8 +241,8 @@ def test_a_row_is_of_use_beside_limits_that_leave_it_something(tmp_path, limits)
         (("--on", EXACT, "--tolerance", "fp16", "--rtol", "0.1"), "--tolerance and --rtol"),
         (("--on", EXACT, "--tolerance", "fp16", "--atol", "0.1", "--rtol", "y:1"), "and --atol"),
         (("--on", EXACT, "--input-shape", "X:1,4"), "net.onnx has no input called 'X'"),
-        (("--on", EXACT, "--input-shape", "z:1,4", "--input-shape", "z:2,4"), "one of: x"),
-        (("--on", EXACT, "--range", "z:0:9"), "one of: x"),
+        (("--on", EXACT, "--input-shape", "z:1,4", "--input-shape", "z:2,4"), "one of: 'x'"),
+        (("--on", EXACT, "--range", "z:0:9"), "one of: 'x'"),
     ],
 )
 def test_mistakes_are_said_in_a_line(tmp_path, capsys, arguments, said) -> None:

@@ -94,7 +94,7 @@ def test_where_nobody_answers_no_limit_is_kept(tmp_path, capsys, net) -> None:
         (("--task", "depth", "--targets", "nowhere"), "no such folder"),
         (("--task", "depth", "--limit", "d1:0.9"), "no metric 'd1' without targets"),
         (("--task", "depth", "--limit", "d1"), "is not METRIC:NUMBER"),
-        (("--task", "depth", "--targets", "gt", "--limit", "d9:1"), "one of: abs_rel, d1"),
+        (("--task", "depth", "--targets", "gt", "--limit", "d9:1"), "one of: 'abs_rel', 'd1'"),
         (("--task", "depth", "--targets", "gt", "--image-fit", "crop"), "the whole image"),
         (("--task", "depth", "--images", "nowhere"), "no such file or folder"),
         (("--task", "depth", "--images", "gt"), "it has no image"),

@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import enginescope as es
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
+from enginescope.records.plan.build import BuildReport
+from enginescope.records.run.job import Subject
+from enginescope.services.plans.passport import PassportRequest, write_passport
 from enginescope.store.archive import Store
+from tests.analysis.in_turn import job, process
 from tests.fakes import loading, models
 from tests.formats import plans
 from tests.formats.plan.test_engine_file import HEAD, of_rtx
@@ -76,6 +83,60 @@ def test_a_passport_of_another_build_is_not_believed(built, tmp_path) -> None:
     assert [notice.code for notice in found.notices] == ["W-PASSPORT"]
     (tmp_path / "net.engine.passport.json").write_text("{")
     assert "could not be used" in es.passport(built).notices[0].message
+
+
+def engine_with_passport(folder: Path, **build: Any) -> Path:
+    """Write an engine, its plan and the passport of its build; return the plan."""
+    folder.mkdir()
+    engine, plan = folder / "net.engine", folder / "net.engine.graph.json"
+    engine.write_bytes(HEAD + folder.name.encode())
+    plan.write_bytes(plans.encoded(plans.tensorrt_10()))
+    report = BuildReport(engine=engine.name, engine_bytes=engine.stat().st_size, **build)
+    written = folder / "net.engine.passport.json"
+    write_passport(PassportRequest(file=engine, output=written, build=report, with_runs=False))
+    return plan
+
+
+def test_a_comparison_checks_the_passports(tmp_path, verb) -> None:
+    a, b, c = (
+        engine_with_passport(tmp_path / name, tensorrt=version, device=gpu, precision=precision)
+        for name, version, gpu, precision in (
+            ("a", "10.3.0", "H100", None),
+            ("b", "10.16.1", "H200", "fp16"),
+            ("c", "10.3.0", "H100", None),
+        )
+    )
+    codes = {"W-OTHER-GPU", "W-OTHER-TENSORRT", "I-OTHER-OPTIONS", "W-PASSPORT"}
+
+    def said(*sides: Path) -> dict[str, str]:
+        found = es.compare_plans(*sides).notices
+        return {one.code: one.message for one in found if one.code in codes}
+
+    assert set(said(a, b)) == codes - {"W-PASSPORT"}
+    assert "A 10.3.0, B 10.16.1" in said(a, b)["W-OTHER-TENSORRT"]
+    assert "precision: default and fp16" in said(a, b)["I-OTHER-OPTIONS"]
+    assert said(a.parent, b.parent) == said(a, b)
+    assert not said(a, c)
+    engine = b.with_name("net.engine")
+    engine.write_bytes(engine.read_bytes() + b" ")
+    assert set(said(a, b)) == {"W-PASSPORT"}
+    assert said(a, b)["W-PASSPORT"].startswith("B: net.engine.passport.json belongs to another")
+    code, out, _ = verb("compare", a, b)
+    assert code == 0
+    assert "W-PASSPORT" in out
+
+
+def test_measured_engines_differ_as_their_passports_say() -> None:
+    engine = Subject(name="net.engine", kind="engine", path="/m/net.engine")
+    builds = [
+        BuildReport(engine="", engine_bytes=1, tensorrt=version, options={"refit": refit})
+        for version, refit in (("10.3.0", "1"), ("10.16.1", "0"))
+    ]
+    jobs = replace(job("trt"), subject=engine), job("trt")
+    for one, codes in zip(jobs, ({"W-OTHER-TENSORRT", "I-OTHER-OPTIONS"}, set()), strict=True):
+        runs = [process(1.0, seed=seed, job=one, build=build) for seed, build in enumerate(builds)]
+        found = es.compare(*map(RunView, runs)).notices
+        assert {each.code for each in found if each.code.split("-")[1] == "OTHER"} == codes
 
 
 def test_a_build_over_an_older_one_has_no_word_of_its_passport(built, verb, tmp_path) -> None:

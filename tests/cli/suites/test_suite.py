@@ -183,7 +183,7 @@ def test_ended_in_order_it_leaves_the_tables_of_what_is_done(tmp_path, convnet, 
         command(tmp_path, *arguments), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
     limit = time.monotonic() + LIMIT_S
-    while not (folder / "cells.jsonl").exists() and process.poll() is None:
+    while not ((folder / "cells.jsonl").exists() and rows(folder)) and process.poll() is None:
         assert time.monotonic() < limit
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)

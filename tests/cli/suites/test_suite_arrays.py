@@ -296,6 +296,7 @@ def test_a_file_of_no_cell_stays(suite, tmp_path, capsys) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.documentation
 @pytest.mark.timeout(300)
 def test_the_commands_of_the_page_with_the_default_store(
     tmp_path, programs, kubectl, monkeypatch

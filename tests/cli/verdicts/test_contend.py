@@ -26,7 +26,8 @@ def test_the_answer_the_matrix_and_files(verb, model, tmp_path) -> None:
     with workers_in_process(), without_warm_up():
         code, out, err = verb("contend", model, model, *SHORT, *files)
     assert code == 0
-    assert "A" in out.splitlines()[0]
+    answer = out.splitlines()[0].removeprefix("unstable measurement: ")
+    assert answer.startswith(("sharing slows ", "inconclusive: A ", "no contender is slowed"))
     assert "Slowed" in out
     assert "beside A" in out
     assert "A beside B" in out

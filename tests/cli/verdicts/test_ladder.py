@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.fakes import models
-from tests.plants.in_process import workers_in_process
+from tests.plants.in_process import without_warm_up, workers_in_process
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ SHORT = ("--rounds", "3", "--iterations", "20")
 
 def test_the_answer_the_waterfall_and_a_page(verb, model, tmp_path) -> None:
     page = tmp_path / "ladder.html"
-    with workers_in_process():
+    with workers_in_process(), without_warm_up():
         code, out, err = verb("ladder", model, *SHORT, "--mine", "500ms", "--html", page)
     assert code == 0
     assert "500ms " in out.splitlines()[0]
@@ -33,7 +33,7 @@ def test_the_answer_the_waterfall_and_a_page(verb, model, tmp_path) -> None:
 
 
 def test_json(verb, model) -> None:
-    with workers_in_process():
+    with workers_in_process(), without_warm_up():
         code, out, _ = verb("ladder", model, *SHORT, "--json")
     report = json.loads(out)["report"]
     assert code == 0

@@ -25,6 +25,7 @@ from enginescope.records.verdict.lottery import BuildSpread, LotteryReport
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.reproduction import EvidenceBundle, Reproduction
 from enginescope.records.verdict.self_test import SelfTest
+from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.shapes import ShapesReport
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
@@ -60,6 +61,7 @@ TYPED: dict[str, tuple[type[msgspec.Struct], str]] = {
     "load": (LoadReport, "`report` of `load --json`"),
     "lottery": (LotteryReport, "`report` of `lottery --json`"),
     "tune": (TuneReport, "`report` of `tune --json`"),
+    "sensitivity": (SensitivityReport, "`report` of `sensitivity --json`"),
     "build-spread": (BuildSpread, "an element of `spreads` of `build-spreads.json`"),
     "upgrade": (UpgradeReport, "`report` of `upgrade --json`"),
     "reproduction": (Reproduction, "`report` of `reproduce --json`"),

@@ -232,6 +232,38 @@ def test_cpu_benchmarks_of_nvbench_are_latency(tmp_path) -> None:
     assert (run.printed.metric, run.printed.mean_ms) == ("latency", pytest.approx(2.0))
 
 
+def test_devices_of_one_benchmark_are_told_apart(tmp_path) -> None:
+    value = deepcopy(NVBENCH)
+    value["devices"].append({**value["devices"][0], "id": 1, "name": "NVIDIA H200"})
+    (bench,) = value["benchmarks"]
+    bench["devices"], bench["axes"] = [0, 1], None
+    # null is a benchmark without axes; old versions also wrote it for infinity
+    state = {**bench["states"][0], "axis_values": None}
+    state["summaries"] = [*state["summaries"][:3], summary("nv/cold/walltime", None)]
+    bench["states"] = [{**state, "device": number} for number in (0, 1)]
+    runs = imported(written(tmp_path, value))
+    assert {name: run.environment.devices[0].name for name, run in runs.items()} == {
+        "copy Device=0": "NVIDIA H100",
+        "copy Device=1": "NVIDIA H200",
+    }
+    assert "nv/cold/walltime" not in runs["copy Device=0"].tool.options["Summaries"]
+
+
+def test_a_benchmark_without_states_does_not_hide_the_others(tmp_path) -> None:
+    value = deepcopy(NVBENCH)
+    value["benchmarks"].append({"name": "empty", "index": 1, "axes": None, "states": None})
+    assert set(imported(written(tmp_path, value))) == {"copy Size=256", "copy Size=512"}
+    del value["benchmarks"][0]
+    with pytest.raises(UsageError):
+        import_artifacts([written(tmp_path, value)])
+
+
+def test_samples_written_on_windows_are_found(tmp_path) -> None:
+    path = with_samples(tmp_path, [1e-4, 2e-4, 3e-4])
+    path.write_text(path.read_text().replace("/far/out.json-bin/", r"C:\\far\\out.json-bin/"))
+    assert len(imported(path)["copy Size=256"].headline) == 3
+
+
 def test_a_state_without_times_is_refused(tmp_path) -> None:
     value = deepcopy(NVBENCH)
     value["benchmarks"][0]["states"][0]["summaries"] = []

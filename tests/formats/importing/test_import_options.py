@@ -8,10 +8,10 @@ from enginescope.formats.importing.import_options import (
     warmup_ms,
     workload_of,
 )
-from enginescope.records.plan.plan import IOTensor, Plan
+from enginescope.records.plan.plan import IOTensor, Layer, Plan
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import InputShape, Mode
-from enginescope.records.tensor import Tensor
+from enginescope.records.tensor import DataType, Tensor
 
 
 def inference(**options: str) -> ToolReport:
@@ -119,6 +119,18 @@ def test_a_loaded_plan_does_not_state_its_precision() -> None:
     assert precision_of(build(Precision="FP32", Load_engine="a.plan")) is None
     assert precision_of(inference()) is None
     assert precision_of(None) is None
+
+
+def test_without_options_of_the_build_the_plan_says_the_precision() -> None:
+    plan = Plan(
+        name="net",
+        layers=tuple(
+            Layer(index=at, name=str(at), inputs=(Tensor(name="x", dtype=dtype),))
+            for at, dtype in enumerate((DataType.FP32, DataType.FP16, DataType.INT32, None))
+        ),
+    )
+    assert precision_of(None, plan) == "fp16"
+    assert precision_of(build(Precision="FP32+INT8"), plan) == "int8"
 
 
 def test_engine_path() -> None:

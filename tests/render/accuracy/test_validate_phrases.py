@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from enginescope.analysis.accuracy.binding_check import BindingDifference
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.validation.validation import ValidatedSide
@@ -28,3 +29,19 @@ def test_equal_constants_show_little(values, ending) -> None:
     answer = side_answer(side)
     assert answer.startswith("B passes: 1 output equal to the reference")
     assert answer.endswith(ending)
+
+
+def test_different_inputs_are_named_in_quotes() -> None:
+    side = ValidatedSide(
+        label="B",
+        tolerance="fp32",
+        tolerance_why="given",
+        bindings=(
+            BindingDifference(role="input", name="image", what="missing", blocks=True),
+            BindingDifference(role="input", name="0", what="extra", blocks=True),
+        ),
+    )
+    assert side_answer(side) == (
+        "B fails: the models have different inputs: only the reference has input 'image'; "
+        "only this side has input '0'"
+    )

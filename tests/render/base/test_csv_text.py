@@ -35,3 +35,7 @@ def test_commas_quotes_and_line_ends_survive() -> None:
     data = csv_bytes(("a", "b", "c"), [cells])
     assert read(data)[1] == cells
     assert b"\r" not in data
+
+
+def test_what_csv_cannot_hold() -> None:
+    assert read(csv_bytes(("a",), [("x\0y\ud800\x1e",)]))[1] == ["x␀y�\x1e"]

@@ -75,6 +75,29 @@ def test_distribution_marks_percentiles_that_samples_cannot_carry() -> None:
     assert "of 459 samples needed" in p99["label"]
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.linspace(5, 5.3, 900).tolist() + np.linspace(5.3, 6.2, 100).tolist(),
+        np.linspace(5, 7, 300).tolist() + np.linspace(7, 7.3, 900).tolist(),
+        np.linspace(4, 6, 60).tolist(),
+    ],
+)
+def test_no_line_of_the_distribution_crosses_the_label_of_another(values) -> None:
+    layers = latency_distribution(run_of(values)).spec["layer"]
+    rules = [one for one in layers if one.get("mark", {}).get("type") == "rule"]
+    (marks, tops) = zip(
+        *((one["data"]["values"][0], one["encoding"]["y"]["value"]) for one in rules), strict=True
+    )
+    assert len(marks) == 3
+    wide = max(values) - min(values)
+    for one in marks:
+        reach = 0.01 * len(one["label"]) * wide
+        ends = sorted((one["x"], one["x"] + (-reach if one["right"] else reach)))
+        above = [m for m, top in zip(marks, tops, strict=True) if m is not one and top < one["row"]]
+        assert not any(ends[0] < other["x"] < ends[1] for other in above)
+
+
 def test_distribution_of_equal_values() -> None:
     chart = latency_distribution(run_of([2.0] * 50))
     assert sum(one["n"] for one in chart.spec["layer"][0]["data"]["values"]) == 50

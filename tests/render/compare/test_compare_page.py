@@ -34,7 +34,7 @@ def test_the_answer_is_the_heading() -> None:
     page = page_of(run_a(), run_b())
     assert page.headings[0].startswith("The layers of B take 28.7 % less time in the profiles")
     for words in (
-        "What explains the difference",
+        "What explains the difference of the layer times",
         "Convolution: FP32 → FP16",
         "Reformats that only A",
     ):

@@ -7,10 +7,11 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from enginescope.notebook.html.verdicts import contend_html
+from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.notice import Notice
 from enginescope.render.contend.contend_phrases import answer_text, contend_tables, scope_facts
 from enginescope.render.contend.contend_writers import (
+    contend_answer,
     contend_csv,
     contend_json,
     contend_markdown,
@@ -107,7 +108,7 @@ def test_markdown_page_and_notebook_lead_with_the_answer() -> None:
     page = contend_page(found).decode()
     assert "<h1>Sharing slows A 2.00 ×" in page
     assert page.index("Slow-downs") < page.index('<section id="throughput">')
-    html = contend_html(found)
+    html = answer_html(contend_answer(found))
     assert html.index("sharing slows A") < html.index("Slow-downs")
 
 
@@ -115,7 +116,7 @@ def test_names_of_others_cannot_break_out() -> None:
     nasty = replace(report(), contenders=(replace(report().contenders[0], model=NASTY),) * 2)
     for text in (
         contend_page(nasty).decode(),
-        contend_html(nasty),
+        answer_html(contend_answer(nasty)),
         contend_markdown(nasty).decode(),
     ):
         assert "<script>alert" not in text

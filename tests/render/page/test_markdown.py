@@ -1,6 +1,9 @@
 import re
 
+from msgspec.structs import replace
+
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.run.job import Mode
 from enginescope.render.page.markdown import escaped, report_markdown
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
@@ -52,6 +55,19 @@ def test_a_failed_run_says_why() -> None:
     assert "Next step: run it with --verbose." in text
     assert "No samples, so no latency to report." in text
     assert "No profile: layers cannot be timed." in text
+
+
+def test_the_overview_has_the_conditions_that_differ() -> None:
+    first = measured_run()
+    modes = [Mode(transfers=True, cuda_graph=on) for on in (True, False)]
+    runs = [
+        replace(first, job=replace(first.job, workload=replace(first.job.workload, mode=mode)))
+        for mode in modes
+    ]
+    header, _, *rows = text_of(*runs).splitlines()[2:6]
+    assert header.endswith("| Outcome | CUDA graph |")
+    assert [row.split(" | ")[-1] for row in rows] == ["on |", "off |"]
+    assert text_of(first, first).splitlines()[2].endswith("| Outcome |")
 
 
 def test_several_runs_begin_with_an_overview() -> None:

@@ -155,3 +155,13 @@ def test_what_is_cut_is_seen(tab, pages) -> None:
     assert {one.partition(":")[0] for one in wrong} == {
         *("cut", "outside", "goes on without a cue", "the page scrolls sideways"),
     }
+
+
+def test_charts_follow_the_window(tab, pages) -> None:
+    for name in ("comparison", next(one for one in SERVED if one.startswith("/compare"))):
+        set_width(tab, 1920)
+        visit(tab, pages[name])
+        draw_all(tab)
+        for width in (1280, 800):
+            set_width(tab, width)
+            tab.until("document.documentElement.scrollWidth <= innerWidth")

@@ -9,17 +9,17 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from enginescope.notebook.html.measure import shapes_html
+from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.shapes import Knee, TraceUse
 from enginescope.render.shapes.shapes_chart import shapes_charts
-from enginescope.render.shapes.shapes_page import shapes_page
 from enginescope.render.shapes.shapes_phrases import answer_text, build_command, scope_facts
 from enginescope.render.shapes.shapes_writers import (
+    shapes_answer,
     shapes_csv,
     shapes_json,
     shapes_markdown,
-    shapes_tables,
+    shapes_page,
 )
 from tests.analysis.shapes.simulated import report
 from tests.render.verdicts.test_gate_files import NASTY
@@ -88,15 +88,15 @@ def test_a_trace_is_told() -> None:
 
 
 def test_a_shape_without_a_figure_is_a_row() -> None:
-    shapes, *_ = shapes_tables(report(why=(*[None] * 4, "outside")))
+    shapes, *_ = shapes_answer(report(why=(*[None] * 4, "outside"))).tables
     assert shapes.rows[-1][:3] == ("16", "—", "not measured")
 
 
 def test_only_a_decided_knee_has_a_star() -> None:
-    shapes, *_ = shapes_tables(report())
+    shapes, *_ = shapes_answer(report()).tables
     assert [row[0] for row in shapes.rows] == ["1", "2", "4 *", "8", "16"]
     undecided = replace(report(), knee=Knee(gain_pct=10, label="4", low="1", support=0.3))
-    assert "*" not in "".join(row[0] for row in shapes_tables(undecided)[0].rows)
+    assert "*" not in "".join(row[0] for row in shapes_answer(undecided).tables[0].rows)
 
 
 def test_the_command_builds_all_profiles() -> None:
@@ -141,6 +141,6 @@ def test_the_pictures_mark_the_knee_and_slow_shapes() -> None:
 
 
 def test_a_notebook_has_all_tables() -> None:
-    shown = shapes_html(report(switch_ms=0.05))
+    shown = answer_html(shapes_answer(report(switch_ms=0.05)))
     for words in ("run batch 4", "Changes of the shape", "Optimization profiles to build"):
         assert words in shown

@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 from enginescope.analysis.ladder.placement import placed
 from enginescope.analysis.ladder.rungs import climb
-from enginescope.notebook.html.verdicts import ladder_html
+from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.notice import Notice
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.ladder import LadderReport, Rung, RungKey
 from enginescope.render.ladder.ladder_page import ladder_chart, ladder_page
 from enginescope.render.ladder.ladder_phrases import answer_text, meaning_text, scope_facts
-from enginescope.render.ladder.ladder_writers import ladder_json, waterfall
+from enginescope.render.ladder.ladder_writers import ladder_answer, ladder_json, waterfall
 from tests.analysis.ladder.test_rungs import RUNGS, simulated
 from tests.render.verdicts.test_gate_files import NASTY
 
@@ -146,6 +146,6 @@ def test_bars_of_steps_begin_where_their_rung_ends() -> None:
 
 
 def test_a_notebook_has_rungs_and_steps() -> None:
-    shown = ladder_html(report())
+    shown = answer_html(ladder_answer(report()))
     assert "Rungs" in shown
     assert "CUDA graph hides launches" in shown

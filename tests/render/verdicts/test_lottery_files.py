@@ -7,15 +7,19 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from enginescope.notebook.html.verdicts import lottery_html
-from enginescope.render.verdicts.lottery_page import lottery_page
+from enginescope.notebook.html.verdicts import answer_html
 from enginescope.render.verdicts.lottery_phrases import (
     answer_text,
     build_table,
     layer_table,
     scope_facts,
 )
-from enginescope.render.verdicts.lottery_writers import lottery_json, lottery_markdown
+from enginescope.render.verdicts.lottery_writers import (
+    lottery_answer,
+    lottery_json,
+    lottery_markdown,
+    lottery_page,
+)
 from tests.analysis.lottery.drawn import draws, report
 from tests.analysis.lottery.test_lottery_report import network
 from tests.render.verdicts.test_gate_files import NASTY
@@ -135,6 +139,6 @@ def test_names_are_escaped(write) -> None:
 
 
 def test_a_notebook_has_the_answer_and_its_tables() -> None:
-    html = lottery_html(with_tactics())
+    html = answer_html(lottery_answer(with_tactics()))
     assert "builds of net.onnx differ" in html
     assert "conv5" in html

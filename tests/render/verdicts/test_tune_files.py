@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from enginescope.analysis.tune.halving import confirmed, search_ratio
-from enginescope.notebook.html.verdicts import tune_html
+from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.tune import Alternative, InvalidAlternative, TuneReport
@@ -20,7 +20,13 @@ from enginescope.render.tune.tune_phrases import (
     label_of,
     scope_facts,
 )
-from enginescope.render.tune.tune_writers import tune_csv, tune_json, tune_markdown, tune_page
+from enginescope.render.tune.tune_writers import (
+    tune_answer,
+    tune_csv,
+    tune_json,
+    tune_markdown,
+    tune_page,
+)
 from tests.render.verdicts.test_gate_files import NASTY
 
 BASE = tuple(2.0 * (1 + 0.002 * (at % 3)) for at in range(8))
@@ -163,6 +169,6 @@ def test_names_are_escaped(write) -> None:
 
 
 def test_a_notebook_has_the_answer_and_its_tables() -> None:
-    html = tune_html(report())
+    html = answer_html(tune_answer(report()))
     assert "inner for net.onnx" in html
     assert "dropped at 3" in html

@@ -88,6 +88,16 @@ def test_explain_knows_each_word_of_a_verdict(metric, kind) -> None:
     assert explain(kind_text(replace(one, is_tested=False))).meaning
 
 
+def test_what_is_not_tested_has_no_reason() -> None:
+    pair = MeasuredPair(
+        a="A", b="B", verdicts=(verdict(), verdict(metric="gpu_compute", is_tested=False))
+    )
+    assert [row[-2:] for row in verdict_table(pair).rows] == [
+        ("faster", "beyond-threshold"),
+        ("not tested", "—"),
+    ]
+
+
 def test_one_verdict_has_one_wording() -> None:
     one = verdict("same", "within-threshold", ratio=1.0, interval=Interval(low=0.99, high=1.01))
     assert sentence(one).startswith("A and B are the same within 1 %: 1.000 × A")
@@ -236,6 +246,16 @@ def test_a_comparison_that_can_be_continued_is_not_begun_anew(most: int, more: s
     plan = RoundPlan(rounds=most, threshold_pct=1.0)
     found = list(settling_hints(MeasuredPair(a="A", b="B", verdicts=(one,)), "12ab", plan))
     assert found == [f"enginescope compare cmp-12ab --continue{more}"]
+
+
+def test_a_comparison_that_began_as_incomparable_is_begun_anew() -> None:
+    """To continue it would keep the conditions of its start, and add no round."""
+    one = verdict("undecided", "no-interval", interval=None)
+    plan = RoundPlan(rounds=60, threshold_pct=1.0)
+    pair = MeasuredPair(a="A", b="B", verdicts=(one,))
+    assert list(settling_hints(pair, "12ab", plan, ["shapes"])) == [
+        "enginescope bench … --compare --across shapes"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_of_several_models_one_has_to_have_it(tmp_path) -> None:
     check_shared_names(jobs(shaped("x", "other"), first, second), ())
     with pytest.raises(UsageError, match=r"a\.onnx or b\.onnx has no input called 'z'") as found:
         check_shared_names(jobs(shaped("z"), first, second), ())
-    assert found.value.hint == "one of: other, x"
+    assert found.value.hint == "one of: 'other', 'x'"
     with pytest.raises(UsageError, match=r"b\.onnx has no input called 'x'"):
         make_jobs([first, second], ["ort-cpu"], shaped("x"))
 
@@ -97,5 +97,5 @@ def test_an_engine_is_asked_before_anybody_answers(tmp_path) -> None:
     ended = run("validate", "net.engine", "--reference", "net.onnx", "--input-shape", "z:1,4")
     assert ended.returncode == 2
     assert "no input called 'z'" in ended.stderr
-    assert "one of: x" in ended.stderr
+    assert "one of: 'x'" in ended.stderr
     assert "samples …" not in ended.stderr

@@ -21,6 +21,7 @@ from enginescope.analysis.plan_comparison.plans_overview import (
     plan_columns,
     plans_overview,
 )
+from enginescope.analysis.runs.build_differences import build_notices
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.result import Result
@@ -48,8 +49,12 @@ def comparison_notices(
 ) -> tuple[Notice, ...]:
     """Return what must be known before the differences are believed, the weightiest first."""
     summaries = [plan.summary for plan in plans]
+    conditions = tuple(_conditions(summaries))
+    codes = {notice.code for notice in conditions}
+    builds = build_notices({plan.label: plan.view.run for plan in plans})
     return (
-        *_conditions(summaries),
+        *conditions,
+        *(notice for notice in builds if notice.code not in codes),
         *_modes(summaries),
         *_times(summaries),
         *(_networks(summaries, found) if found else ()),
@@ -73,7 +78,7 @@ def _conditions(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
         values = {plan.label: fact(plan) for plan in plans}
         known = {label: value for label, value in values.items() if value is not None}
         if len(set(known.values())) > 1:
-            message = f"different {what} ({_listed(known)}): {so}"
+            message = f"different {what} ({listed(known)}): {so}"
             yield Notice(code=code, message=message, evidence=known)
         if len(known) < len(values):
             missing = ", ".join(label for label in values if label not in known)
@@ -87,8 +92,8 @@ def _conditions(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
         )
 
 
-def _modes(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
-    """Ways in which the requests were issued that are known and not the same."""
+def differing_modes(plans: Sequence[PlanSummary]) -> dict[str, dict[str, object]]:
+    """Return how requests were issued where plans differ: name -> label -> value."""
     timed = [plan for plan in plans if plan.latencies]
     differing = {}
     for field, name in _MODES.items():
@@ -96,16 +101,21 @@ def _modes(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
         known = {label: value for label, value in values.items() if value is not None}
         if len(set(known.values())) > 1:
             differing[name] = known
+    return differing
+
+
+def _modes(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
+    differing = differing_modes(plans)
     if differing:
-        listed = "; ".join(f"{name}: {_listed(known)}" for name, known in differing.items())
+        texts = "; ".join(f"{name}: {listed(known)}" for name, known in differing.items())
         yield Notice(
             code="W-OTHER-MODE",
-            message=f"requests were issued differently ({listed}), which also changes the times",
+            message=f"requests were issued differently ({texts}), which also changes the times",
             evidence=differing,
         )
 
 
-def _listed(known: Mapping[str, object]) -> str:
+def listed(known: Mapping[str, object]) -> str:
     """Return each value with the plans that have it: ``A, B yes, C no``."""
     groups: dict[str, list[str]] = {}
     for label, value in known.items():
@@ -122,7 +132,7 @@ def _times(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
     if len(set(own.values())) > 1:
         yield Notice(
             code="W-OTHER-PROFILE",
-            message=f"layer times without the profiler's part: {_listed(own)}; the difference of "
+            message=f"layer times without the profiler's part: {listed(own)}; the difference of "
             "the layers contains that part: measure both sides in one --profile-mode",
             evidence=own,
         )
@@ -138,7 +148,7 @@ def _times(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
     if few:
         yield Notice(
             code="W-FEW-ITERATIONS",
-            message=f"layer times are means of few iterations ({_listed(few)}): small differences "
+            message=f"layer times are means of few iterations ({listed(few)}): small differences "
             "can be noise",
             evidence=few,
         )

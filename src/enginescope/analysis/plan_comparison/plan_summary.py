@@ -65,7 +65,7 @@ class PlanSummary(Record, frozen=True, kw_only=True):
     Attributes:
         label: ``"A"``, ``"B"``, …: the first is the base.
         run: Id of the run it is of; that of an imported one is new each time.
-        gpu, tensorrt: As the files or the run say it.
+        gpu, tensorrt: As the files, the run or else the engine's passport say it.
         batch: First dimension of the first input, else what was fed.
         sum_ms: The layers' mean times added up; ``None`` without layer times.
         iterations: Of the profiling pass.
@@ -152,9 +152,11 @@ def compared_plan(
         label=label,
         name=name or run.job.subject.name,
         run=run.id,
-        gpu=", ".join(dict.fromkeys(device.name for device in run.environment.devices)) or None,
+        gpu=", ".join(dict.fromkeys(device.name for device in run.environment.devices))
+        or (run.build.device if run.build else None),
         tensorrt=run.environment.versions.get("tensorrt")
-        or (run.tool.tool_version if run.tool else None),
+        or (run.tool.tool_version if run.tool else None)
+        or (run.build.tensorrt if run.build else None),
         batch=_batch(plan, run),
         totals=plan_totals(plan),
         sum_ms=profile.sum_mean_ms if profile else None,

@@ -73,6 +73,16 @@ def differences(
     return tuple(found)
 
 
+def varying_conditions(runs: Sequence[Run]) -> dict[str, list[str | None]]:
+    """Return each condition in which runs differ and that names do not show: title -> values."""
+    values = {
+        one.title: [one.of(run) for run in runs]
+        for one in CONDITIONS.values()
+        if one.key not in IN_NAMES
+    }
+    return {title: each for title, each in values.items() if len({*each} - {None}) > 1}
+
+
 def _values(runs: Sequence[Run], condition: Condition) -> set[str]:
     return {value for run in runs if (value := condition.of(run)) is not None}
 
@@ -176,6 +186,8 @@ CONDITIONS: dict[str, Condition] = {
 }
 
 
+#: Keys of conditions that the name of a job's backend shows.
+IN_NAMES = frozenset({"backend", "precision"})
 #: Differences of whole requests up to this do not matter, in percent.
 THRESHOLD_PCT = 1.0
 #: What two processes of the same work are taken to differ by where nothing is known of it: half the

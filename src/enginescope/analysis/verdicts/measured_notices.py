@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from enginescope.analysis.runs.build_differences import build_notices
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
 from enginescope.analysis.verdicts.energy_notices import compares_energy, thermal_states
@@ -322,6 +323,10 @@ def _versions(found: MeasuredComparison) -> Found:
             )
 
 
+def _builds(found: MeasuredComparison) -> Found:
+    yield from build_notices({side.label: side.measured[0] for side in found.sides})
+
+
 def _printed_tail(compared: MeasuredComparison) -> Found:
     """Yield that the printed mean of the GPU's time changed by more than its median."""
     for pair in compared.pairs:
@@ -379,6 +384,7 @@ RULES: tuple[Callable[[MeasuredComparison], Found], ...] = (
     thermal_states,
     _meant,
     _versions,
+    _builds,
     _printed_tail,
     _enqueue_bound,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import numpy as np
@@ -37,13 +37,12 @@ _MOST_BYTES = 1 << 30
 
 
 def is_nvbench(value: Any) -> bool:
-    """Whether JSON values are results of nvbench."""
+    """Whether JSON values are results of nvbench, which writes ``null`` for an empty list."""
     benchmarks = value.get("benchmarks") if isinstance(value, dict) else None
-    return (
-        isinstance(benchmarks, list)
-        and bool(benchmarks)
-        and all(isinstance(one, dict) and isinstance(one.get("states"), list) for one in benchmarks)
-    )
+    if not isinstance(benchmarks, list) or not all(isinstance(one, dict) for one in benchmarks):
+        return False
+    states = [one.get("states", "none") for one in benchmarks]
+    return any(states) and all(one is None or isinstance(one, list) for one in states)
 
 
 def nvbench_results(document: Document, path: Path) -> tuple[BenchmarkResult, ...]:
@@ -60,7 +59,7 @@ def nvbench_results(document: Document, path: Path) -> tuple[BenchmarkResult, ..
     return tuple(
         _result(bench, state, devices, meta, document, path)
         for bench in root["benchmarks"]
-        for state in bench["states"]
+        for state in bench["states"] or ()
         if isinstance(state, dict)
     )
 
@@ -88,8 +87,12 @@ def _result(
     document: Document,
     path: Path,
 ) -> BenchmarkResult:
-    name = " ".join(filter(None, (str(bench.get("name")), *_axes(state))))
-    stated = {one["tag"]: _data(one) for one in state.get("summaries") or () if "tag" in one}
+    name = " ".join((str(bench.get("name")), *_device_of(bench, state), *_axes(state)))
+    stated = {
+        one["tag"]: _data(one)
+        for one in state.get("summaries") or ()
+        if isinstance(one, dict) and "tag" in one
+    }
     kind = next((kind for kind, (_, time) in _TAGS.items() if f"{time}/mean" in stated), None)
     is_skipped = state.get("is_skipped") is True
     if kind is None and not is_skipped:
@@ -113,7 +116,9 @@ def _result(
             passed=False if is_skipped else None,
             options={
                 "Summaries": {
-                    tag: str(data["value"]) for tag, data in stated.items() if "value" in data
+                    tag: str(data["value"])
+                    for tag, data in stated.items()
+                    if data.get("value") is not None
                 }
             },
             summaries=(reported(kind, figures, _MS),) if kind else (),
@@ -122,6 +127,13 @@ def _result(
         notices=(*document.notices, *(lacks if values is None and kind else ())),
         devices=(device,) if device is not None else (),
     )
+
+
+def _device_of(bench: dict[str, Any], state: dict[str, Any]) -> tuple[str, ...]:
+    """Return the device, as nvbench names it, where a benchmark ran on several."""
+    devices = bench.get("devices")
+    is_one = not isinstance(devices, list) or len(devices) <= 1
+    return () if is_one else (f"Device={state.get('device')}",)
 
 
 def _axes(state: dict[str, Any]) -> Iterator[str]:
@@ -146,7 +158,7 @@ def _samples(file: dict[str, Any] | None, path: Path) -> list[float] | None:
     """Return the samples in ms of a file in the folder that nvbench names after its JSON."""
     if file is None or not isinstance(file.get("filename"), str):
         return None
-    named = Path(file["filename"])
+    named = PureWindowsPath(file["filename"])  # which has both kinds of separators
     binary = path.parent / named.parent.name / named.name
     if ".." in named.parts or not binary.is_file() or binary.stat().st_size > _MOST_BYTES:
         return None

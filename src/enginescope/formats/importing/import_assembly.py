@@ -82,7 +82,7 @@ def run_of_engine(facts: EngineFacts) -> Run:
         job=Job(
             subject=Subject(name=facts.name, kind="engine", path=engine_path(report)),
             backend=BackendSpec(
-                name=facts.backend or _tool_of(facts), precision=precision_of(report)
+                name=facts.backend or _tool_of(facts), precision=precision_of(report, plan)
             ),
             workload=workload_of(report, plan),
             layer_profile=facts.profile is not None,

@@ -127,10 +127,14 @@ def workload_of(report: ToolReport | None, plan: Plan | None) -> Workload:
     )
 
 
-def precision_of(report: ToolReport | None) -> str | None:
-    """Return the lowest precision the build allowed, as in ``trtexec:fp16``."""
+def precision_of(report: ToolReport | None, plan: Plan | None = None) -> str | None:
+    """Return the lowest precision the build allowed, as in ``trtexec:fp16``.
+
+    Without the build's options: the lowest one in which a layer of the plan computes.
+    """
     if report is None or not is_of_build(report):
-        return None
+        computes = {one.precision.value for one in plan.layers if one.precision} if plan else set()
+        return next((one.lower() for one in _PRECISIONS if one in computes), None)
     stated = report.options["Build Options"].get("Precision", "")
     if stated.lower().startswith("strongly typed"):
         return "strongly-typed"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import decode, read_bytes
 from enginescope.records.notice import Notice
 from enginescope.records.run.passport import Passport
+from enginescope.records.run.run import Run
 
 #: Added to the name of the engine.
 PASSPORT_ENDING = ".passport.json"
@@ -33,3 +36,22 @@ def read_passport(engine: Path, sha256: str | None) -> tuple[Passport | None, No
     message = f"{path.name} belongs to another build of {engine.name}; enginescope ignores it"
     evidence = {"file": str(path), "passport_sha256": written, "engine_sha256": sha256}
     return None, Notice(code="W-PASSPORT", message=message, evidence=evidence)
+
+
+def with_passport(run: Run, engine: Path, sha256: str | None) -> Run:
+    """Return the run of an engine file with the build that the passport beside the file tells of.
+
+    A passport that is damaged or belongs to other bytes is a notice of the run.
+
+    Args:
+        sha256: Of the engine.
+    """
+    passport, notice = read_passport(engine, sha256)
+    if notice is not None:
+        return replace(run, notices=(*run.notices, notice))
+    if passport is None or passport.build is None:
+        return run
+    build = replace(passport.build, engine=str(engine), from_cache=True)
+    known = {(notice.code, notice.message) for notice in run.notices}
+    said = [each for each in build.notices if (each.code, each.message) not in known]
+    return replace(run, build=build, notices=(*said, *run.notices))

@@ -85,7 +85,7 @@ def load_data_set(folder: Path, names: Sequence[str], *, role: str = "input") ->
             raise FormatError(
                 str(path),
                 why=f"it belongs to no further {role} of the model",
-                expected=f"values for one of: {', '.join(names)}",
+                expected=f"values for one of: {', '.join(map(repr, names))}",
             )
         arrays[name] = values
     return arrays

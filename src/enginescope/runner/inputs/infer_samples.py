@@ -88,7 +88,7 @@ def _answered(session: AnsweringSession, fed: Feeds) -> tuple[TensorValues, ...]
     try:
         return session.answer(fed)
     except BackendError as error:
-        raise with_range_hint(error, fed.random_integers) from error
+        raise with_range_hint(error, fed.random_integers, fed.notices) from error
 
 
 def _keep(

@@ -91,7 +91,7 @@ def _named(one: SampleFile, specs: tuple[InputSpec, ...], sample: Sample) -> str
     if one in sample.images and len(wide) == 1:
         return wide[0]
     raise UsageError(
-        f"{Path(one.path).name} for one of {', '.join(known)}",
+        f"{Path(one.path).name} for one of {', '.join(map(repr, known))}",
         why="it does not name its input",
         hint="an npz with arrays of the inputs' names, or a folder a sample with NAME.npy",
     )

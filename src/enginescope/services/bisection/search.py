@@ -289,18 +289,18 @@ _BY_MARKS = Notice(
 )
 
 
+#: ONNX Runtime's CPU provider is not a judge of FP16.
+FP16_ON_CPU = Notice(
+    code="I-FP16-ON-CPU",
+    message="ONNX Runtime's CPU provider computes FP16 nodes in FP32 and skips casts between them: "
+    "a GPU rounds more often and can overflow where the CPU does not",
+    level="info",
+)
+
+
 def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
-    """Say that ONNX Runtime's CPU provider is not a judge of FP16."""
-    if plan.job.backend.name != "ort-cpu" or plan.tolerance.name != "fp16":
-        return ()
-    return (
-        Notice(
-            code="I-FP16-ON-CPU",
-            message="ONNX Runtime's CPU provider computes FP16 nodes in FP32 and skips casts "
-            "between them: a GPU rounds more often and can overflow where the CPU does not",
-            level="info",
-        ),
-    )
+    is_judged = plan.job.backend.name == "ort-cpu" and plan.tolerance.name == "fp16"
+    return (FP16_ON_CPU,) if is_judged else ()
 
 
 def _gone(when: str) -> Notice:

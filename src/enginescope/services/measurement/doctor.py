@@ -36,6 +36,7 @@ EXTRAS = {
     "postgres": ("psycopg", "a store in PostgreSQL"),
     "storage": ("fsspec", "a store's artifacts in S3 and the like"),
     "ray": ("ray", "suite --on-ray"),
+    "grpc": ("grpc", "load on an endpoint over gRPC"),
     "serve": ("starlette", "enginescope serve"),
     "notebook": ("ipykernel", "the notebooks, and charts in yours"),
     "gpu": ("pynvml", "GPU facts"),

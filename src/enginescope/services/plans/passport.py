@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from os import PathLike
 from pathlib import Path
 
@@ -16,7 +17,11 @@ from enginescope.core.record import Record
 from enginescope.formats.importing.import_options import merge_reports
 from enginescope.formats.importing.plan_files import PlanFiles, build_report, read_beside_engine
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES, header_of, is_engine_file
-from enginescope.formats.plan.passport_file import read_passport
+from enginescope.formats.plan.passport_file import (
+    PASSPORT_ENDING,
+    read_passport,
+    with_passport,
+)
 from enginescope.records.environment import Device
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.passport import Passport, PassportRun, PrecisionShare
@@ -130,6 +135,23 @@ def passport(
     """
     written = Path(output) if output is not None else None
     return write_passport(PassportRequest(file=Path(file), output=written, store=place_of(store)))
+
+
+def with_passport_of(source: PlanInput) -> PlanInput:
+    """Return a plan's or an engine's input with the build of its passport, as `bench` does.
+
+    If the engine has other bytes than its passport says, the input has a notice in place of it.
+    """
+    path = Path(source.where)
+    by_kind = {"engine": path, "file": _engine_of(path), "folder": _engine_of(path)}
+    engine = by_kind.get(source.kind)
+    if engine is None:
+        return source
+    if not engine.with_name(engine.name + PASSPORT_ENDING).is_file():
+        return source
+    return dataclasses.replace(
+        source, run=with_passport(source.as_run(), engine, sha256_of(engine))
+    )
 
 
 def _engine_of(plan: Path) -> Path | None:

@@ -16,6 +16,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.plain_file import plain_bytes, plain_head
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels, side_names
+from enginescope.services.plans.passport import with_passport_of
 from enginescope.services.plans.plan_input import PlanInput, input_of_run
 from enginescope.services.plans.resolve_plan import is_archive, resolve_inputs, resolve_plan
 from enginescope.services.verdicts.run_selection import (
@@ -248,7 +249,7 @@ def _side_of_name(name: str, store: Store, warn: Warn, observer: PlanObserver) -
             f"{name} holds {len(sampled)} runs",
             hint="name the files one by one, or enginescope import --tag NAME and compare NAME",
         )
-    source = resolve_plan(name, store=store.place, observer=observer)
+    source = with_passport_of(resolve_plan(name, store=store.place, observer=observer))
     return ComparedSide(what=name, source=source, runs=(source.as_run(),))
 
 

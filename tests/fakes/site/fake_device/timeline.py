@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -86,6 +87,7 @@ class Timeline:
         self.streams: dict[int, Stream] = {0: self.legacy}
         self._pending: list[_Pending] = []
         self._numbers = itertools.count()
+        self._lock = threading.RLock()  # who waits for work does not go on while another runs it
         self.failed: Error | None = None
         self.fails_next_wait: Error | None = None
 
@@ -122,7 +124,8 @@ class Timeline:
         if node.event is not None:
             node.event.at_ns = begin
         if node.effect is not None:
-            heapq.heappush(self._pending, _Pending(end, next(self._numbers), node.effect))
+            with self._lock:
+                heapq.heappush(self._pending, _Pending(end, next(self._numbers), node.effect))
 
     def _others(self, stream: Stream) -> list[int]:
         """Cursors that the legacy default stream orders before: it and blocking streams wait."""
@@ -142,9 +145,10 @@ class Timeline:
 
     def settle(self) -> None:
         """Let everything take effect whose end has come."""
-        while self._pending and self._pending[0].end_ns <= self.now():
-            failed = heapq.heappop(self._pending).effect()
-            self.failed = self.failed or failed
+        with self._lock:
+            while self._pending and self._pending[0].end_ns <= self.now():
+                failed = heapq.heappop(self._pending).effect()
+                self.failed = self.failed or failed
 
     def wait_until(self, at_ns: int) -> Error | None:
         """Block until a time, and let take effect what ends before it."""

@@ -136,7 +136,7 @@ def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
         (added).
     """
     source = read_model(model)
-    _name_nodes(source)
+    name_nodes(source)
     name_apart(source)
     operators, nodes = _staying(source, options, model)
     constants_as_initializers(source)
@@ -205,7 +205,17 @@ def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str],
     return sorted(operators), sorted(options.node_block_list)
 
 
-def _name_nodes(source: Any) -> None:
+def operators_in_fp32(model: Path) -> frozenset[str]:
+    """Return the operators that a conversion leaves in FP32.
+
+    Raises:
+        UnsupportedError: It is quantized in a way that has no FP16 form.
+        BackendError: It cannot be read.
+    """
+    return frozenset(_staying(read_model(model), Fp16Options(), model)[0])
+
+
+def name_nodes(source: Any) -> None:
     """Give nodes without a name the one that TensorRT gives them."""
     for graph in graphs_of(source.graph):
         for node in graph.node:

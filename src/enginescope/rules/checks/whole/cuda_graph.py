@@ -44,8 +44,9 @@ def _check(view: LintView) -> Iterator[Found]:
     yield Found(
         layers=tuple(launched),
         subject="the engine",
-        message=f"launches {len(launched):,} layers one by one, without a CUDA graph"
-        + (", and the host enqueues no faster than the GPU computes" if host_bound else ""),
+        message=f"launches {len(launched):,} layers one by one, without a CUDA graph: at most "
+        f"{1_000 * _LAUNCH_MS:g} µs each, less where other work hides the launch"
+        + ("; the host enqueues no faster than the GPU computes" if host_bound else ""),
         evidence={"launches": len(launched), "enqueue_ms": enqueue_ms, "launch_ms": _LAUNCH_MS},
         severity=None if warns else Severity.INFO,
         stakes_ms=dict.fromkeys(launched, _LAUNCH_MS),
