@@ -73,9 +73,11 @@ def test_an_objective_that_no_query_can_meet_is_missed(model: Path) -> None:
 
 
 def test_an_objective_that_all_queries_meet_is_met(model: Path) -> None:
-    # two independent queries decide p10: latencies that a busy machine makes alike do not hide it
-    report = es.load(model, on=ON, rate=100, queries=60, slo="p10<600ms", workload=QUICK)
-    assert report.kind is LoadKind.MET
+    report = es.load(model, on=ON, rate=100, queries=60, slo="p50<600ms", workload=QUICK)
+    (trial,) = report.trials
+    assert trial.slow == 0
+    # a busy machine makes queries alike, so that they stand for few
+    assert report.kind is (LoadKind.UNDECIDED if trial.is_late else LoadKind.MET)
     assert report.is_passed
 
 
