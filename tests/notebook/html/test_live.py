@@ -8,10 +8,14 @@ from types import SimpleNamespace
 import pytest
 
 import enginescope as es
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.notebook import live
+from enginescope.render.page.graph_page import graph_page
+from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.conftest import missing
 from tests.notebook.html.pages import checked_live
 from tests.render.browser import chromium_tab
+from tests.render.every_page import PLAN
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +123,18 @@ def test_hover_and_zoom(plan, tmp_path, monkeypatch) -> None:
         assert tab.evaluate(f"{SVG}.getAttribute('viewBox')") == before
         assert tab.complaints() == []
         assert [one for one in tab.requests() if one.startswith("http")] == []
+
+
+@pytest.mark.browser
+def test_the_graph_in_its_frame_is_drawn(tmp_path) -> None:
+    page = tmp_path / "graph.html"
+    made = graph_page(RunView(resolve_plan(str(PLAN)).as_run()), "time")
+    assert made is not None
+    page.write_bytes(made)
+    with chromium_tab(tmp_path / "profile") as tab:
+        tab.send("Page.navigate", url=page.as_uri())
+        tab.until("document.querySelector('.graph')?.dataset.state === 'ready'")
+        assert tab.complaints() == []
 
 
 @pytest.mark.browser

@@ -63,6 +63,11 @@ def style(*more: str) -> str:
     return "".join(map(_read, ("page.css", *more)))
 
 
+def data_script() -> Script:
+    """Return what the graph calls of the page's own scripts."""
+    return Script(text=_read("data.js"))
+
+
 def live_script() -> Script:
     """Return what outputs of notebooks share: pictures are replaced by charts and graphs."""
     return Script(text=_read("live.js"))

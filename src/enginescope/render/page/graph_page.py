@@ -10,6 +10,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.render.html.page_frame import (
     PageData,
     Script,
+    data_script,
     graph_script,
     graph_style,
     page_bytes,
@@ -43,7 +44,7 @@ def graph_page(view: RunView, color: str, *, gpu: GpuLimits | None = None) -> by
     return page_bytes(
         "graph_alone.html.j2",
         PageData(charts={}, files={}),
-        parts=(Script(text=begin), graph_script(), Script(text=end)),
+        parts=(Script(text=begin), data_script(), graph_script(), Script(text=end)),
         css=style() + graph_style() + _FRAME,
         title=section.title,
         section=section,
