@@ -17,7 +17,7 @@ DEV_EXTRAS := ort,plots,frames,xlsx,gpu,grpc,postgres,storage,serve,convert
 LOCKED_EXTRAS := ort plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu grpc ray trt cu13
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs dist test test-docs test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults reference clean
+.PHONY: help demo docs dist test test-docs test-pages test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults reference clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,8 +46,11 @@ demo: $(VENV)/.run ## Measure two small sample models and write a report
 	@echo
 	@echo "report: $(CURDIR)/$(DEMO)/report/report.html"
 
-test: lint $(VENV)/.dev ## Lint, type-check and run every test but those of test-docs
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not documentation'
+test: lint $(VENV)/.dev ## Lint, type-check and run every test but those of test-pages and test-docs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not documentation and not browser'
+
+test-pages: $(VENV)/.dev ## Run the tests that look at pages in Chromium
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'browser and not documentation'
 
 test-docs: $(VENV)/.dev ## Run the commands and the notebooks of the documentation
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m documentation

@@ -123,7 +123,12 @@ class Tab:
 
 
 def find_chromium() -> str:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    found = next(
+        filter(
+            None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))
+        ),
+        None,
+    )
     if found is None:
         missing("Chromium is not installed")
     assert found is not None
