@@ -15,6 +15,9 @@ A comment directly above a block says what is special about it:
     The page shows so many lines of it, and ``…``.
 ``<!-- output: as above -->``
     The page shows no output, because an earlier block has it.
+``<!-- output: 12 lines of enginescope … -->``, ``<!-- output of enginescope … -->``
+    The block of the language ``text`` is what this command prints. It is not for the reader, who
+    lacks the runs that it reads.
 
 Other fenced blocks with a ``title`` are files, written before the commands below them run.
 """
@@ -43,6 +46,7 @@ _BLOCK = re.compile(
     r"(?:^<!-- (?P<mark>[^\n]*?) -->\n)?^```(?P<language>\w+)(?P<info>[^\n]*)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+_PRINTED = re.compile(r"output(?:: \d+ lines)? of (?P<line>.+)")
 _EXIT = re.compile(r"\s+# exit code (\d+)$")
 #: An archive that a page makes is of the day on which the page is tested.
 _WRITTEN = re.compile(r"^(written )\d{4}-\d\d-\d\d", re.MULTILINE)
@@ -134,11 +138,19 @@ def read_page(path: Path) -> Page:
     page = Page(path)
     for block in _BLOCK.finditer(path.read_text(encoding="utf-8")):
         title = re.search(r'title="([^"]+)"', block["info"])
-        if block["language"] == "console":
-            page.steps += commands_of(block["body"], block["mark"] or "")
-        elif title:
+        page.steps += commands_in(block)
+        if title:
             page.steps.append((title[1], block["body"]))
     return page
+
+
+def commands_in(block: re.Match[str]) -> Iterator[Command]:
+    """Yield the commands that a block shows, or the one that printed it."""
+    mark = block["mark"] or ""
+    if block["language"] == "console":
+        yield from commands_of(block["body"], mark)
+    elif printed := _PRINTED.fullmatch(mark):
+        yield Command(printed["line"], 0, tuple(block["body"].splitlines()), mark)
 
 
 def commands_of(body: str, mark: str) -> Iterator[Command]:
@@ -259,12 +271,13 @@ def rewrite(path: Path) -> None:
         prepare(folder.path)
         for block in list(_BLOCK.finditer(text)):
             title = re.search(r'title="([^"]+)"', block["info"])
-            if block["language"] != "console":
-                if title:
-                    folder.write(title[1], block["body"])
+            commands = [*commands_in(block)]
+            if title:
+                folder.write(title[1], block["body"])
+            if not commands:
                 continue
             body = ""
-            for command in commands_of(block["body"], block["mark"] or ""):
+            for command in commands:
                 lines: list[str] = list(command.output)
                 if is_run(command):
                     code = folder.run(command)
@@ -272,7 +285,8 @@ def rewrite(path: Path) -> None:
                     if command.is_exact:
                         lines = shown_lines(command, folder.shown)
                 remark = f"   # exit code {command.exit_code}" if command.exit_code else ""
-                body += "\n".join([f"$ {command.line}{remark}", *lines]) + "\n"
+                typed = [f"$ {command.line}{remark}"] if block["language"] == "console" else []
+                body += "\n".join([*typed, *lines]) + "\n"
             text = text.replace(block["body"], body, 1)
         folder.close()
     path.write_text(text, encoding="utf-8")

@@ -345,6 +345,13 @@ def test_processes_say_how_they_scatter_where_there_are_enough(count, outcome, c
     assert only(report).outcome.value == outcome
     assert told(report) == {code}  # which it was is said once, of all jobs
     assert only(report).notices == ()
+    if code == "I-FEW-PROCESSES":
+        (notice,) = [one for one in report.notices if one.code == code]
+        assert notice.message == (
+            "3 processes a side are too few for 95 % confidence by ranks: the interval assumes a "
+            "normal distribution, equally wide on both sides (Student's t); 4 processes a side "
+            "need no assumption"
+        )
 
 
 def test_each_job_has_the_scatter_of_its_own() -> None:

@@ -80,6 +80,24 @@ def test_eight_rounds_of_many_comparisons_still_find_a_regression() -> None:
     assert row.model == "net0.onnx"
     assert row.verdict.estimate.is_student
     assert row.verdict.estimate.interval.confidence > 0.995
+    (notice,) = [one for one in report.notices if one.code == "I-FEW-PROCESSES"]
+    assert notice.message.startswith("8 rounds are too few for 99.88 % confidence")
+    assert notice.message.endswith("11 rounds need no assumption")
+
+
+def test_the_row_that_needs_most_names_how_many_processes() -> None:
+    """Two rows fail at confidences of their own: 3 processes a side for 95 %, 5 for 99.5 %."""
+    few, many = job("few.onnx"), [job(f"net{at}.onnx") for at in range(19)]
+    before = [one for each in many for one in processes(4.0, 5, of=each)]
+    after = [one for each in many for one in processes(4.0, 5, of=each, first=60)]
+    worse = [one for each in many[:1] for one in processes(5.0, 5, of=each, first=60)]
+    report = gate(
+        [*before, *processes(4.0, 3, of=few)],
+        [*worse, *after[5:], *processes(4.0, 3, of=few, first=60)],
+    )
+    (notice,) = [one for one in report.notices if one.code == "I-FEW-PROCESSES"]
+    assert notice.message.startswith("5 processes a side are too few for 99.5 % confidence")
+    assert notice.message.endswith("6 processes a side need no assumption")
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 10])

@@ -8,6 +8,7 @@ from rich.console import Group
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.render.base.facts import subject_names
 from enginescope.render.base.phrases import range_text
 from enginescope.render.base.text import (
     as_text,
@@ -178,6 +179,18 @@ def test_models_of_one_name_are_told_apart_by_their_folders() -> None:
     assert "bert" in text
     assert "vit" in text
     assert "bert" not in as_text(runs_table([view("bert"), view("bert")]), width=120)
+
+
+def test_files_of_different_folders_go_by_their_own_names() -> None:
+    def names(*paths: str) -> list[str]:
+        files = [(path.rpartition("/zoo/")[2], path) for path in paths]
+        subjects = [Subject(name=name, path=path) for name, path in files]
+        return subject_names([replace(measured_run().job, subject=one) for one in subjects])
+
+    work, other = "/zoo/work/model.onnx", "/zoo/other/model.onnx"
+    assert names(work, "/zoo/slower.onnx") == ["model.onnx", "slower.onnx"]
+    assert names(work, work) == ["work/model.onnx", "work/model.onnx"]
+    assert names(work, other) == ["work/model.onnx", "other/model.onnx"]
 
 
 @pytest.mark.parametrize("width", [60, 80])

@@ -16,6 +16,8 @@ from enginescope.stats.comparison.hodges_lehmann import (
     _rank_sum_counts,
     _signed_rank_counts,
     paired_shift,
+    processes_needed,
+    rounds_needed,
     unpaired_shift,
 )
 
@@ -57,6 +59,17 @@ def test_too_few_rounds_have_no_interval(k, confidence) -> None:
 def test_the_fewest_rounds_span_all_values(k, confidence) -> None:
     found = paired_shift(np.arange(k, dtype=float), confidence=confidence)
     assert (found.low, found.high) == (0, k - 1)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99, 0.99375, 0.9999])
+def test_what_ranks_need_is_the_fewest_that_have_an_interval(confidence) -> None:
+    rounds, processes = rounds_needed(confidence), processes_needed(confidence)
+    values = np.arange(float(rounds + processes))
+    assert paired_shift(values[:rounds], confidence=confidence).low is not None
+    assert paired_shift(values[: rounds - 1 or 1], confidence=confidence).low is None or rounds == 1
+    a, fewer = values[:processes], values[: processes - 1 or 1]
+    assert unpaired_shift(a, a, confidence=confidence).low is not None
+    assert unpaired_shift(fewer, fewer, confidence=confidence).low is None or processes == 1
 
 
 def test_three_processes_a_side_have_no_interval() -> None:

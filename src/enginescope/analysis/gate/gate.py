@@ -82,9 +82,9 @@ def gate(
     tests = [test for job in jobs for test in _tests(job, terms, known)]
     tested = rows_of_whole_gate(tests, terms.confidence)
     rows = [*(row for job in jobs for row in _whole(job)), *tested]
-    shared = {
-        notice.code: notice for row in rows for notice in row.notices if notice.code in _OF_ALL
-    }
+    said = [notice for row in rows for notice in row.notices if notice.code in _OF_ALL]
+    # of rows with several confidences, the one that needs most speaks for all
+    shared = {one.code: one for one in sorted(said, key=lambda one: one.evidence.get("needed", 0))}
     newest = max(current, key=lambda one: one.created, default=None)
     return GateReport(
         baseline=name,

@@ -26,6 +26,7 @@ from enginescope.analysis.verdicts.printed_verdicts import (
 from enginescope.core.units import format_significant
 from enginescope.records.notice import Notice, is_unstable, most_severe
 from enginescope.records.verdict.verdict import Reason
+from enginescope.stats.comparison.hodges_lehmann import processes_needed, rounds_needed
 from enginescope.stats.comparison.ratio import FEWEST_TOGETHER
 
 Found = Iterator[Notice]
@@ -258,15 +259,24 @@ def _assumed_scatter(found: MeasuredComparison) -> Found:
 
 
 def _few_processes(found: MeasuredComparison) -> Found:
-    """Yield that what processes scatter by is known from them, and rests on how they do."""
-    known = [pair.headline.estimate for pair in found.pairs if pair.headline.estimate]
-    if not any(one.is_student for one in known):
+    """Yield that ranks cannot reach the confidence, and how many rounds or processes could."""
+    estimates = (pair.headline.estimate for pair in found.pairs)
+    estimate = next((each for each in estimates if each and each.is_student), None)
+    if estimate is None or estimate.interval is None:
         return
+    confidence, count, width = estimate.interval.confidence, str(estimate.n_a), ""
+    if estimate.method == "rounds":
+        needed, units = rounds_needed(confidence), "rounds"
+    else:
+        needed, units = processes_needed(confidence), "processes a side"
+        count += f" and {estimate.n_b}" if estimate.n_b != estimate.n_a else ""
+        width = ", equally wide on both sides"
     yield Notice(
         code="I-FEW-PROCESSES",
-        message="few processes a side: intervals assume normal run-to-run variation, equal on both "
-        "sides (Student's t); 4 processes a side need no such assumption",
-        evidence={"processes": _sizes(found)},
+        message=f"{count} {units} are too few for {100 * confidence:.4g} % confidence by ranks: "
+        f"the interval assumes a normal distribution{width} (Student's t); {needed} {units} need "
+        "no assumption",
+        evidence={"processes": _sizes(found), "needed": needed, "confidence": confidence},
         level="info",
     )
 

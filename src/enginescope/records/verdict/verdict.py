@@ -64,8 +64,8 @@ class RatioEstimate(Record, frozen=True, kw_only=True):
         n_a, n_b: Units of either side: rounds, processes, or samples.
         left_out: Rounds that do not count, since something disturbed one of their processes.
         disturbed: ``None`` where there are no rounds, or no samples that show a disturbance.
-        is_student: Of processes too few for ranks: the interval is Student's t, which takes the
-            logarithms of their medians for normally distributed.
+        is_student: Of rounds or processes too few for ranks of this confidence: the interval is
+            Student's t, which takes the logarithms of their medians for normally distributed.
     """
 
     ratio: float

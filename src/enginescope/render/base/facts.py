@@ -80,11 +80,17 @@ def inputs_text(run: Run) -> str | None:
 
 
 def subject_names(jobs: Sequence[Job]) -> list[str]:
-    """Return the names of models; models of one name by where their paths part ways."""
+    """Return the names of models: of several, their files' names where those tell them apart.
+
+    Models of one name go by where their paths part ways.
+    """
     paths = {job.subject.path for job in jobs}
     names = [job.subject.name for job in jobs]
-    if len(set(names)) >= len(paths) or None in paths:
+    if len(paths) == 1 or None in paths:
         return names
+    for short in ([name.rpartition("/")[2] for name in names], names):
+        if len(set(short)) >= len(paths):
+            return short
     whole = [Path(str(job.subject.path)) for job in jobs]
     shared = os.path.commonpath([one.parent for one in whole])
     return [str(one.relative_to(shared)) for one in whole]

@@ -122,7 +122,7 @@ def _memory(passport: Passport) -> str | None:
 def _runs(runs: Sequence[PassportRun]) -> str:
     """Return the newest runs; a passport without any has no evidence for its speed."""
     if not runs:
-        return "none in the store: nothing here says how fast it is"
+        return "none of this engine in the store: its latency is unknown"
     parts = [
         f"{run.id} {run.created[:10]}: "
         + (run.outcome if run.median_ms is None else f"{run.metric} {format_ms(run.median_ms, 3)}")

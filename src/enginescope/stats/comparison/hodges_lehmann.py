@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,6 +94,16 @@ def _cut(counts: Array, confidence: float) -> int:
     """Return the rank of either end; 0: no rank is rare enough."""
     share = (1 - confidence) / 2 * (1 + 1e-12)
     return int(np.searchsorted(np.cumsum(counts), share, side="right"))
+
+
+def rounds_needed(confidence: float) -> int:
+    """Return the fewest rounds for which `paired_shift` has an interval of this confidence."""
+    return next(n for n in count(1) if _cut(_signed_rank_counts(n), confidence))
+
+
+def processes_needed(confidence: float) -> int:
+    """Return the fewest processes a side for which `unpaired_shift` has such an interval."""
+    return next(n for n in count(1) if _cut(_rank_sum_counts(n, n), confidence))
 
 
 def paired_shifts(rows: Array, *, confidence: float) -> Array:

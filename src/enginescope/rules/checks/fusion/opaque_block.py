@@ -7,7 +7,8 @@ Why it costs time: the plan does not show the kernels of the block, and the prof
 as a whole. Neither shows what is slow inside, or what can be saved.
 
 What to do: build with TensorRT 10 or later, which lists the kernels of such a block, each with its
-time. Or time the kernels with Nsight Systems.
+time. Or time the kernels with Nsight Systems: `nsys profile --stats=true trtexec
+--loadEngine=net.engine`.
 
 When it is wrong: the block is a single operation.
 """
