@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from enginescope.core.errors import FormatError
-from enginescope.core.plain_file import plain_path
+from enginescope.core.packed_files import plain_path
 from enginescope.core.record import Record
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
 from enginescope.formats.benchmarks.google_benchmark import google_results, is_google_benchmark
