@@ -10,7 +10,7 @@ import pytest
 from enginescope.records.samples import Samples, frozen
 from enginescope.stats import autocorrelation
 from enginescope.stats.describe import describe
-from enginescope.stats.once import once_per_series
+from enginescope.stats.series import once_per_series
 from enginescope.stats.stability import notices_of
 
 

@@ -11,7 +11,6 @@ from enginescope.core.record import Record
 from enginescope.records.environment import Device
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation
-from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Progress
@@ -28,7 +27,7 @@ from enginescope.records.run.run import (
 )
 from enginescope.records.run.shapes import ShapeOutcome
 from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry
-from enginescope.records.samples import Samples
+from enginescope.records.samples import QueryTrace, Samples
 from enginescope.records.tensor import DataType, Tensor
 
 Arrays: TypeAlias = Mapping[str, "np.ndarray[Any, Any]"]

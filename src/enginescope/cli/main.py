@@ -18,7 +18,7 @@ import click
 
 from enginescope._version import __version__
 from enginescope.cli.messages import USUAL, note, set_level
-from enginescope.cli.termination import EXIT_INTERRUPTED, EXIT_RUN_FAILED
+from enginescope.cli.verb import EXIT_INTERRUPTED, EXIT_RUN_FAILED
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from enginescope.cli.messages import detail, is_usual, note, warn
-from enginescope.cli.termination import ending_in_order, saying_what_stands
-from enginescope.cli.verb import naming_flags
+from enginescope.cli.verb import ending_in_order, naming_flags, saying_what_stands
 from enginescope.core.units import format_ms
 from enginescope.records.environment import ClockLock
 from enginescope.records.progress import Progress

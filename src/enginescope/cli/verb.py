@@ -1,15 +1,20 @@
-"""A verb: its help, with options under headings and examples, and flags in its errors."""
+"""A verb: its help, with options under headings and examples, and flags in its errors.
+
+How a verb ends: on Ctrl-C or another signal, with exit codes that several verbs share.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
-from enginescope.cli.messages import level_options
+from enginescope.cli.messages import level_options, warn
 from enginescope.core.errors import EnginescopeError
 
 #: Heading -> long flags, in the order of the help page.
@@ -188,3 +193,48 @@ def naming_flags() -> Iterator[None]:
 def as_flags(text: str) -> str:
     """Return a text in which parameters between backquotes are flags."""
     return _PARAMETER.sub(lambda match: "--" + match[1].replace("_", "-"), text)
+
+
+EXIT_INTERRUPTED = 130
+#: Sent by ``timeout``, by CI and by service managers; and by a terminal that is closed.
+_SIGNALS = ("SIGTERM", "SIGHUP")
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """In this block, end by `SystemExit` with 128 + the signal's number, not on the spot.
+
+    So that children are ended and temporary files removed. A signal that is ignored, as ``nohup``
+    has it, stays so.
+    """
+    taken = {}
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)  # not all on every platform
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            taken[number] = signal.signal(number, _leave)
+    try:
+        yield
+    finally:
+        for number, handler in taken.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def saying_what_stands(what: Callable[[], str]) -> Iterator[None]:
+    """In this block, being told to end is said once, with what is kept, and ends the program."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        warn(f"enginescope: interrupted; {what()}")
+        raise click.exceptions.Exit(EXIT_INTERRUPTED) from error
+    except SystemExit:
+        warn(f"enginescope: interrupted; {what()}")
+        raise
+
+
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+#: A run or a build failed, or a run is not stored.
+EXIT_RUN_FAILED = 3

@@ -142,3 +142,31 @@ def frozen(values: Any) -> Array:
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array
+
+
+class QueryTrace(Record, frozen=True, kw_only=True, eq=False):
+    """Stamps of every timed query, in the order of their start.
+
+    Milliseconds; host stamps since the host clock was started, device stamps since the event that
+    was recorded at the same moment. All arrays have the shape (n,). Without transfers the copies
+    have no length: H2D lies at the start of the computation, D2H at its end.
+
+    Attributes:
+        stream: Inference stream of the query; ``None`` where the source does not say it.
+        enqueue_start, enqueue_end: Host clock, around the enqueue call alone.
+        h2d_start, h2d_end, compute_start, compute_end, d2h_start, d2h_end: GPU events.
+    """
+
+    enqueue_start: Array
+    enqueue_end: Array
+    h2d_start: Array
+    h2d_end: Array
+    compute_start: Array
+    compute_end: Array
+    d2h_start: Array
+    d2h_end: Array
+    stream: Array | None = None
+
+    def __len__(self) -> int:
+        """Return the number of queries."""
+        return int(self.h2d_start.size)

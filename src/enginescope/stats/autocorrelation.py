@@ -21,8 +21,7 @@ import numpy as np
 
 from enginescope.core.errors import UsageError
 from enginescope.records.samples import Array, Interval
-from enginescope.stats.once import once_per_series
-from enginescope.stats.series import as_series, quantum
+from enginescope.stats.series import as_series, once_per_series, quantum
 
 _STEPS = 200
 

@@ -13,8 +13,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.samples import Array, Percentile, Samples, Summary
 from enginescope.stats.autocorrelation import effective_samples, levels_of, quantile_interval
-from enginescope.stats.once import once_per_series
-from enginescope.stats.series import as_series, quantum
+from enginescope.stats.series import as_series, once_per_series, quantum
 
 
 def nearest_rank(p: float, n: int) -> int:

@@ -22,8 +22,7 @@ from enginescope.records.samples import Array, Interval, Samples
 from enginescope.stats.autocorrelation import effective_samples, levels_of, quantile_interval
 from enginescope.stats.bimodality import two_modes
 from enginescope.stats.describe import LIMIT, outlier_scores
-from enginescope.stats.once import once_per_series
-from enginescope.stats.series import as_series, quantum
+from enginescope.stats.series import as_series, once_per_series, quantum
 from enginescope.stats.warmup import TOLERANCE
 
 MIN_VALUES = 30

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.core.safe_zip import Member, copy_member, opened_zip, safe_members
+from enginescope.core.packed_files import Member, copy_member, opened_zip, safe_members
 from enginescope.store.run_folder import DOCUMENT
 
 

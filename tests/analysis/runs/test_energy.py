@@ -160,6 +160,5 @@ def test_a_window_of_few_steps_gives_no_figure(seconds, names, is_withheld) -> N
 
 
 def test_a_gpu_without_power_has_nothing_to_withhold() -> None:
-    assert energy_notices(None) == ()
     assert energy_notices(telemetry()) == ()
     assert energy_notices(telemetry(ENERGY, requests=None)) == ()

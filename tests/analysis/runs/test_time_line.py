@@ -2,16 +2,9 @@
 
 import numpy as np
 
-from enginescope.analysis.layers.layer_table import LayerRow
-from enginescope.analysis.runs.time_line import (
-    clocks_differ_ms,
-    is_stamped,
-    layer_spans,
-    part_spans,
-    typical_query,
-)
-from enginescope.records.plan.build_trace import QueryTrace
-from enginescope.records.samples import frozen
+from enginescope.analysis.layers.layer_table import LayerRow, is_stamped, layer_spans
+from enginescope.analysis.runs.throughput import clocks_differ_ms, part_spans, typical_query
+from enginescope.records.samples import QueryTrace, frozen
 
 
 def trace(

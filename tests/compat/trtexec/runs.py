@@ -12,11 +12,10 @@ from enginescope.compat.trtexec.help_text import Version, parse_version
 from enginescope.compat.trtexec.jobs import job_of
 from enginescope.compat.trtexec.settings import Settings, settings_of
 from enginescope.records.plan.build import BuildReport, DeviceMemory
-from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.job import Subject
 from enginescope.records.run.run import Phase, Run, TensorValues, WarmUpReport
-from enginescope.records.samples import Samples, frozen
+from enginescope.records.samples import QueryTrace, Samples, frozen
 from enginescope.records.tensor import DataType, Tensor
 
 N = 1000

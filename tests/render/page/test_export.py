@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.records.plan.build_trace import QueryTrace
+from enginescope.records.samples import QueryTrace
 from enginescope.render.page.export import report_json, summary_json
 from tests.render.runs import failed_run, imported_run, measured_run
 

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.formats.plan.layer_json import layer_json
+from enginescope.formats.plan.plan_layer import layer_json
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.page.page import report_page
 from enginescope.render.plans.plan_headline import PageSubject

@@ -365,7 +365,7 @@ def test_more_than_the_disk_has_is_refused(tmp_path, monkeypatch, is_announced) 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
 def test_the_files_of_an_archive_are_bounded_together(tmp_path, monkeypatch, kind) -> None:
     for name, limit in (("LEAST_SUSPECT_BYTES", 1 << 20), ("MOST_GROWTH", 2)):
-        monkeypatch.setattr(f"enginescope.core.safe_zip.{name}", limit)
+        monkeypatch.setattr(f"enginescope.core.packed_files.{name}", limit)
     body = packed({f"{number}.onnx": bytes(1 << 19) for number in range(9)}, kind)
     with served(Served(body)) as what, pytest.raises(FormatError, match="would grow"):
         fetch(link(what, f"net.{kind}"), tmp_path)

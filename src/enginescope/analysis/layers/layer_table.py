@@ -3,6 +3,7 @@
 Times of a profile to the layers of a plan.
 Where the time goes, by a property of the layers.
 Where the time goes, by tactic.
+Where each layer lies in an inference.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 from enginescope.core.record import Record
@@ -299,3 +301,40 @@ def _share(tactic: str | None, rows: list[LayerRow], whole_ms: float) -> TacticS
         mean_ms=mean_ms,
         share_pct=100 * mean_ms / whole_ms if mean_ms is not None and whole_ms else None,
     )
+
+
+class LayerSpan(Record, frozen=True, kw_only=True):
+    """A layer's place in an inference.
+
+    Attributes:
+        start_ms: Since the first layer began.
+    """
+
+    row: LayerRow
+    start_ms: float
+    ms: float
+
+
+def layer_spans(rows: Iterable[LayerRow]) -> tuple[LayerSpan, ...]:
+    """Return the layers that take time, by their mean times, the first one first.
+
+    They begin where the profile says so of all of them. Other profiles have durations and no
+    starts: gaps and overlap are not in them, and the layers follow each other end to end.
+
+    Args:
+        rows: In the order in which they run.
+    """
+    timed = [(row, row.mean_ms) for row in rows if row.mean_ms and not row.is_container]
+    starts = [row.start_ms for row, _ in timed if row.start_ms is not None]
+    if len(starts) < len(timed):
+        starts = list(accumulate((ms for _, ms in timed[:-1]), initial=0.0))
+    spans = (
+        LayerSpan(row=row, start_ms=start_ms, ms=ms)
+        for (row, ms), start_ms in zip(timed, starts, strict=False)
+    )
+    return tuple(sorted(spans, key=lambda span: span.start_ms))
+
+
+def is_stamped(spans: Sequence[LayerSpan]) -> bool:
+    """Whether the layers have the starts of their profile."""
+    return all(span.row.start_ms is not None for span in spans)

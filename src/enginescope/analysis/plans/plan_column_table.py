@@ -63,11 +63,6 @@ def _share_pct(row: LayerFacts) -> float | None:
     return 100 * mean_ms / row.whole_ms if mean_ms is not None and row.whole_ms else None
 
 
-def precision_name(tensors: Sequence[Tensor]) -> str | None:
-    """Return the name of the first tensor's type, or ``None``."""
-    return tensors[0].dtype.value if tensors and tensors[0].dtype else None
-
-
 def _tensors(tensors: Sequence[Tensor]) -> str:
     return "; ".join(_tensor(tensor) for tensor in tensors)
 

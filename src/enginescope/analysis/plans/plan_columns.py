@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from enginescope.analysis.layers.reformats import TensorRoles, is_whole_part, tensor_roles
-from enginescope.analysis.plans.plan_column_table import COLUMNS, TABLE, LayerFacts, precision_name
+from enginescope.analysis.plans.plan_column_table import COLUMNS, TABLE, LayerFacts
 from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork, is_bias
 from enginescope.analysis.roofline.roofline import Roofline
 from enginescope.core.record import Record
@@ -73,8 +73,8 @@ def layer_facts(facts: PlanFacts, positions: Sequence[int]) -> list[LayerFacts]:
                 roofs.get(at),
                 whole_ms,
                 timing.mean_ms if timing else None,
-                precision_name(layer.inputs),
-                precision_name(layer.outputs),
+                _precision_name(layer.inputs),
+                _precision_name(layer.outputs),
             )
         )
     return found
@@ -220,3 +220,8 @@ def _count(layers: Iterable[Layer], key: Callable[[Layer], str]) -> dict[str, in
 def _sum(sizes: list[int | None]) -> int | None:
     known = [size for size in sizes if size is not None]
     return sum(known) if known else None
+
+
+def _precision_name(tensors: Sequence[Tensor]) -> str | None:
+    """Return the name of the first tensor's type, or ``None``."""
+    return tensors[0].dtype.value if tensors and tensors[0].dtype else None

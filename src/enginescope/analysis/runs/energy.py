@@ -107,11 +107,11 @@ def energy_of(gpu: GpuTelemetry | None, batch: int | None = None) -> Energy | No
     )
 
 
-def energy_notices(gpu: GpuTelemetry | None) -> tuple[Notice, ...]:
+def energy_notices(gpu: GpuTelemetry) -> tuple[Notice, ...]:
     """Return why the energy of a telemetry pass is withheld, where it is."""
-    drawn, load = _drawn(gpu), gpu.span("load") if gpu else None
-    channels = {one.name for one in gpu.series.channels} if gpu and gpu.series else set()
-    if gpu is None or load is None or not gpu.requests or not channels & {ENERGY, POWER}:
+    drawn, load = _drawn(gpu), gpu.span("load")
+    channels = {one.name for one in gpu.series.channels} if gpu.series else set()
+    if load is None or not gpu.requests or not channels & {ENERGY, POWER}:
         return ()
     steps, seconds = _steps(drawn) if drawn else 0, load.duration_ms / 1e3
     if steps >= FEWEST_STEPS:

@@ -146,8 +146,11 @@ class RunView(Result):
         """
         stored = {(notice.code, notice.message): notice for notice in self.run.notices}
         codes = {notice.code for notice in self.run.notices}
-        headline = self.run.headline
-        derived = (*(notices_of(headline) if headline else ()), *energy_notices(self.run.gpu))
+        headline, gpu = self.run.headline, self.run.gpu
+        derived = (
+            *(notices_of(headline) if headline else ()),
+            *(energy_notices(gpu) if gpu else ()),
+        )
         if self.plan_view is not None and self.plan_view.profile is not None:
             derived = (*derived, *profile_notices(self.plan_view.rows))
         every = (*stored.values(), *(one for one in derived if one.code not in codes))

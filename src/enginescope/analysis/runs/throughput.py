@@ -1,17 +1,19 @@
 """Requests or items per second, and what that means for the run at hand.
 
-What a request's time consists of: copies, computation, and what lies outside the GPU's work.
+What a request's time consists of: copies, computation, and what lies outside the GPU's work; and
+when each part begins and ends.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from enginescope.core.record import Record
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples, Summary
+from enginescope.records.samples import QueryTrace, Samples, Summary
 
 #: Definition of the throughput of one request in flight.
 OF_MEAN = "batch ÷ mean latency"
@@ -151,3 +153,70 @@ def pipeline(run: Run) -> Pipeline | None:
 def _median(run: Run, metric: str) -> float | None:
     found = run.series(metric)
     return float(np.median(found.values_ms)) if found is not None and len(found) else None
+
+
+#: A query's latency may be so far from the median, as a part of it, to stand for the others.
+_TYPICAL = 0.02
+#: Queries at the beginning find an empty queue.
+_FIRST = 2
+#: Part -> name of its stamps in `QueryTrace`.
+PARTS = {"enqueue": "enqueue", "H2D": "h2d", "compute": "compute", "D2H": "d2h"}
+
+
+class PartSpan(Record, frozen=True, kw_only=True):
+    """One part of a query, as its stamps have it.
+
+    Attributes:
+        query: From 0, in the order of the trace.
+        stream: ``None`` where the stamps do not say it.
+        start_ms, end_ms: On the trace's clocks: the host's for enqueue, else the GPU's.
+    """
+
+    part: str
+    query: int
+    stream: int | None
+    start_ms: float
+    end_ms: float
+
+
+def part_spans(trace: QueryTrace, queries: Sequence[int] | None = None) -> tuple[PartSpan, ...]:
+    """Return the parts that queries have, of all queries unless some are named."""
+    spans = []
+    for query in range(len(trace)) if queries is None else queries:
+        stream = None if trace.stream is None else int(trace.stream[query])
+        for part, name in PARTS.items():
+            start, end = (float(getattr(trace, f"{name}_{one}")[query]) for one in ("start", "end"))
+            # A copy without length was none; an enqueue was shorter than its stamps can tell.
+            if end > start or part == "enqueue":
+                spans.append(
+                    PartSpan(
+                        part=part,
+                        query=query,
+                        stream=stream,
+                        start_ms=start,
+                        end_ms=end,
+                    )
+                )
+    return tuple(spans)
+
+
+def typical_query(trace: QueryTrace) -> int:
+    """Return the first query whose time on the GPU is about the median.
+
+    Stamps of six digits are finest at the beginning.
+    """
+    times = trace.d2h_end - trace.h2d_start
+    distance = np.abs(times - np.median(times))
+    near = np.flatnonzero(distance <= _TYPICAL * np.median(times))
+    settled = near[near >= _FIRST] if near.size and near[-1] >= _FIRST else near
+    return int(settled[0]) if settled.size else int(np.argmin(distance))
+
+
+def clocks_differ_ms(trace: QueryTrace) -> float | None:
+    """Return by how much the clocks of host and GPU differ at least; ``None`` where none shows.
+
+    No query can begin on the GPU before the host enqueues it.
+    """
+    begin = np.where(trace.h2d_end > trace.h2d_start, trace.h2d_start, trace.compute_start)
+    early = float(np.max(trace.enqueue_start - begin))
+    return early if early > 0 else None

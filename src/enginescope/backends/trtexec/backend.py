@@ -17,7 +17,7 @@ from enginescope.backends.trtexec.process import peak_of_children_bytes, run
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
 from enginescope.core.periodic_thread import PeriodicThread
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.formats.trtexec.log_lines import newer_release_text
+from enginescope.formats.trtexec.trtexec_flags import newer_release_text
 from enginescope.probe.nvml import computing_pids
 from enginescope.probe.processes import others_among
 from enginescope.probe.telemetry.sampler import Sample, Sampler

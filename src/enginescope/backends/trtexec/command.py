@@ -20,8 +20,7 @@ from enginescope.backends.trtexec.options import BUILD_OPTIONS, OPTIONS, WITHOUT
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.trtexec.log_lines import newer_release_text
-from enginescope.formats.trtexec.trtexec_flags import PRECISIONS
+from enginescope.formats.trtexec.trtexec_flags import PRECISIONS, newer_release_text
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job, Mode, StopRule, Subject, WarmUp
 

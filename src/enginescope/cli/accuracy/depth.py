@@ -184,7 +184,7 @@ def command(**options: Any) -> int:
     enginescope measures every model in a fresh process, and stores the runs like those of bench.
     """
     from enginescope.cli.accuracy.validation_progress import DepthProgress
-    from enginescope.cli.termination import ending_in_order, saying_what_stands
+    from enginescope.cli.verb import ending_in_order, saying_what_stands
     from enginescope.services.accuracy.depth import depth_models
 
     request = _request(options)

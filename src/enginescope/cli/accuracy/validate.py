@@ -254,7 +254,7 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     tolerances, or a task metric exceeds its limit.
     """
     from enginescope.cli.accuracy.validation_progress import ValidationProgress
-    from enginescope.cli.termination import ending_in_order
+    from enginescope.cli.verb import ending_in_order
     from enginescope.services.validation.validate import validate_models
 
     request = _request(models, backends, options)

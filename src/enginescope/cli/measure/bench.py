@@ -36,8 +36,7 @@ from enginescope.cli.options import (
     tags_option,
 )
 from enginescope.cli.process_options import batch_option, command_line, on_option
-from enginescope.cli.termination import EXIT_RUN_FAILED
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
 from enginescope.records.run.job import ProfileMode, StopRule, WarmUp, Workload
 
 #: Where the arguments after ``--`` wait between parsing and the verb.
@@ -220,7 +219,7 @@ def _options_of_jobs(
 def _measure(fields: dict[str, Any], options: dict[str, Any]) -> int:
     from enginescope.cli.progress import JobProgress
     from enginescope.cli.run_output import present
-    from enginescope.cli.termination import ending_in_order, saying_what_stands
+    from enginescope.cli.verb import ending_in_order, saying_what_stands
     from enginescope.services.measurement.bench import BenchRequest, measure_models
 
     request = BenchRequest(**fields)

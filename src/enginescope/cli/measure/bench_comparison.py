@@ -17,7 +17,7 @@ from enginescope.cli.messages import next_steps, words
 from enginescope.cli.progress import JobProgress, describe, job_text
 from enginescope.cli.report_output import print_json
 from enginescope.cli.run_output import present
-from enginescope.cli.termination import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
+from enginescope.cli.verb import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
 from enginescope.core.units import counted
 from enginescope.records.progress import Progress, RoundPosition
 from enginescope.records.run.job import Job

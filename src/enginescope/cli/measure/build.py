@@ -27,8 +27,7 @@ from enginescope.cli.options import (
     option,
     store_option,
 )
-from enginescope.cli.termination import EXIT_RUN_FAILED
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import InputShape, Workload
 from enginescope.records.run.run import OutcomeKind
@@ -184,7 +183,7 @@ def command(model: Path, output: Path | None, backend: str, **options: Any) -> i
     """
     from enginescope.cli.process_options import command_line
     from enginescope.cli.progress import JobProgress
-    from enginescope.cli.termination import ending_in_order
+    from enginescope.cli.verb import ending_in_order
     from enginescope.services.measurement.build import BuildRequest, build_engine
 
     request = BuildRequest(

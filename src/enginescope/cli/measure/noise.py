@@ -17,8 +17,7 @@ from enginescope.cli.process_options import (
     stored_options,
 )
 from enginescope.cli.report_output import print_json
-from enginescope.cli.termination import EXIT_RUN_FAILED
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
 from enginescope.stats.comparison.ratio import FLOOR_ROUNDS
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def command(model: Path | None, **options: Any) -> int:
     """
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.run_output import present
-    from enginescope.cli.termination import ending_in_order, saying_what_stands
+    from enginescope.cli.verb import ending_in_order, saying_what_stands
     from enginescope.records.run.job import StopRule, Workload
     from enginescope.services.measurement.interleaved import paced_workload
     from enginescope.services.measurement.noise import measure_noise

@@ -12,7 +12,7 @@ import click
 
 from enginescope.cli.messages import note
 from enginescope.cli.process_options import command_line
-from enginescope.cli.termination import ending_in_order
+from enginescope.cli.verb import ending_in_order
 from enginescope.core.errors import MissingDependencyError
 from enginescope.services.trtexec_session import (
     TrtexecObserver,

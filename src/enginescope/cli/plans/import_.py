@@ -9,8 +9,7 @@ import click
 
 from enginescope.cli.options import PATH
 from enginescope.cli.process_options import stored_options
-from enginescope.cli.termination import ending_in_order
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import Verb, ending_in_order
 
 if TYPE_CHECKING:
     from enginescope.store.location import StorePlace

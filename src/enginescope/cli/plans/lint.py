@@ -13,8 +13,7 @@ from enginescope.cli.completion import complete_rules, complete_runs
 from enginescope.cli.messages import next_steps, warn, words
 from enginescope.cli.options import COUNT, EXISTING, FILE, json_option, option, store_option
 from enginescope.cli.report_output import print_json
-from enginescope.cli.termination import ending_in_order
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import Verb, ending_in_order
 
 if TYPE_CHECKING:
     from enginescope.render.plans.findings import Linted

@@ -9,8 +9,7 @@ import click
 from enginescope.cli.completion import complete_backends
 from enginescope.cli.messages import next_steps, words
 from enginescope.cli.options import FOLDER, PATH, option
-from enginescope.cli.termination import ending_in_order
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import Verb, ending_in_order
 
 
 @click.command(

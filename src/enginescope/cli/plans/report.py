@@ -19,8 +19,7 @@ from enginescope.cli.options import (
     option,
     store_option,
 )
-from enginescope.cli.termination import ending_in_order
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import Verb, ending_in_order
 
 if TYPE_CHECKING:
     from enginescope.store.location import StorePlace

@@ -16,8 +16,7 @@ from rich.text import Text
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import FOLDER, PATH, json_option, option, store_option
 from enginescope.cli.progress import Shown, error_console, live_lines
-from enginescope.cli.termination import EXIT_RUN_FAILED
-from enginescope.cli.verb import VerbOfVerbs
+from enginescope.cli.verb import EXIT_RUN_FAILED, VerbOfVerbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_unfold import Fetched
 from enginescope.services.suites.models import DownloadObserver
@@ -151,7 +150,7 @@ def fetch_command(links: Path, folder: Path, as_json: bool) -> int:
     Skips models that exist, and resumes interrupted downloads. Extracts archives (tar.gz, zip).
     Pass the folder to enginescope suite.
     """
-    from enginescope.cli.termination import ending_in_order
+    from enginescope.cli.verb import ending_in_order
     from enginescope.services.suites.models import fetch_models
 
     with ending_in_order(), DownloadProgress(quiet=as_json) as progress:

@@ -29,9 +29,8 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.suites.suite_fleet import fleet_options, place_of
-from enginescope.cli.termination import EXIT_RUN_FAILED
 from enginescope.cli.token_option import needed_token, token_option
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import encode
 from enginescope.records.suite.suite import SuiteResult
@@ -255,7 +254,7 @@ def _push_target(options: dict[str, Any]) -> PushTarget | None:
 
 def _run(request: SuiteRequest, options: dict[str, Any]) -> int:
     from enginescope.cli.suites.suite_progress import SuiteProgress
-    from enginescope.cli.termination import ending_in_order, saying_what_stands
+    from enginescope.cli.verb import ending_in_order, saying_what_stands
     from enginescope.services.suites.run import run_suite_session
 
     as_json, store = options["as_json"], options["store_folder"]

@@ -102,7 +102,7 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
     check_outputs(files, (*what, *build_logs))
     from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT
     from enginescope.cli.terminal_observer import TerminalObserver
-    from enginescope.cli.termination import ending_in_order
+    from enginescope.cli.verb import ending_in_order
     from enginescope.cli.verdicts import compare_output as output
     from enginescope.core.gc_paused import gc_paused
     from enginescope.render.plan_comparison.compare_tables import Chosen
@@ -151,7 +151,7 @@ def _continue(
     """Measure more rounds; return the terms of the comparison, and the exit code."""
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.process_options import command_line
-    from enginescope.cli.termination import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
+    from enginescope.cli.verb import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
     from enginescope.services.measurement.continued import ContinueRequest, continue_rounds
 
     if len(what) != 1:

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import closest
-from enginescope.formats.trtexec.log_lines import newer_release_text
-from enginescope.formats.trtexec.trtexec_flags import Flag, all_flags
+from enginescope.formats.trtexec.trtexec_flags import Flag, all_flags, newer_release_text
 
 
 class Version(Record, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from enginescope.compat.trtexec.shapes import (
 )
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.formats.trtexec.log_lines import newer_release_text
+from enginescope.formats.trtexec.trtexec_flags import newer_release_text
 from enginescope.records.run.job import InputFile
 
 #: Hours that no build and no measurement takes: trtexec has no limit of its own.

@@ -11,8 +11,8 @@ import msgspec
 
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import decode
+from enginescope.core.packed_files import Member, copy_member, opened_zip, safe_members
 from enginescope.core.record import Record
-from enginescope.core.safe_zip import Member, copy_member, opened_zip, safe_members
 from enginescope.formats.importing.import_grouping import (
     HEAD_BYTES,
     ArtifactKind,

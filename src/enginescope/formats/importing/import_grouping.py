@@ -13,13 +13,14 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from enginescope.core.errors import FormatError
-from enginescope.core.plain_file import plain_path
+from enginescope.core.packed_files import plain_path
 from enginescope.core.record import Record
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
 from enginescope.formats.benchmarks.google_benchmark import google_results, is_google_benchmark
 from enginescope.formats.benchmarks.hyperfine import hyperfine_results, is_hyperfine
 from enginescope.formats.benchmarks.nvbench import is_nvbench, nvbench_results
 from enginescope.formats.lenient_json import Document, decode_text, read_json
+from enginescope.formats.log_facts import IS_LOG
 from enginescope.formats.onnxruntime.ort_profile import is_ort_profile
 from enginescope.formats.plan.plan_json import is_plan
 from enginescope.formats.polygraphy.polygraphy_log import IS_POLYGRAPHY_LOG, parse_polygraphy_logs
@@ -29,7 +30,6 @@ from enginescope.formats.torch.torch_trace import is_torch_trace
 from enginescope.formats.trex.trex_metadata import is_trex_metadata
 from enginescope.formats.trtexec.exported_profile import is_profile
 from enginescope.formats.trtexec.layer_latencies import is_layer_latencies
-from enginescope.formats.trtexec.log_lines import IS_LOG
 from enginescope.formats.trtexec.script_log import is_script_log, parse_script_logs
 from enginescope.formats.trtexec.time_columns import is_times
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_logs

@@ -11,7 +11,7 @@ import msgspec
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.core.plain_file import plain_bytes, plain_head, plain_path
+from enginescope.core.packed_files import plain_bytes, plain_head, plain_path
 from enginescope.core.record import Record
 from enginescope.formats.importing.import_assembly import assemble
 from enginescope.formats.importing.import_grouping import (

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.core.plain_file import plain_bytes, plain_path
+from enginescope.core.packed_files import plain_bytes, plain_path
 from enginescope.core.record import Record
 from enginescope.formats.importing.import_assembly import EngineFacts
 from enginescope.formats.importing.import_grouping import LOG_READERS, ArtifactKind, recognise

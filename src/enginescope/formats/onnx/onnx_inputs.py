@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from enginescope.core.errors import UsageError
+from enginescope.core.packed_files import ZIP_TAGS
 from enginescope.core.record import Record
-from enginescope.core.safe_zip import ZIP_TAGS
 from enginescope.formats.onnx.onnx_graph import load_onnx
 from enginescope.formats.onnx.onnx_precision import graphs_of
 

@@ -24,8 +24,7 @@ from enginescope.core.record import Record
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.trtexec.time_columns import METRICS, time_columns
 from enginescope.records.notice import Notice
-from enginescope.records.plan.build_trace import QueryTrace
-from enginescope.records.samples import Array, ReportedSummary, Samples, frozen
+from enginescope.records.samples import Array, QueryTrace, ReportedSummary, Samples, frozen
 
 _MIN_VALUES = 32
 _MIN_DISTINCT = 3

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from enginescope.core.errors import FormatError
 from enginescope.formats.lenient_json import decode_text
+from enginescope.formats.log_facts import IS_SCRIPT_LOG
 from enginescope.formats.plan.inspector_text import IS_LAYER
-from enginescope.formats.trtexec.log_lines import IS_SCRIPT_LOG
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, read_part
 from enginescope.records.notice import Notice
 

@@ -160,3 +160,22 @@ HARDWARE_LEVELS = {
     "ampere_plus": "ampere+",
     "same_compute_capability": "sameComputeCapability",
 }
+
+
+#: Major and minor of TensorRT. A newer one is taken for this one, and that is said.
+NEWEST = (11, 1)
+
+
+def newer_release_text(version: tuple[int, ...]) -> str | None:
+    """Say that a version is newer than what is known of trtexec; ``None`` if it is not.
+
+    Args:
+        version: Major, minor and what follows.
+    """
+    if version[:2] <= NEWEST:
+        return None
+    known, found = ".".join(map(str, NEWEST)), ".".join(map(str, version))
+    return (
+        f"TensorRT {found} is newer than {known}, the newest known trtexec; enginescope "
+        f"treats it as {known} and ignores later changes of flags and defaults"
+    )

@@ -11,9 +11,8 @@ from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats import log_facts
 from enginescope.formats.lenient_json import decode_text
-from enginescope.formats.log_facts import device_of, number
+from enginescope.formats.log_facts import IS_LOG, LogLine, device_of, log_lines, number
 from enginescope.formats.plan.inspector_text import inspected_plan
-from enginescope.formats.trtexec.log_lines import IS_LOG, LogLine, log_lines
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.plan.tool_report import LogMessage, ToolReport

@@ -1,7 +1,4 @@
-"""How a builder came to an engine: what it joined, tried, timed and chose.
-
-When each query began and ended, on the host and on the GPU.
-"""
+"""How a builder came to an engine: what it joined, tried, timed and chose."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.records.plan.tool_report import LogMessage
-from enginescope.records.samples import Array
 from enginescope.records.tensor import DataType
 
 
@@ -234,31 +230,3 @@ class BuildTrace(Record, frozen=True, kw_only=True):
     def stage_s(self, name: str) -> float | None:
         """Return a stage's seconds, or ``None``."""
         return next((one.seconds for one in self.stages if one.name == name), None)
-
-
-class QueryTrace(Record, frozen=True, kw_only=True, eq=False):
-    """Stamps of every timed query, in the order of their start.
-
-    Milliseconds; host stamps since the host clock was started, device stamps since the event that
-    was recorded at the same moment. All arrays have the shape (n,). Without transfers the copies
-    have no length: H2D lies at the start of the computation, D2H at its end.
-
-    Attributes:
-        stream: Inference stream of the query; ``None`` where the source does not say it.
-        enqueue_start, enqueue_end: Host clock, around the enqueue call alone.
-        h2d_start, h2d_end, compute_start, compute_end, d2h_start, d2h_end: GPU events.
-    """
-
-    enqueue_start: Array
-    enqueue_end: Array
-    h2d_start: Array
-    h2d_end: Array
-    compute_start: Array
-    compute_end: Array
-    d2h_start: Array
-    d2h_end: Array
-    stream: Array | None = None
-
-    def __len__(self) -> int:
-        """Return the number of queries."""
-        return int(self.h2d_start.size)

@@ -14,7 +14,6 @@ from enginescope.core.record import Record
 from enginescope.records.environment import Commit, Environment
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation
-from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Phase as Phase
@@ -24,7 +23,7 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.load import LoadOutcome
 from enginescope.records.run.shapes import ShapeOutcome
 from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry, Telemetry
-from enginescope.records.samples import Array, ReportedSummary, Samples
+from enginescope.records.samples import Array, QueryTrace, ReportedSummary, Samples
 from enginescope.records.tensor import DataType, Tensor
 
 

@@ -21,7 +21,7 @@ from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Percentile, ReportedSummary, Summary
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
-from enginescope.render.base.figures import TextTable
+from enginescope.render.base.figures import TextTable, printed_note, printed_rows
 from enginescope.render.base.gpu_phrases import clock_parts, energy_parts
 from enginescope.render.base.phrases import (
     count_text,
@@ -35,7 +35,6 @@ from enginescope.render.base.phrases import (
     shorten_apart,
     support_text,
 )
-from enginescope.render.base.printed_phrases import printed_note, printed_rows
 from enginescope.render.base.provider_phrases import provider_rows
 from enginescope.render.base.shared_options import told_apart
 from enginescope.render.base.text_table import as_text as as_text

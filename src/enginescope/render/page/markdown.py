@@ -18,6 +18,7 @@ from enginescope.render.base.facts import (
     place_line,
     subject_line,
 )
+from enginescope.render.base.figures import printed_note, printed_rows
 from enginescope.render.base.gpu_phrases import gpu_facts
 from enginescope.render.base.phrases import (
     count_text,
@@ -32,7 +33,6 @@ from enginescope.render.base.phrases import (
     range_text,
     support_text,
 )
-from enginescope.render.base.printed_phrases import printed_note, printed_rows
 from enginescope.render.validation.report_answers import (
     AnswersSection,
     ReportedAnswers,

@@ -10,9 +10,8 @@ import msgspec
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
 from enginescope.render.base.facts import made_text, subject_line
-from enginescope.render.base.figures import overview_rows
+from enginescope.render.base.figures import first_figures, overview_rows
 from enginescope.render.base.phrases import Headline
-from enginescope.render.base.printed_phrases import first_figures
 from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.bars import layer_bars, time_stacked
 from enginescope.render.charts.distribution import latency_distribution
@@ -37,7 +36,6 @@ from enginescope.render.page.export import (
     summary_json,
 )
 from enginescope.render.page.overview import overview_chart, overview_sentence
-from enginescope.render.page.section_registry import sections_of
 from enginescope.render.plans.findings import Linted, findings_json
 from enginescope.render.plans.plan_headline import (
     PageSubject,
@@ -45,13 +43,31 @@ from enginescope.render.plans.plan_headline import (
     plan_headline,
     plan_title,
 )
-from enginescope.render.sections import graph
-from enginescope.render.sections.findings import Worst, worst_findings
+from enginescope.render.sections.build import build, tool_report
+from enginescope.render.sections.card.report_card import report_card
+from enginescope.render.sections.findings import Worst, findings, worst_findings
+from enginescope.render.sections.graph import KEY as GRAPH
+from enginescope.render.sections.graph import graph
+from enginescope.render.sections.layers import layers, reformat_layers, tactics
+from enginescope.render.sections.load import load
+from enginescope.render.sections.measurement import (
+    distribution,
+    gpu,
+    machine,
+    method,
+    percentiles,
+    providers,
+    where_the_time_goes,
+)
+from enginescope.render.sections.onnx_nodes import onnx_nodes
+from enginescope.render.sections.roofline import roofline_of
 from enginescope.render.sections.section import Section
+from enginescope.render.sections.timeline import timeline
 from enginescope.render.verdicts.verdict_phrases import side_names
 
 if TYPE_CHECKING:
     from enginescope.render.validation.report_answers import AnswersSection, ReportedAnswers
+
 
 #: Layers in the picture of a first screen without latencies.
 _FIRST = 14
@@ -99,7 +115,7 @@ def report_page(
     runs = [_page_run(one, index, len(about), topk) for index, one in enumerate(subjects, start=1)]
     compared = _compared(answers)
     files = _files(subjects, topk, answers)
-    has_graph = any(section.key == graph.KEY for run in runs for section in run.sections)
+    has_graph = any(section.key == GRAPH for run in runs for section in run.sections)
     parts = (*scripts(), *((graph_script(),) if has_graph else ()))
     together = _together(views)
     laid_over = overview_chart(views) if len(runs) > 1 else None
@@ -112,7 +128,7 @@ def report_page(
         css=_style(has_graph=has_graph, has_answers=bool(compared)),
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,
-        names=told_apart(side_names([view.run.job for view in views])).labels,
+        names=_names(views) if len(runs) > 1 else (),
         what=_what(subjects),
         overview=overview_rows(views, anchors) if len(runs) > 1 else None,
         fastest=overview_sentence(views) if len(runs) > 1 else None,
@@ -121,6 +137,10 @@ def report_page(
         answers=compared,
         left_out=_left_out(subjects, files),
     )
+
+
+def _names(views: Sequence[RunView]) -> tuple[str, ...]:
+    return told_apart(side_names([view.run.job for view in views])).labels
 
 
 def _style(*, has_graph: bool, has_answers: bool) -> str:
@@ -250,3 +270,38 @@ def _files(
     if linted:
         made["findings.json"] = findings_json(linted)
     return {name: data.decode() for name, data in made.items()}
+
+
+#: What stands open; the heading of every other section has its answer, and opens it.
+_OPEN = ("findings", "graph", "load", "distribution")
+
+
+def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
+    """Return the sections that apply to a run: findings first, then what explains them."""
+    view = subject.view
+    every = (
+        findings(subject),
+        graph(subject),
+        load(view) if view.run.load else None,
+        distribution(view) if subject.is_measured else None,
+        percentiles(view) if subject.is_measured else None,
+        where_the_time_goes(view, topk),
+        timeline(subject),
+        providers(view),
+        layers(subject),
+        *report_card(subject),
+        tactics(subject),
+        reformat_layers(subject),
+        roofline_of(subject),
+        onnx_nodes(subject),
+        build(subject),
+        tool_report(view),
+        gpu(view),
+        machine(view),
+        method(view),
+    )
+    return tuple(
+        msgspec.structs.replace(one, is_folded=one.key not in _OPEN)
+        for one in every
+        if one is not None
+    )

@@ -19,7 +19,7 @@ from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import WORST
 from enginescope.core.jsonio import encode
-from enginescope.formats.plan.layer_json import layer_json
+from enginescope.formats.plan.plan_layer import layer_json
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.records.tensor import Tensor

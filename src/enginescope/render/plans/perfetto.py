@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from enginescope._version import __version__
+from enginescope.analysis.layers.layer_table import is_stamped, layer_spans
 from enginescope.analysis.plans.exploration import ExploredLayer
-from enginescope.analysis.runs.time_line import PARTS, is_stamped, layer_spans, part_spans
+from enginescope.analysis.runs.throughput import PARTS, part_spans
 from enginescope.core.jsonio import encode
-from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples
+from enginescope.records.samples import QueryTrace, Samples
 from enginescope.render.base.phrases import metric_title
 from enginescope.render.plans.explore_data import COLUMNS, explore_cells
 

@@ -20,7 +20,7 @@ from enginescope.analysis.layers.reformats import (
 )
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.core.units import format_ms, format_significant
-from enginescope.formats.plan.layer_json import layer_json
+from enginescope.formats.plan.plan_layer import layer_json
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table

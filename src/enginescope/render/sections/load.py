@@ -11,8 +11,8 @@ from enginescope.render.sections.section import Section
 
 
 def load(view: RunView) -> Section | None:
-    """Latency under load with its parts; ``None`` of a run that is no load test."""
-    if view.run.load is None or view.latency is None:
+    """Latency under load with its parts; ``None`` of a load test without latencies."""
+    if view.latency is None:
         return None
     trial = trial_of(view.run, None)
     chart = parts_chart(trial)

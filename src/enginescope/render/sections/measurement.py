@@ -137,7 +137,7 @@ _NOT_SAID = (
 
 def providers(view: RunView) -> Section | None:
     """Shares, what is left over with the reason, copies; ``None`` where one CPU did it all."""
-    work, facts = provider_work(view.run), provider_facts(view)
+    work = provider_work(view.run)
     prepared = view.run.preparation
     if not is_shared(work) and prepared is None:
         return None
@@ -151,7 +151,10 @@ def providers(view: RunView) -> Section | None:
             for share in work
         ),
         tables=tuple(table for table in tables if table is not None),
-        facts={"pairs": facts, "about": (caveat(work), None if has_nodes else _NOT_SAID)},
+        facts={
+            "pairs": provider_facts(view),
+            "about": (caveat(work), None if has_nodes else _NOT_SAID),
+        },
     )
 
 

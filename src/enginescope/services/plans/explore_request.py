@@ -17,7 +17,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, limits_of, other_gpu
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
-from enginescope.core.plain_file import plain_bytes
+from enginescope.core.packed_files import plain_bytes
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.records.environment import Device

@@ -12,7 +12,7 @@ from enginescope.analysis.plans.exploration import explore
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import encode
-from enginescope.core.plain_file import plain_head
+from enginescope.core.packed_files import plain_head
 from enginescope.core.record import Record
 from enginescope.formats.importing.import_options import merge_reports
 from enginescope.formats.importing.plan_files import PlanFiles, build_report, read_beside_engine

@@ -14,7 +14,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
-from enginescope.core.plain_file import plain_head
+from enginescope.core.packed_files import plain_head
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
 from enginescope.services.observer import PlanObserver
@@ -139,7 +139,7 @@ def resolve_inputs(
 
 def is_archive(path: Path) -> bool:
     """Return whether a file is an archive: a zip or tar file, or named like one."""
-    from enginescope.core.safe_zip import ZIP_TAGS, is_tar
+    from enginescope.core.packed_files import ZIP_TAGS, is_tar
 
     if not path.is_file():
         return False

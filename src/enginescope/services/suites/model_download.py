@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.http_pool import http_pool, http_retries, reason_of_http
-from enginescope.core.safe_zip import copy_member, opened_zip, safe_members, tar_files
+from enginescope.core.packed_files import copy_member, opened_zip, safe_members, tar_files
 from enginescope.formats.onnx.onnx_unfold import Fetched, ModelLink
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError
 from enginescope.core.jsonio import encode, read_stored, write_atomic
-from enginescope.core.safe_zip import opened_zip
+from enginescope.core.packed_files import opened_zip
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Run

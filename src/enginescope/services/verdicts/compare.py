@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.core.errors import UsageError
-from enginescope.core.plain_file import plain_bytes
+from enginescope.core.packed_files import plain_bytes
 from enginescope.core.record import Record
 from enginescope.services.observer import PlanObserver
 from enginescope.services.store_access import floors_at, place_of, spreads_at

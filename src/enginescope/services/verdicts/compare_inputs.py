@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from enginescope.analysis.verdicts.printed_verdicts import has_printed
 from enginescope.core.errors import UsageError
-from enginescope.core.plain_file import plain_bytes, plain_head
+from enginescope.core.packed_files import plain_bytes, plain_head
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels, side_names
 from enginescope.services.plans.passport import with_passport_of

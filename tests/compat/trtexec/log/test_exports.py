@@ -14,7 +14,7 @@ from enginescope.compat.trtexec.log.exports import (
 from enginescope.core.errors import UnsupportedError
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.formats.trtexec.exported_times import parse_times
-from enginescope.records.plan.build_trace import QueryTrace
+from enginescope.records.samples import QueryTrace
 from tests.compat.trtexec.runs import PROFILE, N, measured, settings
 
 TRTEXECS = [

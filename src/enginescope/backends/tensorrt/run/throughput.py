@@ -19,9 +19,8 @@ from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, 
 from enginescope.backends.tensorrt.run.latency import flusher
 from enginescope.core.errors import BackendError
 from enginescope.core.record import Record
-from enginescope.records.plan.build_trace import QueryTrace
 from enginescope.records.run.job import Mode
-from enginescope.records.samples import Array, Samples, frozen
+from enginescope.records.samples import Array, QueryTrace, Samples, frozen
 
 #: Untimed queries on each stream before a chunk.
 PIPELINE_FILL = 2

@@ -1,4 +1,7 @@
-"""Zip and tar files of unknown origin: no path leads out of a folder, no file grows too large."""
+"""Zip, tar and gzip files of unknown origin: no path leads out, no file grows too large.
+
+Files that may be packed with gzip are read as if they were not.
+"""
 
 from __future__ import annotations
 
@@ -169,3 +172,73 @@ def _path(info: zipfile.ZipInfo, source: str) -> PurePosixPath:
         why = f"it would grow {growth:,.0f} times, to {info.file_size:,} bytes"
         raise FormatError(source, where=name, why=why)
     return path
+
+
+_GZIP_TAG = b"\x1f\x8b"
+#: zlib: a gzip header, the largest window.
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS
+#: No log or JSON of an engine is larger.
+MOST_BYTES = 512 << 20
+
+
+def plain_bytes(path: Path) -> bytes:
+    """Return a file's content, unpacked if gzip packed it.
+
+    Raises:
+        FormatError: The file cannot be read, is cut off or damaged, or holds more than
+            `MOST_BYTES`; names the file and the cause.
+    """
+    return _content(path, None)
+
+
+def plain_head(path: Path, size: int) -> bytes:
+    """Return the first `size` bytes of `plain_bytes`, or fewer.
+
+    Raises:
+        FormatError: As `plain_bytes`, for the part that was read.
+    """
+    return _content(path, size)
+
+
+def plain_path(path: Path) -> Path:
+    """Return a path without the suffix of gzip: the name that its content goes by."""
+    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
+
+
+def _content(path: Path, size: int | None) -> bytes:
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_GZIP_TAG) if size is None else max(size, len(_GZIP_TAG)))
+            if head[: len(_GZIP_TAG)] == _GZIP_TAG:
+                file.seek(0)
+                return _ungzipped(path, iter(lambda: file.read(_BLOCK_BYTES), b""), size)
+            return head + file.read() if size is None else head[:size]
+    except OSError as error:
+        raise FormatError(str(path), why=error.strerror or str(error)) from None
+
+
+def _ungzipped(path: Path, blocks: Iterator[bytes], size: int | None) -> bytes:
+    """Unpack one or several members, as far as `size`."""
+    most = MOST_BYTES if size is None else size - 1
+    content, unpacker, is_whole = bytearray(), zlib.decompressobj(_GZIP_WINDOW), True
+    try:
+        for block in blocks:
+            pending = block
+            while pending and len(content) <= most:
+                content += unpacker.decompress(pending, most + 1 - len(content))
+                pending, is_whole = unpacker.unconsumed_tail, unpacker.eof
+                if unpacker.eof:
+                    pending = unpacker.unused_data.lstrip(b"\0")
+                    unpacker = zlib.decompressobj(_GZIP_WINDOW)
+            if len(content) > most:
+                break
+    except zlib.error as error:
+        raise FormatError(str(path), why=f"the gzip data is damaged: {error}") from None
+    if size is not None:
+        return bytes(content)
+    if len(content) > most:
+        why = f"it holds more than {most >> 20} MiB when unpacked"
+        raise FormatError(str(path), why=why, expected="a log or JSON of an engine")
+    if not is_whole:
+        raise FormatError(str(path), why="the gzip data is cut off", expected="the whole file")
+    return bytes(content)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.core import plain_file
+from enginescope.core import packed_files
 from enginescope.core.errors import FormatError
-from enginescope.core.plain_file import plain_bytes, plain_head, plain_path
+from enginescope.core.packed_files import plain_bytes, plain_head, plain_path
 
 TEXT = bytes(range(256)) * 20_000
 
@@ -28,7 +28,7 @@ def test_plain_and_packed_files_are_the_same(tmp_path: Path) -> None:
 
 
 def test_a_file_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(plain_file, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(packed_files, "MOST_BYTES", 1 << 20)
     bomb = tmp_path / "bomb.gz"
     bomb.write_bytes(gzip.compress(b"\0" * (3 << 20)))
     with pytest.raises(FormatError, match="more than 1 MiB when unpacked"):

@@ -1,7 +1,7 @@
 """Time lines: layers in lanes on one scale, a request by its stamps."""
 
 from enginescope.analysis.layers.layer_table import LayerRow
-from enginescope.render.charts.timeline import layer_timeline, request_timeline
+from enginescope.render.sections.timeline import layer_timeline, request_timeline
 from tests.analysis.runs.test_time_line import trace
 
 

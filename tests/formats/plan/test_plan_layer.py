@@ -4,8 +4,8 @@ import pytest
 
 from enginescope.core.jsonio import encode
 from enginescope.formats.lenient_json import read_json
-from enginescope.formats.plan.layer_json import layer_json
 from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.plan.plan_layer import layer_json
 from tests.conftest import DATA, SHARED
 
 PLANS = sorted(

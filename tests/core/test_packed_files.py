@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.core import safe_zip
+from enginescope.core import packed_files
 from enginescope.core.errors import FormatError
-from enginescope.core.safe_zip import copy_member, is_tar, opened_zip, safe_members
+from enginescope.core.packed_files import copy_member, is_tar, opened_zip, safe_members
 
 
 def packed(path: Path, **files: str) -> Path:
@@ -72,13 +72,13 @@ def test_no_name_that_a_terminal_obeys(tmp_path) -> None:
 def test_nothing_that_grows_beyond_measure(tmp_path, monkeypatch) -> None:
     path = packed(tmp_path / "a.zip", a="0" * 3_000_000)
     assert names(path) == ["a"]
-    monkeypatch.setattr(safe_zip, "LEAST_SUSPECT_BYTES", 1 << 20)
+    monkeypatch.setattr(packed_files, "LEAST_SUSPECT_BYTES", 1 << 20)
     with pytest.raises(FormatError, match="it would grow"):
         names(path)
 
 
 def test_not_too_many_files(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(safe_zip, "MOST_MEMBERS", 1)
+    monkeypatch.setattr(packed_files, "MOST_MEMBERS", 1)
     with pytest.raises(FormatError, match="2 files, more than 1"):
         names(packed(tmp_path / "a.zip", a="1", b="2"))
 
@@ -164,8 +164,8 @@ def test_a_tar_file_is_as_safe(tmp_path, name, kind, words) -> None:
 
 
 def test_a_tar_file_does_not_grow_beyond_measure(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(safe_zip, "LEAST_SUSPECT_BYTES", 1_000)
-    monkeypatch.setattr(safe_zip, "MOST_GROWTH", 2)
+    monkeypatch.setattr(packed_files, "LEAST_SUSPECT_BYTES", 1_000)
+    monkeypatch.setattr(packed_files, "MOST_GROWTH", 2)
     path = tarred(tmp_path / "a.tar.gz", (tarfile.TarInfo("zeros"), bytes(100_000)))
     with pytest.raises(FormatError, match="would grow to more than 1,000 bytes"):
         names(path)
@@ -183,8 +183,8 @@ def test_other_files_are_not_tar_files(tmp_path) -> None:
 
 
 def test_all_files_together_are_bounded(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(safe_zip, "LEAST_SUSPECT_BYTES", 100_000)
-    monkeypatch.setattr(safe_zip, "MOST_GROWTH", 50)
+    monkeypatch.setattr(packed_files, "LEAST_SUSPECT_BYTES", 100_000)
+    monkeypatch.setattr(packed_files, "MOST_GROWTH", 50)
     few = {f"file{number}": "0" * 90_000 for number in range(20)}
     with pytest.raises(FormatError, match=r"its files would grow .* 1,800,000 bytes together"):
         names(packed(tmp_path / "a.zip", **few))
