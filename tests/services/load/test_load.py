@@ -77,7 +77,7 @@ def test_an_objective_that_all_queries_meet_is_met(model: Path) -> None:
     (trial,) = report.trials
     assert trial.slow == 0
     # a busy machine makes queries alike, so that they stand for few
-    assert report.kind is (LoadKind.UNDECIDED if trial.is_late else LoadKind.MET)
+    assert report.kind is LoadKind.MET or (trial.is_late and report.kind is LoadKind.UNDECIDED)
     assert report.is_passed
 
 
