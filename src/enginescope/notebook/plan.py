@@ -32,7 +32,6 @@ from enginescope.services.plans.resolve_plan import OpenPlanRequest, open_plan_a
 from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
-    from enginescope.analysis.layers.layer_sum import WholeRequest
     from enginescope.notebook.chart import ChartDisplay, GraphDisplay
 
 
@@ -40,12 +39,7 @@ class OpenedPlan(PlanView):
     """A plan with its times, work and limits, and the charts of the report card.
 
     Everything of `PlanView`, and `chart` and `graph`. Notebooks show it as tables, plain HTML.
-
-    Attributes:
-        whole: Metric and mean in ms of whole requests, to hold the sum of the layers against.
     """
-
-    whole: WholeRequest | None = None
 
     @property
     def chart_names(self) -> Mapping[str, str]:
@@ -175,9 +169,7 @@ def open_plan(
         onnx=Path(onnx) if onnx is not None else None,
         store=place_of(store),
     )
-    view, whole = open_plan_as(OpenedPlan, request, PlanObserver())
-    view.whole = whole
-    return view
+    return open_plan_as(OpenedPlan, request, PlanObserver())
 
 
 plan = open_plan

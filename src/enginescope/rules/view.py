@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from enginescope.analysis.layers.layer_sum import other_build
 from enginescope.analysis.layers.layer_table import joined_times
-from enginescope.analysis.layers.profiler_cost import ProfilerCost, profiler_cost
+from enginescope.analysis.layers.profiler_cost import ProfilerCost, engine_ms, profiler_cost
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
 from enginescope.analysis.roofline.roofline import layer_roof
@@ -240,13 +240,8 @@ class LintView:
 
     @cached_property
     def engine_ms(self) -> float | None:
-        """Time of a whole inference without the profiler in ms; `sum_ms` if unknown.
-
-        Of own times it is their sum: kernels launched one by one.
-        """
-        if self._whole_ms is None or self.profile is None or self.profile.has_own_times:
-            return self.sum_ms
-        return self._whole_ms
+        """Time of a whole inference without the profiler in ms; `sum_ms` if unknown."""
+        return engine_ms(self.profile, self._whole_ms)
 
     @cached_property
     def profiled_ms(self) -> dict[int, float]:
@@ -257,9 +252,7 @@ class LintView:
     @cached_property
     def profiler_cost(self) -> ProfilerCost | None:
         """Time that the profiler added to each layer; ``None``: none, or it cannot be estimated."""
-        if self.profile is None or self.profile.has_own_times:
-            return None
-        return profiler_cost(self.profiled_ms, self._whole_ms)
+        return profiler_cost(self.profile, self.profiled_ms.values(), self._whole_ms)
 
     @cached_property
     def times_ms(self) -> dict[int, float]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from enginescope.analysis.layers.layer_sum import WholeRequest
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
 from enginescope.core.errors import UsageError
@@ -9,6 +10,7 @@ from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode, read_onnx_g
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
+from enginescope.rules.view import LintView
 from tests.formats import plans
 
 PLAN, _ = parse_plan(plans.encoded(plans.tensorrt_10()), "engine")
@@ -147,3 +149,15 @@ def test_the_bundled_model_whole(data, convnet) -> None:
     assert view.onnx_map is not None
     assert view.roofline.unknown == 0
     assert 0 < view.roofline.saving_ms() < view.total_ms
+
+
+def test_limits_are_held_against_the_times_that_lint_counts() -> None:
+    whole = WholeRequest("gpu_compute", 3.5)
+    view = PlanView(PLAN, PROFILE, gpu="H200", whole=whole)
+    counted = LintView(PLAN, PROFILE, whole_ms=3.5).times_ms
+    assert view.roofline is not None
+    times = {view.plan.layers[one.position].index: one.mean_ms for one in view.roofline.layers}
+    assert {index: ms for index, ms in times.items() if ms is not None} == counted
+    assert sum(counted.values()) == pytest.approx(view.engine_ms) == pytest.approx(3.5)
+    assert view.roofline.profiler_ms == 0.00234
+    assert PlanView(PLAN, PROFILE, gpu="H200").roofline.profiler_ms is None

@@ -121,10 +121,10 @@ def layer_sum(profile: Profile | None, whole: WholeRequest | None) -> LayerSum |
 
 def _estimated_ms(profile: Profile, whole_ms: float | None) -> float | None:
     """Estimate what TensorRT's profiler added to each layer of a profile that is not gated."""
-    if profile.has_own_times or profile.source not in ("tensorrt", "trtexec"):
+    if profile.source not in ("tensorrt", "trtexec"):
         return None
-    times = {one.index: one.mean_ms for one in profile.layers if one.mean_ms is not None}
-    cost = profiler_cost(times, whole_ms)
+    times = (one.mean_ms for one in profile.layers if one.mean_ms is not None)
+    cost = profiler_cost(profile, times, whole_ms)
     return cost.per_layer_ms if cost else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -107,21 +107,25 @@ class ProfilerCost(Record, frozen=True, kw_only=True):
         return max(0.0, time_ms - self.per_layer_ms) * self.scale
 
 
-def profiler_cost(times_ms: Mapping[int, float], whole_ms: float | None) -> ProfilerCost | None:
+def profiler_cost(
+    profile: Profile | None, times_ms: Iterable[float], whole_ms: float | None
+) -> ProfilerCost | None:
     """Estimate it where it was not measured: from layers that add up to more than the engine takes.
 
     Every layer pays the same, but no more than was ever measured; the rest of the difference is
     shared in proportion. The layers' own times then add up to `whole_ms` at most.
 
     Args:
-        times_ms: Times from the profiler, by layer.
-        whole_ms: Time of the whole engine in the pass without a profiler.
+        times_ms: Mean times of the profile's layers.
+        whole_ms: Mean time of the whole engine in the pass without a profiler.
 
     Returns:
-        ``None``: it cannot be estimated, since `whole_ms` is not known or the layers add up to no
-        more.
+        ``None``: the times are without it, or it cannot be estimated, since `whole_ms` is not known
+        or the layers add up to no more.
     """
-    timed = [time for time in times_ms.values() if time > 0]
+    if profile is None or profile.has_own_times:
+        return None
+    timed = [time for time in times_ms if time > 0]
     excess_ms = sum(timed) - whole_ms if whole_ms is not None else 0.0
     if whole_ms is None or excess_ms <= 0:
         return None
@@ -129,3 +133,16 @@ def profiler_cost(times_ms: Mapping[int, float], whole_ms: float | None) -> Prof
     left_ms = sum(max(0.0, time - per_layer_ms) for time in timed)
     scale = min(1.0, whole_ms / left_ms) if left_ms else 1.0
     return ProfilerCost(per_layer_ms=per_layer_ms, scale=scale)
+
+
+def engine_ms(profile: Profile | None, whole_ms: float | None) -> float | None:
+    """Return the mean time of a whole inference in ms, of which layers and savings are shares.
+
+    Of own times it is their sum: kernels launched one by one. Else it is `whole_ms`, or the sum of
+    the layers where that is unknown.
+    """
+    if profile is None:
+        return None
+    if whole_ms is None or profile.has_own_times:
+        return profile.sum_mean_ms
+    return whole_ms

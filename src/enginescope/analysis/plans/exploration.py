@@ -110,7 +110,7 @@ def explore(
     if plan is not None and view is None:
         plan = of_plan_profile(plan, plan_profile)
         profile = times_of_plan_profile(profile, plan_profile) if profile and several else profile
-        view = PlanView(plan, profile)
+        view = PlanView(plan, profile, whole=whole)
     elif view is not None:
         plan, profile = view.plan, view.profile
     rows = view.rows if view else layer_rows(None, profile)

@@ -244,8 +244,8 @@ TABLE: tuple[_Entry, ...] = (
         "least time on this GPU",
         _of_roof("attainable_ms"),
     ),
-    ("roofline.distance", "", "×", "time taken ÷ least time", _of_roof("distance")),
-    ("roofline.excess_ms", "", "ms", "time taken − least time, at least 0", _of_roof("excess_ms")),
+    ("roofline.distance", "", "×", "own time ÷ least time", _of_roof("distance")),
+    ("roofline.excess_ms", "", "ms", "own time − least time, at least 0", _of_roof("excess_ms")),
     (
         "roofline.is_partial",
         "",

@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from enginescope.analysis import frames
+from enginescope.analysis.layers.layer_sum import WholeRequest
 from enginescope.analysis.layers.layer_table import LayerRow, attribute, layer_rows
+from enginescope.analysis.layers.profiler_cost import ProfilerCost, engine_ms, profiler_cost
 from enginescope.analysis.layers.reformats import TensorRoles, tensor_roles
 from enginescope.analysis.onnx.onnx_map import OnnxMap, map_onnx, with_onnx_work
 from enginescope.analysis.plans.plan_column_table import LayerFacts
@@ -76,6 +78,7 @@ class PlanView(Result):
         profile: Layer times of the same engine.
         gpu: The GPU that it ran on, for the roofline; see `known_gpus`.
         onnx: The model it was built from, for the work of generated kernels and for costs of nodes.
+        whole: Whole requests without the profiler, to hold the layers' times against.
 
     Raises:
         UsageError: The GPU's limits are not known.
@@ -88,11 +91,13 @@ class PlanView(Result):
         *,
         gpu: str | GpuLimits | None = None,
         onnx: OnnxGraph | None = None,
+        whole: WholeRequest | None = None,
     ) -> None:
         self.plan = plan
         self.profile = profile
         self.gpu = limits_of(gpu) if isinstance(gpu, str) else gpu
         self.onnx = onnx
+        self.whole = whole
 
     def _summary(self) -> str:
         total = f", {self.total_ms:.6g} ms" if self.total_ms is not None else ""
@@ -161,6 +166,18 @@ class PlanView(Result):
         """Sum of the layers' mean times; ``None`` without a profile."""
         return self.profile.sum_mean_ms if self.profile else None
 
+    @property
+    def engine_ms(self) -> float | None:
+        """Mean time of a whole inference without the profiler; `total_ms` if unknown."""
+        return engine_ms(self.profile, self.whole.mean_ms if self.whole else None)
+
+    @cached_property
+    def profiler_cost(self) -> ProfilerCost | None:
+        """Estimate of what the profiler added to each layer; ``None``: nothing, or unknown."""
+        timed = (one.timing for one in self.attribution.layers) if self.attribution else ()
+        times = (one.mean_ms for one in timed if one and one.mean_ms is not None)
+        return profiler_cost(self.profile, times, self.whole.mean_ms if self.whole else None)
+
     def time_of(self, layer: Layer) -> LayerTiming | None:
         """Return a layer's times, or ``None``."""
         return self.attribution.layers[self._at(layer)].timing if self.attribution else None
@@ -189,10 +206,11 @@ class PlanView(Result):
 
     @cached_property
     def roofline(self) -> Roofline | None:
-        """The layers against the GPU's limits; ``None`` without a GPU."""
+        """The layers' own times against the GPU's limits; ``None`` without a GPU."""
         if self.gpu is None:
             return None
-        return roofline(self.plan, self.works, self.gpu, self.attribution)
+        cost = self.profiler_cost
+        return roofline(self.plan, self.works, self.gpu, self.attribution, cost)
 
     @cached_property
     def onnx_map(self) -> OnnxMap | None:
@@ -204,7 +222,7 @@ class PlanView(Result):
 
         What depends on neither is computed once for both views.
         """
-        made = type(self)(self.plan, self.profile, gpu=gpu, onnx=onnx)
+        made = type(self)(self.plan, self.profile, gpu=gpu, onnx=onnx, whole=self.whole)
         made.rows, made.sizes, made.attribution = self.rows, self.sizes, self.attribution
         made.totals, made.roles = self.totals, self.roles
         made.own_works = self.own_works

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from enginescope.analysis.layers.profiler_cost import ProfilerCost
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, rate_precision
 from enginescope.analysis.roofline.layer_work import MOVING_TYPES, LayerWork
 from enginescope.core.record import Record
@@ -22,7 +23,7 @@ class LayerRoof(Record, frozen=True, kw_only=True):
         memory_ms: Time to move its bytes once, without padding, at the peak bandwidth.
         compute_ms: Time of its multiply-accumulates at the peak rate of its precision.
         is_partial: Whether it may compute more than is known: the limit is then too low.
-        mean_ms: What it took.
+        mean_ms: What it took, without the profiler's own time where that is known.
     """
 
     position: int
@@ -58,10 +59,13 @@ class Roofline(Record, frozen=True, kw_only=True):
 
     Attributes:
         layers: One for each layer that is not inert, in the plan's order.
+        profiler_ms: Estimate of what the profiler added to each layer, which no time here contains;
+            ``None``: nothing, or it is unknown.
     """
 
     gpu: GpuLimits
     layers: tuple[LayerRoof, ...]
+    profiler_ms: float | None = None
 
     def worst(self, count: int = WORST) -> tuple[LayerRoof, ...]:
         """Return the layers that lose most time against their limit, the first loses most.
@@ -88,6 +92,7 @@ def roofline(
     works: Sequence[LayerWork],
     gpu: GpuLimits,
     attribution: Attribution | None = None,
+    cost: ProfilerCost | None = None,
 ) -> Roofline:
     """Return the limits of a plan's layers on `gpu`.
 
@@ -97,6 +102,7 @@ def roofline(
     Args:
         works: One for each of the plan's layers.
         attribution: The layers' times, of the same plan.
+        cost: What the profiler added to them.
     """
     times = [one.timing for one in attribution.layers] if attribution else [None] * len(plan.layers)
     roofs = []
@@ -104,8 +110,11 @@ def roofline(
         if layer.is_inert:
             continue
         mean_ms = timing.mean_ms if timing else None
+        if cost is not None and mean_ms is not None:
+            mean_ms = cost.own_ms(mean_ms)
         roofs.append(layer_roof(layer, work, gpu, mean_ms, position=position))
-    return Roofline(gpu=gpu, layers=tuple(roofs))
+    per_layer_ms = cost.per_layer_ms if cost else None
+    return Roofline(gpu=gpu, layers=tuple(roofs), profiler_ms=per_layer_ms)
 
 
 def layer_roof(

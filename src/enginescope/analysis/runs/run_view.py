@@ -194,9 +194,9 @@ class RunView(Result):
             return self._plan_view
         index = self.run.job.backend.profile_index or 0
         if index not in plan_profiles(plan):
-            return PlanView(plan, profile)
+            return PlanView(plan, profile, whole=self.whole_request)
         times = times_of_plan_profile(profile, index) if profile else None
-        return PlanView(of_plan_profile(plan, index), times)
+        return PlanView(of_plan_profile(plan, index), times, whole=self.whole_request)
 
     @cached_property
     def layer_sum(self) -> LayerSum | None:

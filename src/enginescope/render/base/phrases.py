@@ -101,6 +101,12 @@ def percentile_samples(percentile: Percentile) -> tuple[str, str, str]:
     return n, f"{math.floor(percentile.effective_n):,}", f"{percentile.needed_n:,}"
 
 
+def profiler_part(profiler_ms: float) -> str:
+    """Say that times are without what a profiler added to each layer."""
+    cost = format_significant(1000 * profiler_ms, 2)
+    return f"without what the profiler adds, about {cost} µs a layer"
+
+
 def layer_sum_sentence(found: LayerSum) -> str:
     """State the sum of the layers, how it differs from the whole, and why."""
     if found.is_own:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 
 from enginescope.analysis.build_log.build_log_summary import tuning_costs, tuning_total_s
 from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, slowest_first
@@ -11,10 +10,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.palette import (
-    OTHER,
-    VERMILLION,
     family_color,
-    ink_on,
     precision_color,
     type_color,
     type_family,
@@ -156,7 +152,7 @@ def _spec(rows: list[Spec]) -> Spec:
     }
 
 
-_X_TITLE = "mean time per iteration, ms"
+X_TITLE = "mean time per iteration, ms"
 _TIPS = {"value": "mean, ms#", "share": "share of the sum, %#"}
 
 #: Whether by precision -> what colors mean, and the color.
@@ -194,132 +190,12 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
         subtitle=(f"{which}: {format_significant(share)} % of the sum over layers",),
         spec=bars(
             data,
-            _X_TITLE,
+            X_TITLE,
             {"name": "layer", **_TIPS, "type": "type", "tactic": "tactic"},
             group_color(name, groups, color, legend=has_groups),
         ),
         height=ROW_HEIGHT * len(rows),
     )
-
-
-#: Parts of a stacked bar that are shown apart, and the share that has room for a name.
-_MOST_PARTS = 8
-_NAMED_PCT = 7.0
-
-
-def time_stacked(view: RunView, stakes: Mapping[str, float]) -> Chart | None:
-    """The time in one bar by kind of work and one by type; ``None`` without layer times or types.
-
-    A third bar has what findings could win, by rule, where any could.
-
-    Args:
-        stakes: Milliseconds by code; no layer's time is in two of them.
-    """
-    by_type = [
-        (part.key or "not known", part.mean_ms) for part in view.time_by_type if part.mean_ms
-    ]
-    whole_ms = sum(ms for _, ms in by_type)
-    if not whole_ms or not any(part.key for part in view.time_by_type):
-        return None
-    by_family: defaultdict[str, float] = defaultdict(float)
-    for name, ms in by_type:
-        by_family[type_family(name)] += ms
-    families = sorted(by_family.items(), key=lambda part: -part[1])
-    rows = [
-        *_stacked("by kind of work", families, whole_ms, family_color),
-        *_stacked("by type", by_type, whole_ms, type_color),
-        *_won(stakes, whole_ms),
-    ]
-    top, share = rows[0]["name"], format_significant(rows[0]["share"])
-    y = {"field": "row", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False}}
-    x = quantity("start", _X_TITLE, axis=X_TICKS, scale={"nice": False})
-    fill = {"field": "fill", "type": "nominal", "scale": None, "legend": None}
-    return Chart(
-        key="time_stacked",
-        title=f"Where the time goes: {top} takes {share} %",
-        spec={
-            "data": {"values": rows},
-            "encoding": {"y": y},
-            "layer": [
-                {
-                    "mark": {"type": "bar", "height": {"band": 0.8}, "stroke": "#00000033"},
-                    "encoding": {
-                        "x": x,
-                        "x2": {"field": "end"},
-                        "color": fill,
-                        "tooltip": tooltip(
-                            name="part", ms="mean, ms#", share="share of the sum, %#"
-                        ),
-                    },
-                },
-                {
-                    "mark": {"type": "text", "limit": {"expr": "width * datum.share / 100 - 6"}},
-                    "encoding": {
-                        "x": quantity("middle", _X_TITLE),
-                        "text": {"field": "label"},
-                        "color": {**fill, "field": "ink"},
-                    },
-                },
-            ],
-        },
-        table=ChartTable(
-            headers=("Part", "Mean, ms", "Share of the sum, %"),
-            rows=tuple(
-                (part["name"], _figure(part["ms"]), _figure(part["share"])) for part in rows
-            ),
-        ),
-        height=34 * len({row["row"] for row in rows}) + 16,
-        is_wide=True,
-    )
-
-
-def _won(stakes: Mapping[str, float], whole_ms: float) -> list[Spec]:
-    """Return a bar of what findings could win, and the rest; empty without stakes."""
-    parts = sorted(stakes.items(), key=lambda part: -part[1])
-    if not parts:
-        return []
-    rest_ms = max(0.0, whole_ms - sum(stakes.values()))
-    rows = _stacked("at stake, by rule", parts, whole_ms, lambda _: VERMILLION)
-    rest = _stacked("at stake, by rule", [("no finding", rest_ms)], whole_ms, lambda _: OTHER)
-    for row in rows:
-        row["label"] = row["name"] if row["share"] >= _NAMED_PCT else ""
-    start = whole_ms - rest_ms
-    shift = {"start": start, "middle": start + rest_ms / 2, "end": whole_ms, "label": ""}
-    return [*rows, {**rest[0], **shift}]
-
-
-def _stacked(
-    row: str,
-    parts: Sequence[tuple[str, float]],
-    whole_ms: float,
-    color: Callable[[str | None], str],
-) -> list[Spec]:
-    """Return the parts of one bar, the small ones at its end together."""
-    shown = list(parts[:_MOST_PARTS])
-    rest_ms = sum(ms for _, ms in parts[_MOST_PARTS:])
-    if rest_ms:
-        shown.append((f"{len(parts) - _MOST_PARTS} more", rest_ms))
-    rows: list[Spec] = []
-    start = 0.0
-    for name, ms in shown:
-        share, fill = 100 * ms / whole_ms, color(name)
-        label = f"{name} {format_significant(share, 2)} %" if share >= _NAMED_PCT else ""
-        rows.append(
-            {
-                "row": row,
-                "name": name,
-                "ms": ms,
-                "share": share,
-                "start": start,
-                "middle": start + ms / 2,
-                "end": start + ms,
-                "label": label,
-                "fill": fill,
-                "ink": ink_on(fill),
-            }
-        )
-        start += ms
-    return rows
 
 
 def time_by_type(view: RunView) -> Chart | None:
@@ -363,7 +239,7 @@ def _shares(
         title=f"Time by {name}: {top['label']} takes {format_significant(top['share'] or 0)} %",
         spec=bars(
             data,
-            _X_TITLE,
+            X_TITLE,
             {"name": name, **_TIPS, "layers": "layers"},
             group_color(name, [one["group"] for one in data], color, legend=False),
         ),

@@ -13,8 +13,9 @@ from enginescope.render.base.facts import made_text, subject_line
 from enginescope.render.base.figures import first_figures, overview_rows
 from enginescope.render.base.phrases import Headline
 from enginescope.render.base.shared_options import told_apart
-from enginescope.render.charts.bars import layer_bars, time_stacked
+from enginescope.render.charts.bars import layer_bars
 from enginescope.render.charts.distribution import latency_distribution
+from enginescope.render.charts.stacked_time import time_stacked
 from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import (
@@ -183,20 +184,18 @@ def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRu
         else plan_about(subject),
         headline=first_figures(view) if is_measured else plan_headline(subject),
         worst=worst_findings(subject),
-        picture=latency_distribution(view)
-        or time_stacked(view, _stakes(subject))
-        or _slowest(view),
+        picture=latency_distribution(view) or _time_stacked(subject) or _slowest(view),
         sections=sections_of(subject, topk),
     )
 
 
-def _stakes(subject: PageSubject) -> dict[str, float]:
-    """Return what each rule's findings could win, in ms; no layer's time is in two of them."""
-    stakes: dict[str, float] = {}
-    for finding in subject.findings.findings if subject.findings else ():
-        if finding.stake_ms:
+def _time_stacked(subject: PageSubject) -> Chart | None:
+    """Where the time goes, and what each rule's findings could win of it."""
+    report, stakes = subject.findings, dict[str, float]()
+    for finding in report.findings if report else ():
+        if finding.stake_ms:  # no layer's time is in two of them
             stakes[finding.code] = stakes.get(finding.code, 0.0) + finding.stake_ms
-    return stakes
+    return time_stacked(subject.view, stakes, report.engine_ms if report else None)
 
 
 def _slowest(view: RunView) -> Chart | None:

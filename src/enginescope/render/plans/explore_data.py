@@ -135,6 +135,7 @@ def roofline_data(view: PlanView) -> dict[str, Any] | None:
     layers = sorted(found.layers, key=lambda one: -(one.excess_ms or 0.0))
     return {
         "gpu": found.gpu,
+        "profiler_ms": found.profiler_ms,
         "saving_ms": found.saving_ms(),
         "saving_layers": len(found.worst(WORST)),
         "unknown": found.unknown,

@@ -10,6 +10,7 @@ from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.plan.plan import Plan
+from enginescope.render.base.phrases import profiler_part
 from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sarif_log
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.rules.base import Finding, Rule, Severity
@@ -76,8 +77,7 @@ def stake_words(report: LintReport) -> str | None:
     if is_open:
         words += f'; "{_OPEN}": time of the layers, saving unknown'
     if report.profiler_ms is not None:
-        cost = format_significant(1000 * report.profiler_ms, 2)
-        words += f"; without what the profiler adds, about {cost} µs a layer"
+        words += f"; {profiler_part(report.profiler_ms)}"
     if report.gpu is not None:
         return f"{words}; limits of {report.gpu}"
     return f"{words}; --gpu NAME subtracts the least time that the GPU needs"

@@ -10,6 +10,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.units import format_significant
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
 from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import profiler_part
 from enginescope.render.base.short_names import column_apart
 from enginescope.render.plans.workbook import MS, WHOLE, Sheet, SheetColumn
 
@@ -41,6 +42,8 @@ def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> TextTable |
     note = f"at its limit this layer would save {saved} ms"
     if len(worst) != 1:
         note = f"at their limits these {len(worst)} layers would save {saved} ms"
+    if found.profiler_ms is not None:
+        note += f", {profiler_part(found.profiler_ms)}"
     if found.unknown:
         note += f"; the limit of {_counted(found.unknown, 'layer', 'layers')} is not known"
     return TextTable(

@@ -165,7 +165,12 @@ def _limits(subject: PageSubject, at: Sequence[int | None]) -> tuple[DataColumn,
     gpu = found.gpu.name
     return (
         column("Limit ms", of("attainable_ms"), 5, meaning=f"least time on {gpu}"),
-        column("× limit", of("distance"), 2, meaning="time taken ÷ least time"),
+        column(
+            "× limit",
+            of("distance"),
+            2,
+            meaning="own time ÷ least time",
+        ),
         column("Bound by", of("bound"), is_choice=True),
     )
 

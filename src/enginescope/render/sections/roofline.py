@@ -12,6 +12,7 @@ from enginescope.core.units import format_ms, format_significant
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.facts import Facts
 from enginescope.render.base.palette import precision_color
+from enginescope.render.base.phrases import profiler_part
 from enginescope.render.charts.percentiles import log_axis
 from enginescope.render.html.images import Chart, Spec, quantity, tooltip
 from enginescope.render.plans.plan_headline import PageSubject
@@ -37,10 +38,10 @@ def roofline_of(subject: PageSubject) -> Section | None:
     return Section(
         key=KEY,
         title="Roofline",
-        answer=_sentence(found, view.total_ms).partition(". ")[0].rstrip("."),
+        answer=_sentence(found, view.engine_ms).partition(". ")[0].rstrip("."),
         charts=(chart,) if chart else (),
         tables=_table(subject, worst),
-        facts={"sentence": _sentence(found, view.total_ms), "limits": _limits(found.gpu)},
+        facts={"sentence": _sentence(found, view.engine_ms), "limits": _limits(found.gpu)},
     )
 
 
@@ -56,15 +57,16 @@ def _no_limits(subject: PageSubject) -> str:
     return f"{why}: name one with enginescope explore … --gpu NAME --html FILE."
 
 
-def _sentence(found: Roofline, total_ms: float | None) -> str:
+def _sentence(found: Roofline, engine_ms: float | None) -> str:
     count = len(found.worst(WORST))
     if not count:
         return f"No layer with a known limit on {found.gpu.name} is slower than it."
     which = f"The {count} layers that lose most" if count > 1 else "The layer that loses most"
     saved = format_ms(found.saving_ms(WORST), 3)
-    if total_ms:
-        saved += f", {format_significant(100 * found.saving_ms(WORST) / total_ms, 2)} % of all"
-    said = f"{which} would save {saved}, at the limits of {found.gpu.name}."
+    if engine_ms:
+        saved += f", {format_significant(100 * found.saving_ms(WORST) / engine_ms, 2)} % of all"
+    said = f"{which} would save {saved}, at the limits of {found.gpu.name}"
+    said += f", {profiler_part(found.profiler_ms)}." if found.profiler_ms is not None else "."
     unknown = f" The limit of {found.unknown:,} timed layers is not known."
     return said + unknown if found.unknown else said
 
@@ -90,7 +92,12 @@ def _table(subject: PageSubject, worst: Sequence[LayerRoof]) -> tuple[DataTable,
             leads_to=layers.KEY,
             rows_there=tuple(subject.row_of_layer.get(layer.index) for layer in own),
         ),
-        column("Mean ms", (one.mean_ms for one in worst), 5),
+        column(
+            "Mean ms",
+            (one.mean_ms for one in worst),
+            5,
+            meaning="without the profiler's part, where that is known",
+        ),
         column("Least ms", (one.attainable_ms for one in worst), 5),
         column("× least", (one.distance for one in worst), 2),
         column("Bound by", (one.bound for one in worst), is_choice=True),
@@ -139,7 +146,7 @@ def _intensity(view: PlanView, roof: LayerRoof) -> float | None:
 
 
 def _which(view: PlanView, roofs: Sequence[LayerRoof], drawn: int) -> str:
-    total_ms = view.total_ms
+    total_ms = view.engine_ms
     shown_ms = sum(roof.mean_ms or 0.0 for roof in roofs[:drawn])
     share = f"{format_significant(100 * shown_ms / total_ms)} % of the time; " if total_ms else ""
     which = f"{drawn:,}" if drawn == len(roofs) else f"the {drawn:,} slowest of {len(roofs):,}"

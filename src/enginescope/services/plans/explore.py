@@ -206,13 +206,15 @@ def _check_explorable(source: PlanInput) -> None:
 def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
     own = source.with_own_times()
     chosen = own.of_profile(request.plan_profile)
-    view = PlanView(chosen.plan, chosen.profile) if chosen.plan is not None else None
+    whole, view = own.whole, None
+    if chosen.plan is not None:
+        view = PlanView(chosen.plan, chosen.profile, whole=whole)
     found = explore_plan(
         own.name,
         own.plan,
         own.profile,
         plan_profile=request.plan_profile,
-        whole=own.whole,
+        whole=whole,
         view=view,
     )
     return Explored(

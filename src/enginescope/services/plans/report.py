@@ -177,8 +177,7 @@ def _subjects(
     subjects = []
     for each in inputs:
         run = each.as_run()
-        view = PlanView(run.plan, run.profile) if run.plan else None
-        context = read_context(each, files, view)
+        context = read_context(each, files, RunView(run).plan_view)
         for notice in context.notices:
             observer.notice(notice)
         subjects.append(page_subject(run, context))

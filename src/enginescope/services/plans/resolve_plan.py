@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from enginescope.analysis.layers.layer_sum import WholeRequest
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
 from enginescope.analysis.runs.run_view import RunView
@@ -235,10 +234,8 @@ class OpenPlanRequest(Record, frozen=True, kw_only=True):
     store: StorePlace | None = None
 
 
-def open_plan_as(
-    view_type: type[V], request: OpenPlanRequest, observer: PlanObserver
-) -> tuple[V, WholeRequest | None]:
-    """Open a plan as a view of some type; with metric and mean in ms of whole requests.
+def open_plan_as(view_type: type[V], request: OpenPlanRequest, observer: PlanObserver) -> V:
+    """Open a plan as a view of some type.
 
     Raises:
         UsageError: There is no plan, or no such optimization profile.
@@ -252,9 +249,9 @@ def open_plan_as(
     gpu, onnx = request.gpu, None
     if isinstance(request.plan, PlanView):
         gpu, onnx = gpu or request.plan.gpu, request.plan.onnx
-    view = view_type(chosen.needed_plan(), chosen.profile, onnx=onnx)
+    view = view_type(chosen.needed_plan(), chosen.profile, onnx=onnx, whole=own.whole)
     context = read_context(own, ContextFiles(gpu=gpu, onnx=request.onnx), view)
     added = [notice for notice in own.notices if notice not in source.notices]
     for notice in (*source.own_notices, *added, *context.notices):
         observer.notice(notice)
-    return context.view or view, own.whole
+    return context.view or view

@@ -39,7 +39,8 @@ def _check(view: LintView) -> Iterator[Found]:
         return
     part = msgspec.structs.replace(view.plan, layers=tuple(one.layer for one in long))
     works = [view.work(one.layer) for one in long]
-    for roof in roofline(part, works, view.gpu, Attribution(layers=long)).layers:
+    times = Attribution(layers=long)
+    for roof in roofline(part, works, view.gpu, times, view.profiler_cost).layers:
         distance, excess = roof.distance, roof.excess_ms
         if roof.is_partial or distance is None or distance < _DISTANCE:
             continue
@@ -63,13 +64,7 @@ def _long_enough(view: LintView) -> tuple[AttributedLayer, ...]:
     shortest_ms = max(_SHORTEST_MS, (view.engine_ms or 0.0) * _SHARE_PCT / 100)
     timings = view.timings
     long = sorted(index for index, ms in view.times_ms.items() if ms >= shortest_ms)
-    return tuple(
-        AttributedLayer(
-            layer=view.layers[one],
-            timing=msgspec.structs.replace(timings[one], mean_ms=view.times_ms[one]),
-        )
-        for one in long
-    )
+    return tuple(AttributedLayer(layer=view.layers[one], timing=timings[one]) for one in long)
 
 
 RULE = Rule(
