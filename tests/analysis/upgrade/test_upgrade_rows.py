@@ -14,6 +14,7 @@ from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.records.plan.build import MadeModel, Preparation
 from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 from enginescope.records.verdict.evidence import EvidenceLevel
@@ -115,11 +116,22 @@ def test_outputs(old, new, drift, reason, kind) -> None:
         assert "1 of 2 processes" in row.message
 
 
+def prepared(kind) -> Preparation:
+    model = MadeModel(path="/m/made.onnx", kind=kind, tool="a", key="b")
+    return Preparation(key="c", model=model.path, made=(model,))
+
+
 def test_levels_of_evidence() -> None:
     old, new = in_turn(1.0)
     fake = [msgspec.structs.replace(run, job=job("fake")) for run in old]
     assert evidence_level(old, new) is EvidenceLevel.BUILDS
     assert evidence_level(fake, new) is EvidenceLevel.INTERLEAVED
+    converted, kept = (
+        [msgspec.structs.replace(run, preparation=prepared(kind)) for run in old]
+        for kind in ("fp16", "optimized")
+    )
+    assert evidence_level(converted, new) is EvidenceLevel.BUILDS  # each session optimizes it
+    assert evidence_level(kept, new) is EvidenceLevel.INTERLEAVED
     apart = [[process(1.0, seed=at) for at in range(3)] for _ in "ab"]
     assert evidence_level(*apart) is EvidenceLevel.PROCESSES
     assert evidence_level(apart[0], [process(1.0)]) is EvidenceLevel.SAMPLES

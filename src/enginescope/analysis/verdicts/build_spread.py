@@ -90,9 +90,11 @@ def _build_of(run: Run) -> str:
     built = run.build
     if built is not None:
         return built.engine_sha256 or f"{built.engine} {built.build_ms}"
+    if is_own_build(run):
+        return run.id
     if run.preparation is not None:
         return f"{run.preparation.key} {run.preparation.record}"
-    return run.id if is_own_build(run) else run.job.subject.sha256 or run.job.subject.name
+    return run.job.subject.sha256 or run.job.subject.name
 
 
 def _distance(a: Counter[str], b: Counter[str]) -> float:

@@ -33,5 +33,9 @@ def is_own_build(run: Run) -> bool:
     """Whether a process made the build that it ran."""
     if run.build is not None:
         return not run.build.from_cache
-    is_session = run.job.backend.name.startswith("ort")
-    return is_session and run.preparation is None and run.job.subject.kind == "onnx"
+    if not run.job.backend.name.startswith("ort") or run.job.subject.kind != "onnx":
+        return False
+    ready = run.preparation  # sessions optimize a converted model too, but not what was kept
+    return ready is None or not (
+        ready.provider_options or any(one.kind == "optimized" for one in ready.made)
+    )
