@@ -102,7 +102,7 @@ def test_other_conditions_are_incomparable_unless_meant(store, capsys) -> None:
         store.save(run)
     ids = [run.id for run in runs]
     text = shown(ids, capsys)
-    assert "B and A are not comparable: streams: 1 against 2" in text
+    assert "A and B are not comparable: streams: 1 against 2" in text
     assert "--across streams" in text
     text = shown([*ids, "--across", "streams"], capsys)
     assert "not comparable" not in text
@@ -156,7 +156,7 @@ def test_layers_do_not_give_a_verdict_that_the_runs_refuse(store, tmp_path, caps
         "28.7 % less time in the profiles than those of A: 4.188 ms against 5.875 ms; the runs "
     )
     for told in (text, markdown.read_text(), page.read_text()):
-        assert "B and A are not comparable: streams: 1 against 2" in told
+        assert "A and B are not comparable: streams: 1 against 2" in told
         assert f"{layers}were not measured alike" in told
         assert "faster" not in told.partition("<script")[0]
     assert main(["compare", *made]) == 0

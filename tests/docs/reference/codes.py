@@ -68,7 +68,8 @@ def evidence_part() -> str:
     """Return the evidence levels, the weakest first."""
     meanings = (explain(one.value).meaning.partition(": ")[2] for one in EvidenceLevel)
     rows = [
-        (one.value, text.capitalize()) for one, text in zip(EvidenceLevel, meanings, strict=True)
+        (one.value, text[:1].upper() + text[1:])
+        for one, text in zip(EvidenceLevel, meanings, strict=True)
     ]
     return table(("level", "meaning"), rows)
 

@@ -155,7 +155,7 @@ def test_one_verdict_has_one_wording() -> None:
         ),
         (
             verdict("incomparable", "different-conditions", detail="GPU: A100 against H200"),
-            "B and A are not comparable: GPU: A100 against H200",
+            "A and B are not comparable: GPU: A100 against H200",
         ),
     ],
 )

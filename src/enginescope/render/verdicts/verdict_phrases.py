@@ -122,7 +122,7 @@ def headline_sentence(pair: MeasuredPair) -> str:
     """Say which side is faster, by how much, how that was measured, and what differs on purpose."""
     verdict = pair.headline
     if verdict.kind is VerdictKind.INCOMPARABLE:
-        return f"{pair.b} and {pair.a} are not comparable: {verdict.detail}"
+        return f"{pair.a} and {pair.b} are not comparable: {verdict.detail}"
     meant = [one.title for one in pair.meant if one.key not in IN_NAMES]
     conditions = f"; conditions differ: {', '.join(meant)}" if meant else ""
     return f"{_comparable_sentence(pair)}{conditions}"
