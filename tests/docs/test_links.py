@@ -91,6 +91,13 @@ def test_every_page_of_these_parts_is_linked_to() -> None:
     assert lone == []
 
 
+def test_every_page_is_in_the_navigation() -> None:
+    for navigation in DOCS.glob("*/.nav.yml"):
+        named = navigation.read_text(encoding="utf-8")
+        pages = {page.name for page in navigation.parent.glob("*.md")}
+        assert '"*"' in named or {name for name in pages if name not in named} == set()
+
+
 @pytest.mark.parametrize(
     ("heading", "anchor"),
     [

@@ -151,6 +151,7 @@ def _contend(name: str, *flags: str, **options) -> Case:
                 *("p50_interval", "p99_ms", "p99_interval", "per_s", "alone_per_s", "requests"),
                 *("outside", "fairness", "fairness_interval", "rounds", "measured_rounds"),
                 *("n_a", "n_b", "is_student", "comparison", "notices", "created", "command"),
+                *("disturbed", "left_out"),  # other programs may disturb a round of one call
             }
         ),
         context=without_warm_up,
