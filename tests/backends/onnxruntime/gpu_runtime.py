@@ -123,6 +123,7 @@ class _Session:
         self.run_with_ort_values = self._real.run_with_ort_values
         self.run = self._real.run
         self.end_profiling = self._end_profiling
+        self.get_profiling_start_time_ns = self._real.get_profiling_start_time_ns
         if owner.keeps_assignment:
             self.get_provider_graph_assignment_info = self._assignment
 

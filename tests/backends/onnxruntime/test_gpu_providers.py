@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from enginescope.backends.onnxruntime import preparing as heartbeat
 from enginescope.backends.onnxruntime.backend import OrtBackend, cuda, tensorrt
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.formats.onnxruntime.gpu_times import GpuCall, GpuTrace
 from enginescope.records.plan.build import Preparation
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Mode, Subject
@@ -188,6 +191,40 @@ def test_nodes_by_provider_and_operator(use, tmp_path) -> None:
     assert result.profile is not None
     by_kind = {one.kind: one.provider for one in result.profile.layers}
     assert by_kind == {"Relu": CUDA, "Softmax": CPU}
+
+
+class Trace(AbstractContextManager):
+    """Of a GPU that works a quarter of each microsecond since the profile began."""
+
+    def __exit__(self, *_: object) -> None:
+        self.ended_ns = time.time_ns()
+
+    def result(self, since_ns: int) -> GpuTrace:
+        span_us = (self.ended_ns - since_ns) // 1_000
+        assert 0 < span_us < 60_000_000
+        return GpuTrace(calls=tuple(GpuCall(called_us=at, gpu_us=0.25) for at in range(span_us)))
+
+
+def test_nodes_on_cuda_last_as_long_as_their_kernels(use, tmp_path, monkeypatch) -> None:
+    use(leaves=("Softmax",))
+    monkeypatch.setattr("enginescope.backends.onnxruntime.backend.KernelTrace", Trace)
+    result = measured(job_of(chain(tmp_path / "net.onnx", dims=(64, 4096)), "ort-cuda"))
+    assert result.profile is not None
+    assert result.profile.mode == "gpu"
+    assert "I-GPU-NODE-TIMES" in [one.code for one in result.notices]
+    relus = [one.median_ms for one in result.profile.layers if one.provider == CUDA]
+    assert len(relus) == 2
+    assert all((value * 4e3) % 0.5 == pytest.approx(0.0, abs=1e-6) for value in relus)
+
+
+def test_without_a_trace_nodes_on_cuda_have_the_hosts_times(use, tmp_path, monkeypatch) -> None:
+    use()
+    monkeypatch.setitem(sys.modules, "cupti", None)
+    result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda"))
+    assert result.profile is not None
+    assert result.profile.mode == "host"
+    (said,) = [one for one in result.notices if one.code == "W-HOST-NODE-TIMES"]
+    assert "enginescope[cupti]" in said.message
 
 
 def test_why_a_node_was_left_is_read_from_the_log(use, tmp_path, capfd) -> None:

@@ -101,6 +101,13 @@ def test_layer_sum_of_medians() -> None:
     assert "(sum of layer medians, 5 iterations, no interval: too few iterations)" in few
 
 
+def test_layer_sum_of_a_host_that_enqueues() -> None:
+    found = LayerSum(sum_ms=2.9, whole_ms=1.4, whole_metric="device_latency", is_host=True)
+    assert layer_sum_sentence(found).endswith(
+        ": they are times in which the host enqueued the layers; the GPU ran them later."
+    )
+
+
 def test_layer_sum_without_a_whole() -> None:
     text = layer_sum_sentence(LayerSum(sum_ms=4.0))
     assert text.endswith("no time of whole requests is known to compare with.")

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 import enginescope as es
+from enginescope.analysis.ladder.figures import layer_sum
 from enginescope.records.notice import Notice, is_unstable
-from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
+from enginescope.records.plan.plan import LayerTiming, Profile
+from enginescope.records.run.job import BackendSpec, Mode, StopRule, WarmUp, Workload
 from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.ladder import RungKey
+from enginescope.services.ladder.ways import ladder_for
 from enginescope.services.measurement.merged_notices import _merged
 from tests.fakes import loading, models
 from tests.plants.in_process import workers_in_process
+from tests.render.runs import measured_run
 
 SHORT = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=30))
 KEYS = RungKey
@@ -40,6 +45,30 @@ def test_onnxruntime_from_its_nodes_to_a_client(convnet, tmp_path) -> None:
     assert all(total.is_consistent for total in found.sums)
     assert found.mine is not None
     assert found.rungs[-1].count == 3
+
+
+@pytest.mark.parametrize(
+    ("mode", "sum_ms"), [("gpu", 0.25), ("host", None), (None, 0.25), ("trtexec", 0.25)]
+)
+def test_times_of_a_host_that_enqueues_are_not_times_of_layers(mode, sum_ms) -> None:
+    layer = LayerTiming(index=0, name="a", mean_ms=0.3, median_ms=0.25)
+    run = structs.replace(measured_run(), profile=Profile(source="x", layers=(layer,), mode=mode))
+    assert layer_sum(run) == sum_ms
+
+
+@pytest.mark.parametrize(
+    ("backend", "keys"),
+    [
+        ("ort-cuda", {KEYS.LAYERS, KEYS.DEVICE}),
+        ("ort-trt", {KEYS.DEVICE}),
+        ("ort-openvino", set()),
+    ],
+)
+def test_layers_are_a_rung_where_they_may_have_times_of_the_device(backend, keys) -> None:
+    ladder = ladder_for(BackendSpec(name=backend), 2, is_engine=False)
+    found = {rung.key for rung in ladder.rungs if rung.why is None}
+    assert found & {KEYS.LAYERS, KEYS.DEVICE} == keys
+    assert ladder.ways[0].profiles is (KEYS.LAYERS in keys)
 
 
 @pytest.mark.parametrize("version", loading.VERSIONS)

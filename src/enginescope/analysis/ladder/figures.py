@@ -30,8 +30,11 @@ def graph_compute(run: Run) -> float | None:
 
 
 def layer_sum(run: Run) -> float | None:
-    """Return the sum of the layers' times: their own times where they were gated."""
-    if run.profile is None:
+    """Return the sum of the layers' times: their own times where they were gated.
+
+    ``None`` for times of a host that enqueues layers of a GPU.
+    """
+    if run.profile is None or run.profile.mode == "host":
         return None
     return without_events(run.profile).sum_median_ms
 

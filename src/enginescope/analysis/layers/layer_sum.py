@@ -70,6 +70,7 @@ class LayerSum(Record, frozen=True, kw_only=True):
         pass_whole_ms: Mean of a whole iteration in the profiling pass itself.
         profiler_ms: Estimate of what the profiler added to each layer, where it was not measured.
         is_own: Own times are added up: kernels launched one by one, without the profiler's part.
+        is_host: Times in which the host enqueued the layers are added up.
         is_graph: Whole requests were launched as a CUDA graph.
     """
 
@@ -82,6 +83,7 @@ class LayerSum(Record, frozen=True, kw_only=True):
     pass_whole_ms: float | None = None
     profiler_ms: float | None = None
     is_own: bool = False
+    is_host: bool = False
     is_graph: bool | None = None
 
     @property
@@ -111,6 +113,7 @@ def layer_sum(profile: Profile | None, whole: WholeRequest | None) -> LayerSum |
         interval=_interval(profile, sum_ms) if is_median else None,
         profiler_ms=_estimated_ms(profile, whole_ms),
         is_own=profile.has_own_times,
+        is_host=profile.mode == "host",
         is_graph=whole.is_graph if whole else None,
         iterations=profile.iterations,
         whole_ms=whole_ms,
@@ -133,7 +136,7 @@ def _interval(profile: Profile, sum_ms: float) -> Interval | None:
 
     Own times add up to the gated time: theirs is its interval.
     """
-    if profile.has_own_times:
+    if profile.has_own_times and profile.mode == "gated":
         return profile.gated_interval
     batches = profile.batch_sums_ms
     if not batches:

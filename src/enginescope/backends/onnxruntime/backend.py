@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -17,6 +18,7 @@ from enginescope.backends.onnxruntime.changing import OrtChanges
 from enginescope.backends.onnxruntime.compiled_model import compiled_start
 from enginescope.backends.onnxruntime.convert.precision_notices import precision_notices
 from enginescope.backends.onnxruntime.decoding import DecodeSession
+from enginescope.backends.onnxruntime.kernel_trace import KernelTrace
 from enginescope.backends.onnxruntime.options import (
     STORED_GRAPH,
     check_spec,
@@ -85,17 +87,20 @@ class ProfilePass:
             temporary_folder() as folder,
         ):
             prefix = str(folder / "profile")
-            session = OrtSession(self._ort, _plain(job), self._setup, profile_prefix=prefix)
-            session.bind(feeds)
-            session.step()
-            session.settle()
-            self._run(session, job.workload.stop)
+            trace = KernelTrace() if self._setup.provider.on_cuda else None
+            with trace or nullcontext():
+                session = OrtSession(self._ort, _plain(job), self._setup, profile_prefix=prefix)
+                session.bind(feeds)
+                session.step()
+                session.settle()
+                self._run(session, job.workload.stop)
+            since_ns = session.session.get_profiling_start_time_ns()
             path = Path(session.end_profiling())
             document = read_json(read_bytes(path), path.name)
         self.arenas = arenas_of(document)
         if any(share.provider != self._setup.provider.name for share in session.placement):
             self.reasons = self._reasons(job, session)
-        return ort_profile_of(document)
+        return ort_profile_of(document, trace.result(since_ns) if trace else None)
 
     def _run(self, session: OrtSession, stop: StopRule) -> None:
         """Run no more often and no longer than the timed loop was asked to."""

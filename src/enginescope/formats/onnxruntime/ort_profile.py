@@ -12,13 +12,18 @@ import numpy as np
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats.lenient_json import Document, finite_number, read_json
+from enginescope.formats.onnxruntime.gpu_times import (
+    ASYNCHRONOUS,
+    CONTAINERS,
+    SUFFIX,
+    GpuTrace,
+    with_gpu_times,
+)
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile, batch_sums
 from enginescope.records.run.run import ArenaUse
 from enginescope.records.samples import Array
 
-_SUFFIX = "_kernel_time"
-_CONTAINERS = frozenset({"If", "Loop", "Scan"})
 _MS_PER_US = 1e-3
 
 
@@ -70,32 +75,46 @@ def parse_ort_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, 
     return ort_profile_of(read_json(data, source))
 
 
-def ort_profile_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
-    """Return the times in a file already read; see `parse_ort_profile`."""
-    runs, unfinished = _runs(document)
+def ort_profile_of(
+    document: Document, trace: GpuTrace | None = None
+) -> tuple[Profile, tuple[Notice, ...]]:
+    """Return the times in a file already read; see `parse_ort_profile`.
+
+    Args:
+        trace: What the GPU did meanwhile, if that was traced.
+    """
+    if not isinstance(document.value, list):
+        raise FormatError(document.source, why="it is not a list of events", expected="a JSON list")
+    gpu = _gpu_time(document)
+    unknown = GpuTrace(why="kernels are not linked to nodes" if gpu else "no kernels were traced")
+    times = with_gpu_times(document, trace or unknown)
+    runs, unfinished = _runs(times.document)
     if not runs:
         raise FormatError(
             document.source, why="no finished run in it", expected="Session events model_run"
         )
-    notices = list(document.notices)
+    notices = [*document.notices, *times.notices]
     if unfinished:
         notices.append(_unfinished(document.source, unfinished))
     if len(runs) == 1:
         notices.append(_single(document.source))
     kept = runs[1:] or runs
-    notices += _gpu_time(document)
-    starts_ms = _starts_ms(kept)
+    notices += gpu
+    starts_ms = {} if times.mode == "gpu" else _starts_ms(kept)  # stamps are the host's
     layers = tuple(
         _timing(index, node, kept, starts_ms) for index, node in enumerate(_in_order(kept))
     )
     whole = float(np.mean([run.whole_ms for run in kept]))
+    # ONNX Runtime truncates the host's times to microseconds
+    host = sum(times.mode != "gpu" or one.provider not in ASYNCHRONOUS for one in layers)
     profile = Profile(
         source="onnxruntime",
         layers=layers,
         iterations=len(kept),
         whole_ms=whole,
+        mode=times.mode,
         batch_sums_ms=batch_sums(_times_ms(kept)),
-        resolution_ms=(0.0, _MS_PER_US),  # ONNX Runtime truncates to microseconds
+        resolution_ms=(0.0, _MS_PER_US * host / max(len(layers), 1)),
     )
     return profile, tuple(notices)
 
@@ -112,8 +131,6 @@ def is_ort_profile(value: Any) -> bool:
 
 def _runs(document: Document) -> tuple[list[_Run], int]:
     """Finished runs, and how many node events came after the last of them."""
-    if not isinstance(document.value, list):
-        raise FormatError(document.source, why="it is not a list of events", expected="a JSON list")
     runs: list[_Run] = []
     sums: dict[_Node, float] = {}
     started: dict[_Node, float] = {}
@@ -144,12 +161,12 @@ def _runs(document: Document) -> tuple[list[_Run], int]:
 
 def _node(event: dict[str, Any]) -> _Node | None:
     name = event.get("name")
-    if event.get("cat") != "Node" or not isinstance(name, str) or not name.endswith(_SUFFIX):
+    if event.get("cat") != "Node" or not isinstance(name, str) or not name.endswith(SUFFIX):
         return None  # 1.16 also has …_fence_before and …_fence_after
     raw = event.get("args")
     arguments: dict[str, Any] = raw if isinstance(raw, dict) else {}
     return _Node(
-        name=name[: -len(_SUFFIX)],
+        name=name[: -len(SUFFIX)],
         kind=_text(arguments.get("op_name")),
         provider=_text(arguments.get("provider")),
         index=_text(arguments.get("node_index")),
@@ -225,14 +242,14 @@ def _timing(
         total_ms=float(values.sum()),
         kind=node.kind,
         provider=node.provider,
-        is_container=node.kind in _CONTAINERS,
+        is_container=node.kind in CONTAINERS,
         start_ms=starts_ms.get(node),
     )
 
 
 def _times_ms(kept: list[_Run]) -> Array:
     """Return the time of each node in each run, containers left out."""
-    nodes = [node for node in _in_order(kept) if node.kind not in _CONTAINERS]
+    nodes = [node for node in _in_order(kept) if node.kind not in CONTAINERS]
     return np.array([[run.sums_ms.get(node, 0.0) for node in nodes] for run in kept])
 
 

@@ -227,8 +227,9 @@ class Profile(Record, frozen=True, kw_only=True):
         iterations: Runs the figures are taken over.
         whole_ms: Mean time of a whole iteration in that same pass, when it was seen.
         mode: ``"gated"``: the GPU began when all of an iteration had been enqueued. ``"trtexec"``:
-            it began at once, and its waiting for the host is in the layers' times. ``None``: the
-            source does not say.
+            it began at once, and its waiting for the host is in the layers' times. ``"gpu"``: GPU
+            times of kernels alone. ``"host"``: the host enqueued the layers in these times, and
+            the GPU ran them later. ``None``: the source does not say.
         gated_ms, gated_interval: Median of whole iterations without the profiler, gated, kernels
             launched one by one; and its 95 % interval.
         batch_sums_ms: From `batch_sums`: how far the sum of the layers' medians varies. Empty: the
@@ -241,7 +242,7 @@ class Profile(Record, frozen=True, kw_only=True):
     layers: tuple[LayerTiming, ...]
     iterations: int | None = None
     whole_ms: float | None = None
-    mode: Literal["gated", "trtexec"] | None = None
+    mode: Literal["gated", "trtexec", "gpu", "host"] | None = None
     gated_ms: float | None = None
     gated_interval: Interval | None = None
     batch_sums_ms: tuple[float, ...] = ()
@@ -250,7 +251,7 @@ class Profile(Record, frozen=True, kw_only=True):
     @property
     def has_own_times(self) -> bool:
         """Whether the times are without the profiler's part."""
-        return any(one.raw_ms is not None for one in self.layers)
+        return self.mode == "gpu" or any(one.raw_ms is not None for one in self.layers)
 
     @property
     def statistic(self) -> Literal["median", "mean"]:

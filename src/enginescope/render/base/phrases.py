@@ -123,11 +123,12 @@ def layer_sum_sentence(found: LayerSum) -> str:
     each = found.profiler_ms and format_significant(1e3 * found.profiler_ms, 2)
     cost = f" (by an estimate {each} µs each)" if each else ""
     own = " The layers' times include what the profiler adds; lint takes it off." if each else ""
-    reason = (
-        f"timing each layer adds to it{cost} and keeps layers from overlapping"
-        if difference > 0
-        else "they come from a separate pass, without the time between layers"
-    )
+    if found.is_host:
+        reason = "they are times in which the host enqueued the layers; the GPU ran them later"
+    elif difference > 0:
+        reason = f"timing each layer adds to it{cost} and keeps layers from overlapping"
+    else:
+        reason = "they come from a separate pass, without the time between layers"
     factor = format_significant(ratio)
     return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}.{own}"
 

@@ -168,7 +168,10 @@ def _figures(sides: Sequence[Side], counting: Sequence[int]) -> dict[RungKey, Fi
 
 
 #: Notices of a run that say why a rung has no figure.
-_WHY = {RungKey.GRAPH: ("W-NO-CUDA-GRAPH",), RungKey.LAYERS: ("W-NO-LAYERS",)}
+_WHY = {
+    RungKey.GRAPH: ("W-NO-CUDA-GRAPH",),
+    RungKey.LAYERS: ("W-NO-LAYERS", "W-HOST-NODE-TIMES"),
+}
 
 
 def _reasons(rounds: Rounds) -> dict[RungKey, str]:

@@ -14,9 +14,11 @@ from enginescope.analysis.ladder.figures import (
     median_of,
     period,
 )
+from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record
+from enginescope.formats.onnxruntime.gpu_times import ASYNCHRONOUS
 from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.verdict.ladder import Rung, RungKey
 
@@ -59,7 +61,7 @@ def ladder_for(spec: BackendSpec, streams: int, *, is_engine: bool) -> Ladder:
     if provider is None:
         hint = "--on trt, or --on ort-cpu for an ONNX model"
         raise UsageError(f"{spec.name} has no ladder", hint=hint)
-    return _of_onnxruntime(streams, is_cpu=provider.is_cpu, on_cuda=provider.on_cuda)
+    return _of_onnxruntime(streams, provider)
 
 
 def _of_tensorrt(spec: BackendSpec, streams: int, *, is_engine: bool) -> Ladder:
@@ -122,21 +124,23 @@ def _why_unusable(backend: str) -> str | None:
     return None if availability.usable else str(availability.detail)
 
 
-_HOST_TIMES = "its profile has host times of launches, not times of the GPU"
+_HOST_TIMES = "its profile has times of the host, not of the device"
 _CPU_ONLY = "enginescope measures several requests in flight on ort-cpu alone"
 
 
-def _of_onnxruntime(streams: int, *, is_cpu: bool, on_cuda: bool) -> Ladder:
+def _of_onnxruntime(streams: int, provider: Provider) -> Ladder:
     keys, latency = RungKey, median_of("latency")
+    is_cpu, on_cuda = provider.is_cpu, provider.on_cuda
+    has_layers = is_cpu or provider.name in ASYNCHRONOUS
     bound = Mode(kind="latency")
     readers: dict[RungKey, Reader] = {keys.BOUND: latency}
-    if is_cpu:
+    if has_layers:
         readers[keys.LAYERS] = layer_sum
     if on_cuda:
         readers[keys.DEVICE] = median_of("device_latency")
     passed = replace(bound, transfers=True if on_cuda else None)
     ways = [
-        Way(mode=bound, readers=readers, profiles=is_cpu),
+        Way(mode=bound, readers=readers, profiles=has_layers),
         Way(mode=replace(passed, call="arrays"), readers={keys.ARRAYS: latency}),
         Way(mode=replace(passed, call="client"), readers={keys.CLIENT: latency}),
     ]
@@ -148,7 +152,7 @@ def _of_onnxruntime(streams: int, *, is_cpu: bool, on_cuda: bool) -> Ladder:
         ]
     in_flight = None if is_cpu else _CPU_ONLY
     rungs = (
-        Rung(key=keys.LAYERS, why=None if is_cpu else _HOST_TIMES),
+        Rung(key=keys.LAYERS, why=None if has_layers else _HOST_TIMES),
         *((Rung(key=keys.DEVICE, base=keys.LAYERS),) if on_cuda else ()),
         Rung(key=keys.BOUND, base=keys.DEVICE if on_cuda else keys.LAYERS),
         Rung(key=keys.ARRAYS, base=keys.BOUND),
