@@ -61,7 +61,6 @@ def test_times_of_a_host_that_enqueues_are_not_times_of_layers(mode, sum_ms) -> 
     [
         ("ort-cuda", {KEYS.LAYERS, KEYS.DEVICE}),
         ("ort-trt", {KEYS.DEVICE}),
-        ("ort-openvino", set()),
     ],
 )
 def test_layers_are_a_rung_where_they_may_have_times_of_the_device(backend, keys) -> None:
