@@ -31,10 +31,11 @@ def uncertainties_of(runs: Sequence[Run]) -> list[float | None] | None:
     """Return what the medians of a round are known to; ``None`` where a process failed."""
     if any(run.outcome.kind is not OutcomeKind.OK for run in runs):
         return None
-    return [_uncertainty_pct(run) for run in runs]
+    return [uncertainty_of(run) for run in runs]
 
 
-def _uncertainty_pct(run: Run) -> float | None:
+def uncertainty_of(run: Run) -> float | None:
+    """Return what the median of a run is known to, in percent; ``None`` without samples."""
     headline = run.headline
     return uncertainty_pct(headline.values_ms) if headline and len(headline) else None
 
