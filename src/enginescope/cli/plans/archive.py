@@ -14,6 +14,7 @@ from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import VerbOfVerbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.archive.archive_reader import RUNS
+from enginescope.render.base.data_table import inert_text
 
 if TYPE_CHECKING:
     from enginescope.formats.archive.archive_reader import Manifest, TeaEntry, TeaSubject
@@ -177,7 +178,7 @@ def _show(archive: Path, manifest: Manifest | None, files: Sequence[TeaEntry]) -
         for one in manifest.subjects:
             print(_subject(one))
     print()
-    rows = [(format_bytes(size), kind, _plain(name)) for name, kind, size in _rows(files)]
+    rows = [(format_bytes(size), kind, inert_text(name)) for name, kind, size in _rows(files)]
     kinds = max((len(kind) for _, kind, _ in rows), default=0)
     for size, kind, name in rows:  # names whole, to be copied: neither cut nor broken
         print(f"{size:>9}  {kind:<{kinds}}  {name}")
@@ -204,8 +205,4 @@ def _subject(one: TeaSubject) -> str:
         f"TensorRT {tensorrt}" if tensorrt else None,
         ", ".join(dict.fromkeys(device.name for device in one.devices)) or None,
     )
-    return _plain(" · ".join(part for part in (one.name, *parts) if part))
-
-
-def _plain(text: str) -> str:
-    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
+    return inert_text(" · ".join(part for part in (one.name, *parts) if part))

@@ -284,6 +284,11 @@ def printable(text: str) -> str:
     return _FORBIDDEN.sub(_picture, text)
 
 
+def inert_text(text: str) -> str:
+    """Return a name of a file's with ``·`` for each character that a terminal would obey."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
+
+
 def _picture(match: re.Match[str]) -> str:
     code = ord(match[0])
     return chr(0x2400 + code) if code < 0x20 else "\ufffd"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -112,16 +113,9 @@ def parse_sweep(text: str) -> Sweep:
     parts = [part.strip() for part in values.split(",")]
     if all(map(_DIMS.fullmatch, parts)):
         shapes = {tuple(map(int, part.split("x"))) for part in parts}
-        ordered = sorted(shapes, key=lambda dims: (_elements(dims), dims))
+        ordered = sorted(shapes, key=lambda dims: (math.prod(dims), dims))
         return Sweep(name=name, shapes=tuple(ordered))
     return Sweep(name=name, sizes=parse_sizes(values))
-
-
-def _elements(dims: tuple[int, ...]) -> int:
-    whole = 1
-    for size in dims:
-        whole *= size
-    return whole
 
 
 def parse_weight(text: str) -> tuple[str, float]:
