@@ -32,6 +32,19 @@ def store_at(store: str | PathLike[str] | None) -> Store:
     return Store(place_of(store))
 
 
+def writable_store(place: StorePlace | None) -> Store:
+    """Open the store of a request.
+
+    Raises:
+        StoreError: It cannot be written: better known before measuring than after.
+    """
+    from enginescope.store.archive import Store
+
+    store = Store(place)
+    store.check_writable()
+    return store
+
+
 def floors_at(store: Store, warn: Callable[[str], None]) -> tuple[NoiseFloor, ...]:
     """Read the noise floors of a store; `warn` receives why a file cannot be read."""
     from enginescope.store.noise_floors import usable_floors

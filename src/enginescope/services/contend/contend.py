@@ -30,8 +30,8 @@ from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unl
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import keep_rounds
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.own_command import stored_fields
+from enginescope.services.store_access import writable_store
 from enginescope.stats.comparison.rounds import comparison_id
 
 if TYPE_CHECKING:
@@ -107,11 +107,8 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
         UnsupportedError, BackendError: A contender failed, alone or beside others.
         StoreError: The store cannot be written; nothing is measured then.
     """
-    from enginescope.store.archive import Store
-
     check_contend_request(request)
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     job_request = JobRequest(
         workload=request.workload,
         layer_profile=False,
@@ -275,8 +272,6 @@ def contend(
         rounds=rounds,
         workload=paced_workload(workload),
         limits=limits,
-        tags=tuple(tags),
-        store=place_of(store),
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     return run_contend(request, MeasurementObserver())

@@ -40,8 +40,8 @@ from enginescope.services.measurement.process_rounds import (
     ProcessRounds,
     RoundSide,
 )
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.own_command import stored_fields
+from enginescope.services.store_access import writable_store
 from enginescope.store.archive import Store
 from enginescope.store.build_spreads import record_spread
 from enginescope.store.run_keeper import RunKeeper
@@ -65,8 +65,7 @@ def hold_lottery(request: LotteryRequest, observer: ProcessObserver) -> LotteryR
         StoreError: The store cannot be written; nothing is built then.
     """
     check_lottery_request(request)
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     job = _job(request, store)
     with temporary_folder() as folder:
         return _Lottery(request, job, store, observer).run(folder)
@@ -310,8 +309,6 @@ def lottery(
         max_time_s=max_time_s,
         budget_s=budget_s,
         process_limits=limits,
-        tags=tuple(tags),
-        store=place_of(store),
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     return hold_lottery(request, ProcessObserver())

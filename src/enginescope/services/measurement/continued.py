@@ -28,7 +28,7 @@ from enginescope.services.measurement.rounds import (
     successful,
 )
 from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of, spreads_at
+from enginescope.services.store_access import place_of, spreads_at, writable_store
 from enginescope.services.verdicts.compare_inputs import named_sides, sides_of_comparison
 from enginescope.stats.comparison.looks import Tally, looks_up_to
 from enginescope.stats.comparison.ratio import MOST_ROUNDS
@@ -73,10 +73,7 @@ def continue_rounds(request: ContinueRequest, observer: MeasurementObserver) -> 
             machine or its software is not the same.
         StoreError: There is no such run, or the store cannot be written.
     """
-    from enginescope.store.archive import Store
-
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     recorded = _recorded(request.name, store, observer)
     return _continued(recorded, request.rounds, request.command, store, observer)
 

@@ -37,7 +37,7 @@ from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest, jobs_of
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.process_rounds import ProcessObserver
-from enginescope.services.own_command import own_command
+from enginescope.services.own_command import stored_fields
 from enginescope.services.sensitivity.conversion import Conversion, read_layers
 from enginescope.services.sensitivity.outputs import Outputs
 from enginescope.services.sensitivity.request import (
@@ -46,7 +46,7 @@ from enginescope.services.sensitivity.request import (
     check_sensitivity_request,
 )
 from enginescope.services.sensitivity.search import SensitivitySearch
-from enginescope.services.store_access import place_of
+from enginescope.services.store_access import writable_store
 from enginescope.stats.comparison.ratio import decide
 from enginescope.store.archive import Store
 from enginescope.store.run_keeper import RunKeeper
@@ -69,8 +69,7 @@ def measure_sensitivity(
     """
     check_sensitivity_request(request)
     layers = _layers(request)
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     begin = perf_counter()
     most_s = math.inf if request.max_time_s is None else request.max_time_s
     ends = [begin + share * most_s for share in _SHARES]
@@ -267,8 +266,6 @@ def sensitivity(
         rounds=rounds,
         max_time_s=max_time_s,
         process_limits=limits,
-        tags=tuple(tags),
-        store=place_of(store),
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     return measure_sensitivity(request, ProcessObserver())

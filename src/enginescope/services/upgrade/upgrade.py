@@ -41,8 +41,8 @@ from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, Va
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest, jobs_of
 from enginescope.services.measurement.rounds import run_rounds
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of, spreads_at
+from enginescope.services.own_command import stored_fields
+from enginescope.services.store_access import spreads_at
 from enginescope.services.upgrade.evidence import (
     check_evidence_folder,
     side_of_bundle,
@@ -382,8 +382,6 @@ def upgrade(
         process_limits=limits,
         evidence=None if evidence is None else Path(evidence),
         without_inputs=without_inputs,
-        tags=tuple(tags),
-        store=place_of(store),
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     return check_upgrade(request, UpgradeObserver())
