@@ -23,9 +23,8 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.process_options import (
-    command_line,
     on_option,
-    process_limits,
+    process_fields,
     timeout_option,
 )
 from enginescope.cli.progress import ProcessProgress, measuring
@@ -197,9 +196,7 @@ def _request(model: Path, options: dict[str, Any]) -> ShapesRequest:
             dims=options["dims"],
             mode=Mode(cuda_graph=False) if options["graph"] == "off" else Mode(),
         ),
-        limits=process_limits(options),
-        store=options["store_folder"],
-        command=command_line(),
+        **process_fields(options),
     )
 
 

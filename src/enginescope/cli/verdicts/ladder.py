@@ -13,10 +13,9 @@ from enginescope.cli.options import FILE, FROM_0, PATH, check_outputs, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
-    process_limits,
+    process_fields,
     process_workload,
     stop_options,
-    stored_fields,
     stored_options,
     timeout_option,
 )
@@ -103,8 +102,7 @@ def _request(model: Path, options: dict[str, Any]) -> LadderRequest:
         rounds=options["rounds"],
         streams=options["streams"],
         workload=process_workload(options),
-        limits=process_limits(options),
-        **stored_fields(options),
+        **process_fields(options),
     )
 
 

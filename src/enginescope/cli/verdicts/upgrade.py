@@ -23,10 +23,9 @@ from enginescope.cli.options import (
 from enginescope.cli.process_options import (
     input_options,
     on_option,
-    process_limits,
+    process_fields,
     process_workload,
     stop_options,
-    stored_fields,
     stored_options,
     timeout_option,
 )
@@ -184,10 +183,9 @@ def _request(
         builds=options["builds"],
         limits=tuple(limits.values()),
         undecided=options["undecided"],
-        process_limits=process_limits(options),
         evidence=options["evidence"],
         without_inputs=options["without_inputs"],
-        **stored_fields(options),
+        **process_fields(options),
     )
 
 

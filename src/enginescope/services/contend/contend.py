@@ -109,14 +109,7 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
     """
     check_contend_request(request)
     store = writable_store(request.store)
-    job_request = JobRequest(
-        workload=request.workload,
-        layer_profile=False,
-        limits=request.limits,
-        tags=request.tags,
-        store=request.store,
-        command=request.command,
-    )
+    job_request = request.jobs()
     jobs = _jobs(request, job_request, store)
     sets = _sets(jobs, request.share)
     rounds = _Rounds(sets)
@@ -271,7 +264,7 @@ def contend(
         share=share,
         rounds=rounds,
         workload=paced_workload(workload),
-        limits=limits,
+        process_limits=limits,
         **stored_fields(tags, store),
     )
     return run_contend(request, MeasurementObserver())

@@ -30,7 +30,7 @@ from enginescope.services.ladder.request import (
 )
 from enginescope.services.ladder.ways import Ladder, Way, ladder_for
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
+from enginescope.services.measurement.jobs import jobs_of, raise_unless_ok
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import keep_rounds
@@ -97,15 +97,7 @@ def _measured(
     """Measure rounds; without a side that fails, the others begin again."""
     from enginescope.runner.interleaved import Pacing, is_given_up
 
-    job_request = JobRequest(
-        models=(request.model,),
-        workload=request.workload,
-        layer_profile=False,
-        limits=request.limits,
-        tags=request.tags,
-        store=request.store,
-        command=request.command,
-    )
+    job_request = request.jobs(request.model)
     pacing = Pacing(looks=(request.rounds,), profiles_each=True, seed=request.workload.seed)
     left = [
         (way, way.job_of(job))
@@ -238,7 +230,7 @@ def ladder(
         rounds=rounds,
         streams=streams,
         workload=paced_workload(workload),
-        limits=limits,
+        process_limits=limits,
         **stored_fields(tags, store),
     )
     return climb_ladder(request, MeasurementObserver())

@@ -34,7 +34,7 @@ from enginescope.services.lottery.request import (
     check_lottery_request,
 )
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
+from enginescope.services.measurement.jobs import jobs_of, raise_unless_ok
 from enginescope.services.measurement.process_rounds import (
     ProcessObserver,
     ProcessRounds,
@@ -73,17 +73,8 @@ def hold_lottery(request: LotteryRequest, observer: ProcessObserver) -> LotteryR
 
 def _job(request: LotteryRequest, store: Store) -> Job:
     """Return the job of all processes; its backend stores what it builds."""
-    (job,) = jobs_of(
-        JobRequest(
-            models=(request.model,),
-            backends=(request.backend,) if request.backend else (),
-            workload=request.workload,
-            layer_profile=False,
-            limits=request.process_limits,
-            store=request.store,
-        ),
-        store,
-    )
+    backends = (request.backend,) if request.backend else ()
+    (job,) = jobs_of(request.jobs(request.model, backends=backends), store)
     backend = backend_of(job.backend)
     if isinstance(backend, StoringBuilds):
         job = replace(job, backend=backend.with_stored_build(job.backend))

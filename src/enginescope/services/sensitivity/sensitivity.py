@@ -34,7 +34,7 @@ from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, Va
 from enginescope.services.accuracy.sides import spanning_jobs
 from enginescope.services.bisection.search import FP16_ON_CPU
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import JobRequest, jobs_of
+from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.process_rounds import ProcessObserver
 from enginescope.services.own_command import stored_fields
@@ -133,17 +133,8 @@ def _answering_job(request: SensitivityRequest, samples: Sequence[Sample]) -> Jo
 
 
 def _timed_job(request: SensitivityRequest, store: Store) -> Job:
-    (job,) = jobs_of(
-        JobRequest(
-            models=(request.model,),
-            backends=(request.backend,),
-            workload=paced_workload(request.workload),
-            layer_profile=False,
-            limits=request.process_limits,
-            store=request.store,
-        ),
-        store,
-    )
+    paced = replace(request, workload=paced_workload(request.workload))
+    (job,) = jobs_of(paced.jobs(request.model, backends=(request.backend,)), store)
     return job
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.record import Record
-from enginescope.records.run.job import Limits, Workload
+from enginescope.services.measurement.jobs import MeasureRequest
 from enginescope.stats.comparison.ratio import MOST_ROUNDS
-from enginescope.store.location import StorePlace
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 ROUNDS = 8
@@ -43,7 +42,7 @@ class Sweep(Record, frozen=True, kw_only=True):
     shapes: tuple[tuple[int, ...], ...] = ()
 
 
-class ShapesRequest(Record, frozen=True, kw_only=True):
+class ShapesRequest(MeasureRequest, frozen=True, kw_only=True):
     """A model and its shapes.
 
     Attributes:
@@ -58,7 +57,6 @@ class ShapesRequest(Record, frozen=True, kw_only=True):
         visits: How often a process changes to each shape.
         requests: Of one visit.
         workload: Other inputs, seed and mode; its stop rule and warm-up are not used.
-        limits: Of each process.
         store: Built engines are stored there.
     """
 
@@ -72,10 +70,6 @@ class ShapesRequest(Record, frozen=True, kw_only=True):
     rounds: int = ROUNDS
     visits: int = VISITS
     requests: int = REQUESTS
-    workload: Workload = Workload()
-    limits: Limits | None = None
-    store: StorePlace | None = None
-    command: str | None = None
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:

@@ -39,7 +39,7 @@ from enginescope.records.verdict.upgrade import (
 from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import JobRequest, jobs_of
+from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.rounds import run_rounds
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import spreads_at
@@ -228,16 +228,7 @@ class _Checks:
         from enginescope.stats.comparison.ratio import LOOKS
 
         request = self._request
-        job_request = JobRequest(
-            models=(model,),
-            workload=request.workload,
-            layer_profile=False,
-            limits=request.process_limits,
-            rebuild=request.builds is not None,
-            tags=request.tags,
-            store=request.store,
-            command=request.command,
-        )
+        job_request = request.jobs(model, rebuild=request.builds is not None)
         jobs = tuple(
             on_stack(job, stack)
             for spec, stack in zip(self._specs_of(model), self._stacks, strict=True)
