@@ -15,10 +15,10 @@ from enginescope.records.run.job import Subject
 from enginescope.records.verdict.gate import GateTerms, Limit
 from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown, gate_rows
 from enginescope.render.verdicts.mean_phrases import mean_cells
-from enginescope.render.verdicts.upgrade_page import upgrade_page
 from enginescope.render.verdicts.upgrade_writers import (
     upgrade_json,
     upgrade_markdown,
+    upgrade_page,
     upgrade_rows,
 )
 from tests.analysis.in_turn import crashed, job, process

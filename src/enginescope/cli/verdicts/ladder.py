@@ -81,8 +81,7 @@ def command(model: Path, **options: Any) -> int:
     step between two rungs has an interval. With --mine, the answer says which rung your latency
     is.
     """
-    from enginescope.render.ladder.ladder_page import ladder_page
-    from enginescope.render.ladder.ladder_writers import ladder_json
+    from enginescope.render.ladder.ladder_writers import ladder_json, ladder_page
 
     check_outputs([options["html"]], [str(model)])
     progress = RoundsProgress(quiet=options["as_json"])

@@ -140,8 +140,11 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
     stacks until the result is clear, and judges latency, memory and engine size. Without MODELS, it
     compares recorded runs.
     """
-    from enginescope.render.verdicts.upgrade_page import upgrade_page
-    from enginescope.render.verdicts.upgrade_writers import upgrade_json, upgrade_markdown
+    from enginescope.render.verdicts.upgrade_writers import (
+        upgrade_json,
+        upgrade_markdown,
+        upgrade_page,
+    )
 
     check_outputs([options["markdown"], options["html"]], [*map(str, models), old, new or ""])
     progress = UpgradeProgress(quiet=options["as_json"])
