@@ -195,7 +195,9 @@ def comparison_of(
             MeasuredSide(label=label, name=name, runs=(one,))
             for label, name, one in zip("AB", names, runs, strict=True)
         ]
-        measured = compare_sides(sides, _terms(folder), _floors(folder))
+        measured = compare_sides(
+            sides, CompareConfig(spreads=usable_spreads(folder, lambda _why: None)), _floors(folder)
+        )
     if all(run.plan is not None for run in runs):
         plans = compare_plans(list(runs), names=names, plan_profile=0)
     if measured is None and plans is None:
@@ -205,10 +207,6 @@ def comparison_of(
             hint="choose two that went well",
         )
     return measured, plans
-
-
-def _terms(folder: Path) -> CompareConfig:
-    return CompareConfig(spreads=usable_spreads(folder, lambda _why: None))
 
 
 def _floors(folder: Path) -> tuple[NoiseFloor, ...]:

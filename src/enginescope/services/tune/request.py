@@ -60,15 +60,11 @@ class TuneObserver(ProcessObserver):
 
     def turn_started(self, turn: RoundPosition, job: Job) -> None:
         """Report a process of the confirmation."""
-        self.process_started(_turn_text(turn, job))
+        self.process_started(f"confirmation, round {turn.round + 1}, {job.backend}")
 
     def turn_progressed(self, turn: RoundPosition, progress: Progress) -> None:
         """Report the phase of a process of the confirmation."""
         self.process_progressed(f"confirmation, round {turn.round + 1}", progress)
-
-
-def _turn_text(turn: RoundPosition, job: Job) -> str:
-    return f"confirmation, round {turn.round + 1}, {job.backend}"
 
 
 def check_tune_request(request: TuneRequest) -> None:

@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.notice import Notice
     from enginescope.records.run.run import Run
-    from enginescope.records.verdict.evidence import EvidenceLevel
     from enginescope.services.measurement.rounds import InterleavedResult
     from enginescope.services.upgrade.outputs import ComparedOutputs
     from enginescope.store.archive import Store
@@ -278,7 +277,7 @@ def _with_figures(
     return replace(
         model,
         rows=rows,
-        evidence=_evidence(result),
+        evidence=evidence_level(*(side.runs for side in result.sides)),
         comparison=turn.comparison if turn else None,
         old=runs[0],
         new=runs[1],
@@ -293,10 +292,6 @@ def _labeled(comparison: MeasuredComparison) -> MeasuredComparison:
         replace(side, label=label) for label, side in zip((OLD, NEW), comparison.sides, strict=True)
     )
     return replace(comparison, sides=sides, pairs=(pair,))
-
-
-def _evidence(result: InterleavedResult) -> EvidenceLevel | None:
-    return evidence_level(*(side.runs for side in result.sides))
 
 
 def upgrade(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.run import OutcomeKind, Run
@@ -43,8 +43,6 @@ def uncertainty_of(run: Run) -> float | None:
 def recorded_tally(sides: Sequence[Sequence[Run]]) -> Tally | None:
     """Return where a recorded comparison stands; ``None`` where its plan is not known."""
     plan = plan_of(sides)
-    return None if plan is None else tally_of(plan.rounds, _uncertainties(sides))
-
-
-def _uncertainties(sides: Sequence[Sequence[Run]]) -> Iterator[list[float | None] | None]:
-    return map(uncertainties_of, whole_rounds(sides))
+    return (
+        None if plan is None else tally_of(plan.rounds, map(uncertainties_of, whole_rounds(sides)))
+    )
