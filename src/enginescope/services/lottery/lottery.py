@@ -43,7 +43,7 @@ from enginescope.services.measurement.process_rounds import (
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
 from enginescope.store.archive import Store
-from enginescope.store.build_spreads import record_spread
+from enginescope.store.machine_records import SPREADS
 from enginescope.store.run_keeper import RunKeeper
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class _Lottery:
 
     def _recorded(self, report: LotteryReport) -> LotteryReport:
         try:
-            record_spread(self._store.path, report.spread)
+            SPREADS.record(self._store.path, report.spread)
         except EnginescopeError as error:
             self._observer.warn(f"the variation between builds is not recorded: {error}")
             return report

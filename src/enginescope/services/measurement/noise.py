@@ -55,7 +55,7 @@ def measure_noise(request: InterleavedRequest, observer: MeasurementObserver) ->
     from enginescope.analysis.verdicts.noise_floor import check_floor
     from enginescope.analysis.verdicts.noise_floor import noise_floor as floor_of
     from enginescope.stats.comparison.ratio import FLOOR_ROUNDS
-    from enginescope.store.noise_floors import record_floor
+    from enginescope.store.machine_records import FLOORS
 
     check_rounds(request.rounds)
     store = writable_store(request.store)
@@ -68,7 +68,7 @@ def measure_noise(request: InterleavedRequest, observer: MeasurementObserver) ->
     floor = floor_of(measured.sides)
     try:
         check_floor(floor)
-        recorded = record_floor(store.path, floor)
+        recorded = FLOORS.record(store.path, floor)
     except EnginescopeError as error:
         reason = f"the noise floor is not recorded: {error}; {error.hint}"
         return NoiseResult(measured=measured, floor=floor, not_recorded=reason)

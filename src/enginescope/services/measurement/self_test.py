@@ -65,7 +65,7 @@ def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> Se
         StoreError: The store cannot be written; nothing is measured then.
     """
     from enginescope.analysis.verdicts.self_test import self_test_of
-    from enginescope.store.self_tests import record_self_test
+    from enginescope.store.machine_records import SELF_TESTS
 
     if not LOOKS[0] <= request.rounds <= MOST_ROUNDS:
         raise UsageError(f"rounds: {request.rounds} is not between {LOOKS[0]} and {MOST_ROUNDS}")
@@ -85,7 +85,7 @@ def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> Se
     )
     recorded = replace(test, is_recorded=True)
     try:
-        record_self_test(store.path, recorded)
+        SELF_TESTS.record(store.path, recorded)
     except EnginescopeError as error:
         observer.warn(f"the self-test is not recorded: {error}")
         return test

@@ -42,7 +42,6 @@ from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.rounds import run_rounds
 from enginescope.services.own_command import stored_fields
-from enginescope.services.store_access import spreads_at
 from enginescope.services.upgrade.evidence import (
     check_evidence_folder,
     side_of_bundle,
@@ -66,6 +65,7 @@ from enginescope.services.upgrade.stacks import (
     parse_stack,
     with_versions,
 )
+from enginescope.store.machine_records import SPREADS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
@@ -238,7 +238,7 @@ class _Checks:
         terms = CompareConfig(
             threshold_pct=latency_limit_pct(request.limits),
             confidence=look_confidence(len(request.models)),
-            spreads=spreads_at(self._store, self._observer.warn),
+            spreads=SPREADS.usable(self._store.path, self._observer.warn),
         )
         result = run_rounds(
             jobs,
