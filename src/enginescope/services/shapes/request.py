@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.formats.arrival_trace import read_trace
 from enginescope.services.measurement.jobs import MeasureRequest
 from enginescope.stats.comparison.ratio import MOST_ROUNDS
 
@@ -129,28 +130,16 @@ def parse_weight(text: str) -> tuple[str, float]:
 
 
 def read_shape_trace(path: Path) -> tuple[int, ...]:
-    """Return the sizes of a file, one a line; blank lines and ``#`` comments are skipped.
+    """Return the sizes of a file, one a line.
 
     Raises:
-        UsageError: The file cannot be read.
-        FormatError: A line is not a size, or there is none.
+        UsageError, FormatError: As `read_trace`.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not text"
-        raise UsageError(f"trace {path}", why=why) from None
-    sizes = []
-    for number, line in enumerate(lines, start=1):
-        text = line.partition("#")[0].strip()
-        if text and not _SIZE.fullmatch(text):
-            raise FormatError(
-                str(path), where=f"line {number}", why=f"{text!r}", expected="a size above 0"
-            )
-        sizes += [int(text)] if text else []
-    if not sizes:
-        raise FormatError(str(path), why="it has no sizes", expected="one size a line")
-    return tuple(sizes)
+    return tuple(read_trace(path, _size, noun="size", expected="a size above 0"))
+
+
+def _size(text: str) -> int | None:
+    return int(text) if _SIZE.fullmatch(text) else None
 
 
 def check_shapes_request(request: ShapesRequest) -> None:
