@@ -15,7 +15,7 @@ from enginescope.cli.main import main
 from enginescope.core.errors import EnginescopeError, StoreError, UsageError
 from enginescope.records.run.job import Subject
 from enginescope.store.archive import Store
-from enginescope.store.noise_floors import FILE
+from enginescope.store.machine_records import FLOORS
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import COMPARISON, in_turn, job, process
 
@@ -134,7 +134,7 @@ def _message(call, capsys) -> str:
 
 def test_a_damaged_noise_floor_is_left_out_with_a_warning(store, capsys) -> None:
     pair(store)
-    (store.path / FILE).write_text("{")
+    (store.path / FLOORS.file).write_text("{")
     assert main(["compare", "a", "b"]) == 0
     assert "noise floors are skipped" in capsys.readouterr().err
     for call in (lambda: es.compare("a", "b"), lambda: es.gate("b", baseline="a")):

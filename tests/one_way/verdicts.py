@@ -19,7 +19,7 @@ from enginescope.render.verdicts.gate_writers import gate_json
 from enginescope.render.verdicts.history_text import history_json
 from enginescope.render.verdicts.upgrade_writers import upgrade_json
 from enginescope.store.archive import Store
-from enginescope.store.noise_floors import FILE
+from enginescope.store.machine_records import FLOORS
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, job, process
 from tests.cli.plans.test_passport import engine_with_passport
@@ -105,7 +105,7 @@ def times(folder: Path) -> None:
 def damaged_floors(folder: Path) -> None:
     """Store a pair of runs beside noise floors that cannot be read."""
     pair(folder)
-    (folder / "store" / FILE).write_text("{")
+    (folder / "store" / FLOORS.file).write_text("{")
 
 
 def stored_plans(folder: Path) -> None:

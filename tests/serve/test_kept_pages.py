@@ -16,7 +16,7 @@ from enginescope.serve.access import Access
 from enginescope.serve.app import Taking
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.store.archive import Store
-from enginescope.store.noise_floors import record_floor
+from enginescope.store.machine_records import FLOORS
 from enginescope.store.server_tokens import ServerTokens
 from enginescope.store.suite_folder import SUITES, SuiteFolder
 from tests.serve.conftest import client_of
@@ -273,7 +273,7 @@ def test_every_page_shows_a_change_at_once(store) -> None:
         for scatter_pct in (40.0, 20.0):
             before = client.get(COMPARE).text
             floor = replace(FLOOR, environment=key, scatter_pct=scatter_pct)
-            record_floor(store.path, floor)
+            FLOORS.record(store.path, floor)
             assert client.get(COMPARE).text != before
             settle()
         settle()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from enginescope.store.build_spreads import FILE, record_spread, usable_spreads
+from enginescope.store.machine_records import SPREADS
 from tests.analysis.verdicts.test_build_spread import SPREAD
 
 
@@ -16,16 +16,16 @@ def test_a_newer_one_takes_the_place_of_the_older_of_the_same(tmp_path) -> None:
         replace(SPREAD, precision=None),
     ]
     for one in (SPREAD, *others):
-        record_spread(tmp_path, one)
+        SPREADS.record(tmp_path, one)
     newer = replace(SPREAD, sd=0.01, created="2026-12-01T00:00:00+00:00")
-    assert record_spread(tmp_path, newer) == tmp_path / FILE
+    assert SPREADS.record(tmp_path, newer) == tmp_path / SPREADS.file
     said: list[str] = []
-    assert usable_spreads(tmp_path, said.append) == (*others, newer)
+    assert SPREADS.usable(tmp_path, said.append) == (*others, newer)
     assert said == []
 
 
 def test_a_file_that_cannot_be_read_is_skipped_and_told(tmp_path) -> None:
-    (tmp_path / FILE).write_text("{")
+    (tmp_path / SPREADS.file).write_text("{")
     said: list[str] = []
-    assert usable_spreads(tmp_path, said.append) == ()
+    assert SPREADS.usable(tmp_path, said.append) == ()
     assert said[0].startswith("build spreads are skipped: ")

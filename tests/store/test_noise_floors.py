@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
-from enginescope.store.noise_floors import FILE, read_floors, record_floor
+from enginescope.store.machine_records import FLOORS
 
 FLOOR = NoiseFloor(
     environment=("Xeon", "2", None),
@@ -26,30 +26,32 @@ FLOOR = NoiseFloor(
 
 
 def test_nothing_is_recorded_at_first(tmp_path) -> None:
-    assert read_floors(tmp_path) == ()
+    assert FLOORS.read(tmp_path) == ()
 
 
 def test_a_newer_one_takes_the_place_of_the_older_of_the_same(tmp_path) -> None:
     others = [replace(FLOOR, model="big.onnx"), replace(FLOOR, environment=("Epyc", "8", None))]
     for one in (FLOOR, *others):
-        record_floor(tmp_path, one)
+        FLOORS.record(tmp_path, one)
     newer = replace(FLOOR, scatter_pct=0.7)
-    assert record_floor(tmp_path, newer) == tmp_path / FILE
-    assert read_floors(tmp_path) == (*others, newer)
-    assert [one.name for one in tmp_path.iterdir() if not one.name.endswith(".lock")] == [FILE]
+    assert FLOORS.record(tmp_path, newer) == tmp_path / FLOORS.file
+    assert FLOORS.read(tmp_path) == (*others, newer)
+    assert [one.name for one in tmp_path.iterdir() if not one.name.endswith(".lock")] == [
+        FLOORS.file
+    ]
 
 
 def test_writers_at_once_lose_nothing(tmp_path) -> None:
     floors = [replace(FLOOR, model=f"{one}.onnx") for one in range(12)]
     with ThreadPoolExecutor(6) as pool:
-        list(pool.map(lambda one: record_floor(tmp_path / "new", one), floors))
-    assert {one.model for one in read_floors(tmp_path / "new")} == {one.model for one in floors}
+        list(pool.map(lambda one: FLOORS.record(tmp_path / "new", one), floors))
+    assert {one.model for one in FLOORS.read(tmp_path / "new")} == {one.model for one in floors}
 
 
 def test_what_cannot_be_read_says_so(tmp_path) -> None:
-    (tmp_path / FILE).write_text("{")
-    with pytest.raises(FormatError, match=FILE):
-        read_floors(tmp_path)
-    (tmp_path / FILE).write_text(json.dumps({"schema_version": 99, "floors": []}))
+    (tmp_path / FLOORS.file).write_text("{")
+    with pytest.raises(FormatError, match=FLOORS.file):
+        FLOORS.read(tmp_path)
+    (tmp_path / FLOORS.file).write_text(json.dumps({"schema_version": 99, "floors": []}))
     with pytest.raises(StoreError, match="version 99"):
-        read_floors(tmp_path)
+        FLOORS.read(tmp_path)

@@ -114,7 +114,7 @@ def measure(
     progress(Progress(phase="load"))
     watch = GpuWatch(job.telemetry)
     job = _under_load(job)
-    session, load_ms = _timed(lambda: open_session(job))
+    session, load_ms = clocked(lambda: open_session(job))
     watched = _Watched(session, watch, [])
     try:
         rule = job.load
@@ -146,7 +146,7 @@ def _over_session(
     fed = feeds(session.input_specs)
     session.bind(fed)
     progress(Progress(phase="first_inference"))
-    _, first_ms = _timed(partial(_first_step, session, fed))
+    _, first_ms = clocked(partial(_first_step, session, fed))
     session.settle()
     for other in further:
         other.bind(fed)
@@ -240,7 +240,7 @@ def _under_load(job: Job) -> Job:
 def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> Measured:
     """Repeat the loop under sampling, if that was asked for, and add what the GPU has reported."""
     session, watch = watched.session, watched.watch
-    repeated, duration_ms = _timed(partial(watch.repeat, session.recorder, progress))
+    repeated, duration_ms = clocked(partial(watch.repeat, session.recorder, progress))
     phase = Phase(name="telemetry", duration_ms=duration_ms)
     return msgspec.structs.replace(
         measured,
@@ -253,7 +253,7 @@ def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> 
 def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measured:
     """Add what a profile pass gives; if it fails, say so and keep what is measured."""
     try:
-        (profile, remarks), duration_ms = _timed(run_pass)
+        (profile, remarks), duration_ms = clocked(run_pass)
     except (EnginescopeError, MemoryError) as error:
         failure = Notice(
             code="W-NO-LAYERS",
@@ -269,7 +269,8 @@ def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measu
     )
 
 
-def _timed(work: Callable[[], T]) -> tuple[T, float]:
+def clocked(work: Callable[[], T]) -> tuple[T, float]:
+    """Return what `work` returns, and its time in ms."""
     begin = perf_counter_ns()
     result = work()
     return result, (perf_counter_ns() - begin) / 1e6

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from enginescope.cli.completion import complete_codes
 from enginescope.cli.options import json_option
+from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import Verb
 
 
@@ -30,10 +29,7 @@ def command(code: str | None, as_json: bool) -> None:
 
     explanation = explain(code) if code else None
     if as_json:
-        from enginescope.core.jsonio import encode
-
-        sys.stdout.buffer.write(encode(explanation or explanations()))
-        sys.stdout.flush()
+        print_data(explanation or explanations())
         return
     from enginescope.render.base.text import sentence, show, table
 

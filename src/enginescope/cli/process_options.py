@@ -76,15 +76,16 @@ def process_workload(options: dict[str, Any]) -> Workload:
     )
 
 
-def process_limits(options: dict[str, Any]) -> Limits | None:
-    """Return the limits of each process; ``None`` for the usual ones."""
-    return Limits(timeout_s=options["timeout"] / 1e3) if options["timeout"] else None
+def process_fields(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a `MeasureRequest`, but for its workload."""
+    limits = Limits(timeout_s=options["timeout"] / 1e3) if options["timeout"] else None
+    return {"process_limits": limits, **stored_fields(options)}
 
 
 def stored_fields(options: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a request that say how its runs are stored."""
     return {
-        "tags": options["tags"],
+        "tags": options.get("tags", ()),
         "store": options["store_folder"],
         "command": command_line(),
     }

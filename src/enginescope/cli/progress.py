@@ -53,6 +53,8 @@ def live_lines(console: Console, *, per_second: float = 4) -> Live | None:
 class Shown(Generic[T]):
     """Live lines or bars, or nothing, between ``with`` and its end."""
 
+    _console: Console
+
     def __init__(self, live: T | None) -> None:
         self._live: T | None = live
 
@@ -66,6 +68,12 @@ class Shown(Generic[T]):
         """Take them away."""
         if self._live:
             self._live.stop()
+
+    def _line(self, text: str) -> None:
+        if self._live:
+            self._console.print(Text(text))
+        else:
+            note(text)
 
 
 _PHASES = {
@@ -157,12 +165,6 @@ class JobProgress(Shown[Live], MeasurementObserver):
 
     def _place(self, index: int) -> str:
         return f"[{index + 1}/{len(self._jobs)}] " if len(self._jobs) > 1 else ""
-
-    def _line(self, text: str) -> None:
-        if self._live:
-            self._console.print(Text(text))
-        else:
-            note(text)
 
 
 class ProcessProgress(JobProgress, ProcessObserver):

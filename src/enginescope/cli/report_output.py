@@ -21,6 +21,13 @@ def print_json(document: bytes) -> None:
     sys.stdout.flush()
 
 
+def print_data(data: object) -> None:
+    """Print records and plain values as a JSON document on standard output."""
+    from enginescope.core.jsonio import encode
+
+    print_json(encode(data))
+
+
 def present_report(
     report: R,
     options: Mapping[str, Any],

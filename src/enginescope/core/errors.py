@@ -167,7 +167,7 @@ def has_no_space(folder: Path) -> bool:
 
 
 @contextmanager
-def disk_full_as_error(what: str, *, hint: str = MAKE_SPACE) -> Iterator[None]:
+def disk_full_as_error(what: str) -> Iterator[None]:
     """In this block, raise a `DiskFullError` about `what` where a write meets a full disk.
 
     Raises:
@@ -178,7 +178,7 @@ def disk_full_as_error(what: str, *, hint: str = MAKE_SPACE) -> Iterator[None]:
     except OSError as error:
         if not is_disk_full(error):
             raise
-        raise DiskFullError(what, why=reason_of(error), hint=hint) from error
+        raise DiskFullError(what, why=reason_of(error), hint=MAKE_SPACE) from error
 
 
 def reason_of(error: OSError) -> str:

@@ -1,7 +1,8 @@
-"""Signals that ask the program to end, deferred while something must not be cut in two."""
+"""What asks the program to end, and signals deferred while something must not be cut in two."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -34,6 +35,13 @@ def deferred_signals() -> Iterator[None]:
             signal.signal(number, handler)
         if deferral.waiting is not None:
             signal.raise_signal(deferral.waiting)
+
+
+def end_with_input() -> None:
+    """Exit when standard input ends, which the sender of a task holds open; workers exit too."""
+    while os.read(0, 4096):
+        pass
+    os._exit(1)
 
 
 class _Deferral:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from enginescope.core.errors import UsageError
+
+N = TypeVar("N", int, float)
 
 _DURATION_MS = {
     "": 1e3,
@@ -83,9 +87,26 @@ def format_bytes(value: float | None, digits: int = 3) -> str:
     return f"{format_significant(amount, digits)} TiB"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return ``"1 layer"`` or ``"1,234 layers"``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return ``"1 layer"`` or ``"1,234 layers"``; by default the plural ends in s."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def format_span(seconds: float) -> str:
+    """Return a time as ``12 s``, or from a minute and a half up ``2.5 min``."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{format_significant(seconds / 60, 2)} min"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return one or more names as ``A, B and C``."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def sum_known(amounts: Iterable[N | None]) -> N | None:
+    """Return the sum of the amounts that are known; ``None`` if none is."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if known else None
 
 
 def parse_ranges(text: str) -> tuple[int, ...]:

@@ -1,42 +1,67 @@
-"""A file with the times at which queries arrive."""
+"""Files of traces, one value a line: the times at which queries arrive, or their sizes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from enginescope.core.errors import FormatError, UsageError
 
+T = TypeVar("T")
 
-def read_arrival_trace(path: Path) -> tuple[float, ...]:
-    """Return the arrivals of a trace in milliseconds since the first one, rising.
 
-    A line has one time in seconds, of any origin; blank lines and ``#`` comments are skipped.
+def read_trace(
+    path: Path, parse: Callable[[str], T | None], *, noun: str, expected: str
+) -> list[T]:
+    """Return the values of a trace; blank lines and ``#`` comments are skipped.
+
+    Args:
+        parse: Return the value of a line; ``None``: it has none.
+        noun: What a line has.
 
     Raises:
         UsageError: The file cannot be read.
-        FormatError: A line is not a time, or there is none.
+        FormatError: A line has no value, or no line has one.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not text"
         raise UsageError(f"trace {path}", why=why) from None
-    times = []
+    values = []
     for number, line in enumerate(lines, start=1):
         text = line.partition("#")[0].strip()
         if not text:
             continue
-        try:
-            time_s = float(text)
-        except ValueError:
-            time_s = math.nan
-        if not math.isfinite(time_s):
-            raise FormatError(
-                str(path), where=f"line {number}", why=f"{text!r}", expected="a time in seconds"
-            )
-        times.append(time_s)
-    if not times:
-        raise FormatError(str(path), why="it has no times", expected="one time in seconds a line")
+        value = parse(text)
+        if value is None:
+            where = f"line {number}"
+            raise FormatError(str(path), where=where, why=f"{text!r}", expected=expected)
+        values.append(value)
+    if not values:
+        why = f"it has no {noun.split()[0]}s"
+        raise FormatError(str(path), why=why, expected=f"one {noun} a line")
+    return values
+
+
+def read_arrival_trace(path: Path) -> tuple[float, ...]:
+    """Return the arrivals of a trace in milliseconds since the first one, rising.
+
+    A line has one time in seconds, of any origin.
+
+    Raises:
+        UsageError, FormatError: As `read_trace`.
+    """
+    times = read_trace(path, _time_s, noun="time in seconds", expected="a time in seconds")
     first = min(times)
     return tuple(1e3 * (time_s - first) for time_s in sorted(times))
+
+
+def _time_s(text: str) -> float | None:
+    try:
+        time_s = float(text)
+    except ValueError:
+        return None
+    return time_s if math.isfinite(time_s) else None

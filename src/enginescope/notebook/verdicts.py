@@ -161,7 +161,7 @@ class ShownLadder(Answered, LadderReport, frozen=True, kw_only=True):
     @property
     def charts(self) -> dict[str, ChartDisplay]:
         """The chart of the page: ``"waterfall"``."""
-        from enginescope.render.ladder.ladder_page import ladder_chart
+        from enginescope.render.ladder.ladder_writers import ladder_chart
 
         return displays((ladder_chart(self),))
 

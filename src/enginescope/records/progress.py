@@ -6,6 +6,8 @@ Where a run stands in an interleaved comparison.
 
 from __future__ import annotations
 
+from string import ascii_uppercase
+
 from enginescope.core.record import Record
 
 
@@ -45,6 +47,12 @@ class Phase(Record, frozen=True, kw_only=True):
 
 #: The tag of a comparison's runs: this and the comparison's id.
 COMPARISON_TAG = "cmp-"
+
+
+def side_label(place: int) -> str:
+    """Return the label of a side by its place, from 0: A … Z, AA, BB …"""
+    times, rest = divmod(place, len(ascii_uppercase))
+    return ascii_uppercase[rest] * (times + 1)
 
 
 class RoundPlan(Record, frozen=True, kw_only=True):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from enginescope.analysis.graph.folding.levels import module_path
 from enginescope.core.record import Record
+from enginescope.core.units import sum_known
 from enginescope.rules.base import Finding, Found, Rule, Severity
 from enginescope.rules.view import LintView
 
@@ -184,8 +185,8 @@ def _group(
 ) -> FindingGroup:
     inside = sorted(some, key=lambda at: (_natural(blocks[at] or ""), findings[at].layers))
     first = findings[inside[0]]
-    stake_ms = _sum(findings[at].stake_ms for at in some)
-    open_ms = _sum(findings[at].open_ms for at in some) if stake_ms is None else None
+    stake_ms = sum_known(findings[at].stake_ms for at in some)
+    open_ms = sum_known(findings[at].open_ms for at in some) if stake_ms is None else None
     layers = len({layer for at in some for layer in findings[at].layers})
     many = f"{layers:,} layers"
     count: str | None = None
@@ -234,11 +235,6 @@ def _merged(messages: Sequence[str]) -> str:
 
 def _value(figure: str) -> float:
     return float(figure.replace(",", "")) if figure.count(".") < 2 else 0.0
-
-
-def _sum(times_ms: Iterable[float | None]) -> float | None:
-    known = [time_ms for time_ms in times_ms if time_ms is not None]
-    return sum(known) if known else None
 
 
 def _order(group: FindingGroup, findings: Sequence[Finding]) -> tuple[float, int, int]:

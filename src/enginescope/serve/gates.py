@@ -32,8 +32,7 @@ from enginescope.serve.list_views import page
 from enginescope.services.observer import PlanObserver
 from enginescope.services.verdicts.gate import GateRequest, gate_runs
 from enginescope.store.archive import Store
-from enginescope.store.build_spreads import FILE as SPREADS
-from enginescope.store.noise_floors import FILE as FLOORS
+from enginescope.store.machine_records import FLOORS, SPREADS
 from enginescope.store.row import Filter
 from enginescope.store.run_names import changed_at
 from enginescope.store.suite_folder import suite_named
@@ -121,7 +120,7 @@ class KeptGates:
         """Return what differs once the result may; ``None``: that is not known."""
         home = self._store.suite_home()
         path = self._store.path
-        states: list[Hashable | None] = [changed_at(path / FLOORS, path / SPREADS)]
+        states: list[Hashable | None] = [changed_at(path / FLOORS.file, path / SPREADS.file)]
         for name in (*gate.baseline, *gate.current):
             suite = suite_named(name, home)
             if suite is not None:

@@ -12,9 +12,8 @@ from starlette.requests import Request
 from enginescope.serve.list_views import shows_pushes
 from enginescope.serve.suites import suite_folder
 from enginescope.store.archive import Store
-from enginescope.store.build_spreads import FILE as SPREADS
 from enginescope.store.location import DatabaseUrl
-from enginescope.store.noise_floors import FILE as FLOORS
+from enginescope.store.machine_records import FLOORS, SPREADS
 from enginescope.store.row import RunRow
 from enginescope.store.run_folder import DOCUMENT
 from enginescope.store.run_names import changed_at, is_id
@@ -57,7 +56,7 @@ def of_run(request: Request) -> Hashable | None:
 def of_comparison(request: Request) -> Hashable | None:
     """Return the state of a comparison of runs."""
     store = _store(request)
-    records = changed_at(store.path / FLOORS, store.path / SPREADS)
+    records = changed_at(store.path / FLOORS.file, store.path / SPREADS.file)
     runs = _of_runs(store, request.query_params.getlist("run"))
     return None if records is None or runs is None else (records, runs)
 

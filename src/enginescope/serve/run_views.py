@@ -34,8 +34,7 @@ from enginescope.serve.assets import script_address
 from enginescope.serve.kept_figures import KeptFigures
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.serve.list_views import framed, page
-from enginescope.store.build_spreads import usable_spreads
-from enginescope.store.noise_floors import read_floors
+from enginescope.store.machine_records import FLOORS, SPREADS
 from enginescope.store.row import Filter, RunRow
 
 #: The newest runs that a history is made of: each is read whole.
@@ -195,7 +194,9 @@ def comparison_of(
             MeasuredSide(label=label, name=name, runs=(one,))
             for label, name, one in zip("AB", names, runs, strict=True)
         ]
-        measured = compare_sides(sides, _terms(folder), _floors(folder))
+        measured = compare_sides(
+            sides, CompareConfig(spreads=SPREADS.usable(folder, lambda _why: None)), _floors(folder)
+        )
     if all(run.plan is not None for run in runs):
         plans = compare_plans(list(runs), names=names, plan_profile=0)
     if measured is None and plans is None:
@@ -207,12 +208,8 @@ def comparison_of(
     return measured, plans
 
 
-def _terms(folder: Path) -> CompareConfig:
-    return CompareConfig(spreads=usable_spreads(folder, lambda _why: None))
-
-
 def _floors(folder: Path) -> tuple[NoiseFloor, ...]:
     try:
-        return read_floors(folder)
+        return FLOORS.read(folder)
     except (FormatError, StoreError):  # verdicts are given without, and more carefully
         return ()

@@ -1,4 +1,4 @@
-"""The store that a verb reads, and the noise floors in it."""
+"""The store that a verb reads or writes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from enginescope.store.location import StorePlace, parse_place
 
 if TYPE_CHECKING:
     from enginescope.analysis.runs.run_view import RunView
-    from enginescope.records.verdict.lottery import BuildSpread
-    from enginescope.records.verdict.noise_floor import NoiseFloor
-    from enginescope.records.verdict.self_test import SelfTest
     from enginescope.store.archive import Store
     from enginescope.store.row import Filter, RunRow
 
@@ -32,25 +29,17 @@ def store_at(store: str | PathLike[str] | None) -> Store:
     return Store(place_of(store))
 
 
-def floors_at(store: Store, warn: Callable[[str], None]) -> tuple[NoiseFloor, ...]:
-    """Read the noise floors of a store; `warn` receives why a file cannot be read."""
-    from enginescope.store.noise_floors import usable_floors
+def writable_store(place: StorePlace | None) -> Store:
+    """Open the store of a request.
 
-    return usable_floors(store.path, warn)
+    Raises:
+        StoreError: It cannot be written: better known before measuring than after.
+    """
+    from enginescope.store.archive import Store
 
-
-def spreads_at(store: Store, warn: Callable[[str], None]) -> tuple[BuildSpread, ...]:
-    """Read the variation between builds in a store; `warn` receives why a file cannot be read."""
-    from enginescope.store.build_spreads import usable_spreads
-
-    return usable_spreads(store.path, warn)
-
-
-def self_tests_at(store: Store, warn: Callable[[str], None]) -> tuple[SelfTest, ...]:
-    """Read the self-tests in a store; `warn` receives why a file cannot be read."""
-    from enginescope.store.self_tests import usable_self_tests
-
-    return usable_self_tests(store.path, warn)
+    store = Store(place)
+    store.check_writable()
+    return store
 
 
 def open_run(path: str | PathLike[str]) -> RunView:

@@ -27,6 +27,7 @@ LEAST = 2
 #: Times variance times the logarithm of the number of values: what a cut has to earn.
 PENALTY = 3.0
 #: Of the interval that has to leave out 1: cuts are looked for, and so easily found.
+#: Of the interval that has to leave out 1.
 CONFIDENCE = 0.99
 #: Values farther from the median of their neighbors than so many standard deviations are taken for
 #: spikes and moved there, for finding cuts alone.
@@ -52,15 +53,12 @@ class ChangePoint(Record, frozen=True, kw_only=True):
     is_sure: bool
 
 
-def change_points(
-    values: Sequence[float], *, threshold_pct: float, confidence: float = CONFIDENCE
-) -> tuple[ChangePoint, ...]:
+def change_points(values: Sequence[float], *, threshold_pct: float) -> tuple[ChangePoint, ...]:
     """Return the changes of level in a series of medians, the oldest first.
 
     Args:
         values: Above 0, in the order of time.
         threshold_pct: Smaller changes do not matter.
-        confidence: Of the interval that has to leave out 1.
 
     Returns:
         Sure ones, and after them at most one that is not: of the newest values, where all lie far
@@ -77,12 +75,12 @@ def change_points(
     while True:
         ends = [0, *cuts, series.size]
         found = [
-            _change(series, (ends[at - 1], ends[at], ends[at + 1]), threshold_pct, confidence)
+            _change(series, (ends[at - 1], ends[at], ends[at + 1]), threshold_pct)
             for at in range(1, len(ends) - 1)
         ]
         weak = [one for one in found if not one.is_sure]
         if not weak:
-            return (*found, *_perhaps(series, ends[-2], threshold_pct, confidence))
+            return (*found, *_perhaps(series, ends[-2], threshold_pct))
         least = min(weak, key=lambda one: abs(math.log(one.estimate.ratio)))
         cuts.remove(least.at)
 
@@ -141,21 +139,17 @@ def _without_spikes(series: Array) -> Array:
     return clipped
 
 
-def _change(
-    series: Array, ends: tuple[int, int, int], threshold_pct: float, confidence: float
-) -> ChangePoint:
+def _change(series: Array, ends: tuple[int, int, int], threshold_pct: float) -> ChangePoint:
     start, at, end = ends
     old = series[max(start, at - NEIGHBOURS) : at]
     new = series[at : min(end, at + NEIGHBOURS)]
-    estimate = ratio_of_processes(list(old), list(new), confidence=confidence)
+    estimate = ratio_of_processes(list(old), list(new), confidence=CONFIDENCE)
     kind, _ = decide(estimate, threshold_pct)
     sure = kind in (VerdictKind.FASTER, VerdictKind.SLOWER)
     return ChangePoint(at=at, estimate=estimate, is_sure=sure)
 
 
-def _perhaps(
-    series: Array, start: int, threshold_pct: float, confidence: float
-) -> tuple[ChangePoint, ...]:
+def _perhaps(series: Array, start: int, threshold_pct: float) -> tuple[ChangePoint, ...]:
     """Return the newest values if all of them lie far from their level, on one side of it."""
     logs = np.log(series[start:])
     apart = logs - np.median(logs)
@@ -166,5 +160,5 @@ def _perhaps(
     if far[-1] == 0 or count == logs.size:
         return ()
     at = series.size - count
-    found = _change(series, (start, at, series.size), threshold_pct, confidence)
+    found = _change(series, (start, at, series.size), threshold_pct)
     return (replace(found, is_sure=False),)

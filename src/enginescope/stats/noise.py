@@ -60,9 +60,7 @@ def exceeds_scatter(medians: Sequence[float], sd: float) -> bool:
     return bool(((series - series.mean()) ** 2).sum() > most * sd**2)
 
 
-def smallest_difference(
-    differences: Any, rounds: int, *, confidence: float = LOOK_CONFIDENCE
-) -> float | None:
+def smallest_difference(differences: Any, rounds: int) -> float | None:
     """Return the difference that a comparison of `rounds` would find in four of five cases.
 
     Rounds are drawn from those seen, each with either sign, since both sides did the same work; a
@@ -70,7 +68,6 @@ def smallest_difference(
 
     Args:
         differences: Of the logarithms of both sides' medians, one a round.
-        confidence: Of the interval.
 
     Returns:
         On the logarithmic scale; ``None`` where so few rounds have no interval.
@@ -84,7 +81,7 @@ def smallest_difference(
     reaches = []
     for _ in range(_DRAWS):
         some = draw.choice(series, drawn) * draw.choice((-1.0, 1.0), drawn)
-        low = paired_shift(some, confidence=confidence).low
+        low = paired_shift(some, confidence=LOOK_CONFIDENCE).low
         if low is None:
             return None
         reaches.append(-low)

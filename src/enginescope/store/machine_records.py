@@ -9,6 +9,9 @@ from typing import Any, Generic, TypeVar
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.record import Record
+from enginescope.records.verdict.lottery import BuildSpread
+from enginescope.records.verdict.noise_floor import NoiseFloor
+from enginescope.records.verdict.self_test import SelfTest
 from enginescope.store.run_names import locked
 
 #: Version of the files' shape.
@@ -30,7 +33,7 @@ class MachineRecords(Generic[T]):
     def __init__(
         self, file: str, document: type[Any], field: str, key: Callable[[T], object]
     ) -> None:
-        self._file, self._document, self._field, self._key = file, document, field, key
+        self.file, self._document, self._field, self._key = file, document, field, key
 
     def usable(self, folder: Path, say: Callable[[str], None]) -> tuple[T, ...]:
         """Return the entries in a store's `folder`; none if the file cannot be read.
@@ -41,7 +44,7 @@ class MachineRecords(Generic[T]):
         try:
             return self.read(folder)
         except (FormatError, StoreError) as error:
-            say(f"{self._file.removesuffix('.json').replace('-', ' ')} are skipped: {error}")
+            say(f"{self.file.removesuffix('.json').replace('-', ' ')} are skipped: {error}")
             return ()
 
     def read(self, folder: Path) -> tuple[T, ...]:
@@ -51,7 +54,7 @@ class MachineRecords(Generic[T]):
             FormatError: The file cannot be read.
             StoreError: A newer enginescope wrote it.
         """
-        path = folder / self._file
+        path = folder / self.file
         if not path.exists():
             return ()
         found = decode(read_bytes(path), self._document, source=str(path))
@@ -74,8 +77,8 @@ class MachineRecords(Generic[T]):
         Raises:
             FormatError, StoreError: The file cannot be read or written.
         """
-        path = folder / self._file
-        with locked(folder, Path(self._file).stem):
+        path = folder / self.file
+        with locked(folder, Path(self.file).stem):
             kept = [one for one in self.read(folder) if self._key(one) != self._key(entry)]
             whole = self._document(**{self._field: (*kept, entry)})
             try:
@@ -84,3 +87,45 @@ class MachineRecords(Generic[T]):
                 why = error.strerror or str(error)
                 raise StoreError(f"cannot write {path}", why=why) from error
         return path
+
+
+class _Floors(Record, frozen=True, kw_only=True):
+    schema_version: int = SCHEMA
+    floors: tuple[NoiseFloor, ...] = ()
+
+
+class _SelfTests(Record, frozen=True, kw_only=True):
+    schema_version: int = SCHEMA
+    tests: tuple[SelfTest, ...] = ()
+
+
+class _Spreads(Record, frozen=True, kw_only=True):
+    schema_version: int = SCHEMA
+    spreads: tuple[BuildSpread, ...] = ()
+
+
+def _machine_key(entry: NoiseFloor | SelfTest) -> object:
+    return entry.environment, entry.backend, entry.model
+
+
+def _build_key(spread: BuildSpread) -> object:
+    return (
+        spread.environment,
+        spread.backend,
+        spread.precision,
+        sorted(spread.options.items()),
+        spread.model,
+        spread.timing_cache_sha256,
+    )
+
+
+FLOORS: MachineRecords[NoiseFloor] = MachineRecords(
+    "noise-floors.json", _Floors, "floors", _machine_key
+)
+SELF_TESTS: MachineRecords[SelfTest] = MachineRecords(
+    "self-tests.json", _SelfTests, "tests", _machine_key
+)
+#: Variation between builds.
+SPREADS: MachineRecords[BuildSpread] = MachineRecords(
+    "build-spreads.json", _Spreads, "spreads", _build_key
+)

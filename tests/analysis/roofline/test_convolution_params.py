@@ -1,6 +1,6 @@
 import pytest
 
-from enginescope.analysis.roofline.matrix_product import groups_of, kernel_of, stride_of
+from enginescope.analysis.roofline.matrix_product import groups_of, kernel_of
 from enginescope.records.plan.plan import Layer
 
 
@@ -20,8 +20,8 @@ def test_kernels_of_any_rank(own, kernel) -> None:
     assert kernel_of(Layer(index=0, name="a", attributes=own)) == kernel
 
 
-def test_stride_and_groups() -> None:
-    one = Layer(index=0, name="a", attributes={"Stride": [2, 2], "ConvGroups": 4})
-    assert (stride_of(one), groups_of(one)) == ((2, 2), 4)
+def test_groups() -> None:
+    one = Layer(index=0, name="a", attributes={"ConvGroups": 4})
+    assert groups_of(one) == 4
     other = Layer(index=0, name="a", attributes={"Groups": 0})
-    assert (stride_of(other), groups_of(other)) == (None, None)
+    assert groups_of(other) is None

@@ -19,7 +19,7 @@ from enginescope.runner.interleaved import PROCESS_STOP
 from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.store import run_folder
 from enginescope.store.archive import Store
-from enginescope.store.noise_floors import FILE, read_floors
+from enginescope.store.machine_records import FLOORS
 from enginescope.store.sql import listing
 from tests.analysis.in_turn import process
 
@@ -235,8 +235,8 @@ def test_noise_is_recorded_and_read(store, played, convnet, capsys) -> None:
     text = " ".join(shown.out.split())
     assert text.startswith("small_convnet.onnx · fake against itself, 12 rounds Xeon, 2 cores")
     assert "This machine can detect differences from" in text
-    assert f"recorded: {store.path / FILE}" in shown.err
-    (floor,) = read_floors(store.path)
+    assert f"recorded: {store.path / FLOORS.file}" in shown.err
+    (floor,) = FLOORS.read(store.path)
     assert (floor.backend, floor.model, floor.rounds) == ("fake", "small_convnet.onnx", 12)
     assert len(store.rows()) == 24
     played.noise = 0.001
@@ -262,12 +262,12 @@ def test_noise_of_what_fails(store, played, convnet, capsys) -> None:
     played.failing = "9"
     assert main(["noise", str(convnet), "--on", "fake?seed=9"]) == 3
     assert "died of SIGSEGV" in capsys.readouterr().out
-    assert read_floors(store.path) == ()
+    assert FLOORS.read(store.path) == ()
 
 
 def test_floors_that_cannot_be_read_stop_no_comparison(store, played, convnet, capsys) -> None:
     store.path.mkdir(parents=True, exist_ok=True)
-    (store.path / FILE).write_text("{")
+    (store.path / FLOORS.file).write_text("{")
     assert main(["bench", str(convnet), *fakes(200, 300), "--compare"]) == 0
     shown = capsys.readouterr()
     assert "noise floors are skipped" in shown.err
@@ -342,4 +342,4 @@ def test_noise_that_says_nothing_is_not_recorded(store, played, convnet, capsys)
     assert "This machine can detect differences from" in shown.out
     assert "the noise floor is not recorded" in shown.err
     assert "measure again when the machine is idle" in shown.err
-    assert read_floors(store.path) == ()
+    assert FLOORS.read(store.path) == ()

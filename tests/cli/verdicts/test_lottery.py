@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from enginescope.store.archive import Store
-from enginescope.store.build_spreads import FILE, record_spread
+from enginescope.store.machine_records import SPREADS
 from tests.analysis.verdicts.test_build_spread import SPREAD, sides
 from tests.fakes import loading, models
 
@@ -101,7 +101,7 @@ def recorded(tmp_path) -> Store:
     for tag, runs in zip("ab", sides(), strict=True):
         for run in runs:
             store.save(run, tags=[tag])
-    record_spread(store.path, SPREAD)
+    SPREADS.record(store.path, SPREAD)
     return store
 
 
@@ -118,6 +118,6 @@ def test_verdicts_on_single_builds_are_withheld(recorded, verb, arguments) -> No
     assert '"build-spread"' in out
     assert "builds of net.onnx differ by 2 %" in out
     assert "W-BUILD-SPREAD" in out
-    (recorded.path / FILE).unlink()
+    (recorded.path / SPREADS.file).unlink()
     _, out, _ = verb(*arguments, "--json")
     assert "build-spread" not in out

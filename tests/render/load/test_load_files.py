@@ -10,9 +10,8 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.verdict.load import LoadReport, Slo
 from enginescope.render.base.text_table import as_text
 from enginescope.render.load.load_chart import load_chart
-from enginescope.render.load.load_page import load_page
 from enginescope.render.load.load_phrases import answer_text, scope_facts
-from enginescope.render.load.load_writers import load_json, load_tables
+from enginescope.render.load.load_writers import load_json, load_page, load_tables
 from enginescope.render.page.page import report_page
 from tests.render.load.load_reports import GOAL, loaded_run, scenario, searched, single
 

@@ -16,10 +16,10 @@ from enginescope.records.verdict.bundled_outputs import (
 )
 from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeKind
-from enginescope.render.reproduction.reproduction_page import reproduction_page
 from enginescope.render.reproduction.reproduction_phrases import answer_text, scope_facts
 from enginescope.render.reproduction.reproduction_writers import (
     reproduction_json,
+    reproduction_page,
     reproduction_rows,
 )
 from tests.render.verdicts.test_gate_files import NASTY

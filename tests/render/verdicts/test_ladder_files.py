@@ -14,9 +14,14 @@ from enginescope.records.notice import Notice
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.ladder import LadderReport, Rung, RungKey
-from enginescope.render.ladder.ladder_page import ladder_chart, ladder_page
 from enginescope.render.ladder.ladder_phrases import answer_text, meaning_text, scope_facts
-from enginescope.render.ladder.ladder_writers import ladder_answer, ladder_json, waterfall
+from enginescope.render.ladder.ladder_writers import (
+    ladder_answer,
+    ladder_chart,
+    ladder_json,
+    ladder_page,
+    waterfall,
+)
 from tests.analysis.ladder.test_rungs import RUNGS, simulated
 from tests.render.verdicts.test_gate_files import NASTY
 

@@ -9,16 +9,15 @@ import pytest
 from msgspec.structs import replace
 
 from enginescope.analysis.gate.gate import gate
-from enginescope.analysis.gate.job_means import gate_means
-from enginescope.analysis.upgrade.model_means import upgrade_means
+from enginescope.analysis.verdicts.model_mean import gate_means, upgrade_means
 from enginescope.records.run.job import Subject
 from enginescope.records.verdict.gate import GateTerms, Limit
 from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown, gate_rows
 from enginescope.render.verdicts.mean_phrases import mean_cells
-from enginescope.render.verdicts.upgrade_page import upgrade_page
 from enginescope.render.verdicts.upgrade_writers import (
     upgrade_json,
     upgrade_markdown,
+    upgrade_page,
     upgrade_rows,
 )
 from tests.analysis.in_turn import crashed, job, process

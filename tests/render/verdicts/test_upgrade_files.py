@@ -22,11 +22,11 @@ from enginescope.records.verdict.upgrade import (
     UpgradeReport,
     UpgradeRow,
 )
-from enginescope.render.verdicts.upgrade_page import upgrade_page
 from enginescope.render.verdicts.upgrade_phrases import answer_text
 from enginescope.render.verdicts.upgrade_writers import (
     upgrade_json,
     upgrade_markdown,
+    upgrade_page,
     upgrade_rows,
 )
 from tests.analysis.in_turn import in_turn, named

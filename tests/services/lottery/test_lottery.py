@@ -14,7 +14,7 @@ from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.services.measurement import process_rounds
 from enginescope.store.archive import Store
-from enginescope.store.build_spreads import FILE, usable_spreads
+from enginescope.store.machine_records import SPREADS
 from tests.analysis.in_turn import process
 from tests.plants.in_process import workers_in_process
 
@@ -101,7 +101,7 @@ def test_each_build_is_a_graph_optimized_anew_and_outputs_agree(convnet, tmp_pat
     assert {run.turn.comparison for run in runs} == {report.comparison}
     assert not any(run.answers for run in runs)
     assert str(report).startswith("<LotteryReport builds of ")
-    (spread,) = usable_spreads(store.path, pytest.fail)
+    (spread,) = SPREADS.usable(store.path, pytest.fail)
     assert spread == report.spread
     assert spread.options == {}
     assert report.is_recorded
@@ -146,7 +146,7 @@ def test_too_few_builds_that_run_are_an_error(convnet, tmp_path, planted) -> Non
     planted(fails=lambda build, _count: build != "build-1")
     with pytest.raises(BackendError, match="1 of 4 builds"):
         held(convnet, tmp_path, builds=4, processes=2)
-    assert not (tmp_path / "store" / FILE).exists()
+    assert not (tmp_path / "store" / SPREADS.file).exists()
 
 
 def test_a_maximum_time_makes_fewer_builds_and_processes(convnet, tmp_path, planted) -> None:
@@ -196,7 +196,7 @@ def test_a_timing_cache_is_for_tensorrt(convnet, tmp_path) -> None:
 def test_a_spread_that_cannot_be_recorded_is_told(convnet, tmp_path, planted) -> None:
     planted()
     (tmp_path / "store").mkdir()
-    (tmp_path / "store" / FILE).write_text("{")
+    (tmp_path / "store" / SPREADS.file).write_text("{")
     with pytest.warns(UserWarning, match="not recorded"):
         report = held(convnet, tmp_path, builds=3, processes=2)
     assert not report.is_recorded

@@ -9,7 +9,7 @@ import pytest
 import enginescope as es
 from enginescope.records.run.job import StopRule, WarmUp, Workload
 from enginescope.store.archive import Store
-from enginescope.store.self_tests import FILE, record_self_test
+from enginescope.store.machine_records import SELF_TESTS
 from tests.plants.in_process import workers_in_process
 
 SHORT = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
@@ -60,11 +60,11 @@ def test_doctor_shows_what_is_recorded_of_this_machine(tmp_path) -> None:
     test = measured_test(tmp_path)
     store = tmp_path / "store"
     assert [one.created for one in es.doctor(store).self_tests] == [test.created]
-    record_self_test(store, es.SelfTest(**{**fields(test), "environment": ("other", "2", None)}))
-    assert len(json.loads((store / FILE).read_bytes())["tests"]) == 2
+    SELF_TESTS.record(store, es.SelfTest(**{**fields(test), "environment": ("other", "2", None)}))
+    assert len(json.loads((store / SELF_TESTS.file).read_bytes())["tests"]) == 2
     assert [one.created for one in es.doctor(store).self_tests] == [test.created]
     measured_test(tmp_path)
-    assert len(json.loads((store / FILE).read_bytes())["tests"]) == 2
+    assert len(json.loads((store / SELF_TESTS.file).read_bytes())["tests"]) == 2
 
 
 def fields(test: es.SelfTest) -> dict:
@@ -72,13 +72,13 @@ def fields(test: es.SelfTest) -> dict:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path) -> None:
-    (tmp_path / FILE).write_text("[")
+    (tmp_path / SELF_TESTS.file).write_text("[")
     with pytest.warns(UserWarning, match="self tests are skipped"):
         assert es.doctor(tmp_path).self_tests == ()
 
 
 def test_a_result_that_cannot_be_recorded_is_still_returned(tmp_path) -> None:
-    (tmp_path / "store" / FILE).mkdir(parents=True)
+    (tmp_path / "store" / SELF_TESTS.file).mkdir(parents=True)
     with pytest.warns(UserWarning, match="the self-test is not recorded"):
         assert not measured_test(tmp_path).is_recorded
 

@@ -14,7 +14,6 @@ from enginescope.stats.comparison.ratio import (
     ratio_of_few_processes,
     ratio_of_processes,
     ratio_of_rounds,
-    ratio_of_samples,
 )
 from tests.stats.draws import ar1
 
@@ -46,7 +45,7 @@ def test_few_processes_give_a_ratio_and_no_interval() -> None:
 def test_one_process_a_side_adds_both_intervals_in_squares() -> None:
     draw = np.random.default_rng(1)
     a, b = draw.normal(1, 0.05, 900), draw.normal(1.2, 0.05, 400)
-    found = ratio_of_samples(a, b)
+    found = ratio_by_scatter([a], [b])
     of_a, of_b = quantile_interval(a, 0.5), quantile_interval(b, 0.5)
     down = math.hypot(math.log(np.median(b) / of_b.low), math.log(of_a.high / np.median(a)))
     assert math.log(found.ratio / found.interval.low) == pytest.approx(down)
@@ -56,13 +55,13 @@ def test_one_process_a_side_adds_both_intervals_in_squares() -> None:
 def test_scatter_of_processes_widens() -> None:
     draw = np.random.default_rng(1)
     a, b = draw.normal(1, 0.001, 900), draw.normal(1, 0.001, 900)
-    found = ratio_of_samples(a, b, scatter=0.02)
+    found = ratio_by_scatter([a], [b], scatter=0.02)
     assert math.log(found.interval.high / found.ratio) > 0.02 * math.sqrt(2)
 
 
 def test_samples_worth_too_little_have_no_interval() -> None:
     wandering = 1 + 0.01 * np.cumsum(np.random.default_rng(2).normal(size=200)) / 14
-    assert ratio_of_samples(wandering, wandering[::-1]).interval is None
+    assert ratio_by_scatter([wandering], [wandering[::-1]]).interval is None
 
 
 def test_dependent_samples_cover_as_they_should() -> None:
@@ -70,14 +69,14 @@ def test_dependent_samples_cover_as_they_should() -> None:
     inside = 0
     for _ in range(300):
         a, b = (np.exp(0.02 * ar1(draw, 600, 0.8)) for _ in range(2))
-        found = ratio_of_samples(a, b).interval
+        found = ratio_by_scatter([a], [b]).interval
         inside += found.low <= 1 <= found.high
     assert 0.91 < inside / 300 <= 0.99
 
 
 def test_a_median_of_nothing_has_no_ratio() -> None:
     with pytest.raises(UsageError, match="not above 0"):
-        ratio_of_samples(np.zeros(100), np.ones(100))
+        ratio_by_scatter([np.zeros(100)], [np.ones(100)])
     with pytest.raises(UsageError, match="both sides"):
         ratio_of_rounds([1.0], [1.0, 2.0])
 
@@ -100,7 +99,6 @@ def test_of_two_processes_as_much_scatter_is_assumed_as_of_one() -> None:
     draw = np.random.default_rng(3)
     sides = [[draw.normal(1, 0.001, 400) for _ in range(2)] for _ in range(2)]
     one = ratio_by_scatter(sides[0][:1], sides[1][:1], scatter=0.05)
-    assert one == ratio_of_samples(sides[0][0], sides[1][0], scatter=0.05)
     two = ratio_by_scatter(*sides, scatter=0.05)
     for found in (one, two):
         assert math.log(found.interval.high / found.ratio) == pytest.approx(0.05 * 2**0.5, rel=0.01)
@@ -113,6 +111,6 @@ def test_two_processes_of_one_side_count_as_one_median() -> None:
     """Two equal processes do not narrow the interval, and do not widen it."""
     draw = np.random.default_rng(5)
     a, b = draw.normal(1, 0.05, 400), draw.normal(1.2, 0.05, 400)
-    one, two = ratio_of_samples(a, b), ratio_by_scatter([a, a], [b, b])
+    one, two = ratio_by_scatter([a], [b]), ratio_by_scatter([a, a], [b, b])
     assert two.interval.low == pytest.approx(one.interval.low)
     assert two.interval.high == pytest.approx(one.interval.high)

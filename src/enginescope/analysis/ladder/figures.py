@@ -8,7 +8,8 @@ import numpy as np
 
 from enginescope.analysis.layers.profiler_cost import without_events
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.stats.comparison.steady_rounds import disturbances, uncertainty_pct
+from enginescope.stats.comparison.rounds import uncertainty_of
+from enginescope.stats.comparison.steady_rounds import disturbances
 
 #: Reads a figure in ms; ``None``: the run has none.
 Reader = Callable[[Run], float | None]
@@ -57,11 +58,6 @@ def counting_rounds(sides: Sequence[Sequence[Run]]) -> tuple[int, ...]:
         for runs in sides
     ]
     rounds = sorted(set.intersection(*(set(runs) for runs in by_round))) if by_round else []
-    known = [[_uncertainty(runs[number]) for number in rounds] for runs in by_round]
+    known = [[uncertainty_of(runs[number]) for number in rounds] for runs in by_round]
     counts = disturbances(known).counts
     return tuple(number for number, does in zip(rounds, counts, strict=True) if does)
-
-
-def _uncertainty(run: Run) -> float | None:
-    headline = run.headline
-    return uncertainty_pct(headline.values_ms) if headline and len(headline) else None

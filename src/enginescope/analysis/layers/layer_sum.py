@@ -19,6 +19,7 @@ from enginescope.analysis.layers.layer_table import LayerRow, joined_times
 from enginescope.analysis.layers.profiler_cost import profiler_cost, without_events
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.core.units import counted
 from enginescope.formats.plan.plan_layer import profile_suffix
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Plan, Profile
@@ -192,8 +193,8 @@ def other_build(
     return Notice(
         code="W-OTHER-BUILD",
         message=f"the layer times are of another build than the plan, so enginescope ignores them: "
-        f"{_counted(len(unmatched), 'time has', 'times have')} no layer in the plan "
-        f"({unmatched[0]!r}), {_counted(len(untimed), 'layer has', 'layers have')} no time "
+        f"{counted(len(unmatched), 'time has', 'times have')} no layer in the plan "
+        f"({unmatched[0]!r}), {counted(len(untimed), 'layer has', 'layers have')} no time "
         f"({untimed[0]!r}); export plan and profile from one engine in one run",
         evidence={
             "unmatched": len(unmatched),
@@ -224,14 +225,10 @@ def _partial(code: str, names: Sequence[str], singular: str, plural: str) -> Not
     more = ", …" if len(names) > 1 else ""
     return Notice(
         code=code,
-        message=f"{_counted(len(names), singular, plural)} in the plan and profile given: "
+        message=f"{counted(len(names), singular, plural)} in the plan and profile given: "
         f"{names[0]!r}{more}",
         evidence={"count": len(names), "layers": list(names[:_SHOWN_NAMES])},
     )
-
-
-def _counted(count: int, singular: str, plural: str) -> str:
-    return f"1 {singular}" if count == 1 else f"{count:,} {plural}"
 
 
 def plan_profiles(plan: Plan) -> tuple[int, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from string import ascii_uppercase
 
 from enginescope.analysis.upgrade.output_row import output_gap
 from enginescope.core.record import Record
+from enginescope.records.progress import side_label
 from enginescope.records.run.run import TensorValues
 
 
@@ -41,15 +41,10 @@ class OutputTally:
         firsts = list(dict.fromkeys(one[0] for _, one in sorted(self._digests.items())))
         base = self._kinds[firsts[0]]
         return BuildOutputs(
-            letter=_letter(firsts.index(digests[0])),
+            letter=side_label(firsts.index(digests[0])),
             gap=max(output_gap(base, self._kinds[digest]) for digest in set(digests)),
             is_repeatable=len(set(digests)) == 1,
         )
-
-
-def _letter(place: int) -> str:
-    times, rest = divmod(place, len(ascii_uppercase))
-    return ascii_uppercase[rest] * (times + 1)
 
 
 def _digest(outputs: Sequence[TensorValues]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from enginescope.analysis.layers.layer_table import attribute, layer_rows
 from enginescope.analysis.layers.reformats import ReformatLayer, reformats
@@ -15,6 +15,7 @@ from enginescope.analysis.plan_comparison.layer_changes import (
     layers_side,
 )
 from enginescope.core.record import Record
+from enginescope.core.units import sum_known
 from enginescope.records.plan.plan import Alignment, Layer, LayerPair, Plan, Profile
 
 
@@ -62,13 +63,13 @@ class PairedTimes(Record, frozen=True, kw_only=True):
     def sum_a_ms(self) -> float | None:
         """All times of A; equal to its profile's sum."""
         times = (*(pair.a_ms for pair in self.pairs), *(one.mean_ms for one in self.only_a))
-        return _sum((*times, self.rest_a_ms))
+        return sum_known((*times, self.rest_a_ms))
 
     @property
     def sum_b_ms(self) -> float | None:
         """All times of B; equal to its profile's sum."""
         times = (*(pair.b_ms for pair in self.pairs), *(one.mean_ms for one in self.only_b))
-        return _sum((*times, self.rest_b_ms))
+        return sum_known((*times, self.rest_b_ms))
 
 
 def paired_times(
@@ -88,8 +89,8 @@ def paired_times(
         pairs=tuple(
             PairTime(
                 pair=pair,
-                a_ms=_sum(times_a.get(one) for one in pair.a),
-                b_ms=_sum(times_b.get(one) for one in pair.b),
+                a_ms=sum_known(times_a.get(one) for one in pair.a),
+                b_ms=sum_known(times_b.get(one) for one in pair.b),
             )
             for pair in alignment.pairs
         ),
@@ -117,16 +118,11 @@ def _times(plan: Plan, profile: Profile | None) -> tuple[dict[int, float], float
             beyond.append(timing.mean_ms)
         else:
             times[layer.index] = timing.mean_ms
-    return times, _sum(beyond)
+    return times, sum_known(beyond)
 
 
 def _unpaired(indices: tuple[int, ...], times: dict[int, float]) -> tuple[UnpairedTime, ...]:
     return tuple(UnpairedTime(index=index, mean_ms=times.get(index)) for index in indices)
-
-
-def _sum(times: Iterable[float | None]) -> float | None:
-    known = [time for time in times if time is not None]
-    return sum(known) if known else None
 
 
 class LayerComparison(Record, frozen=True, kw_only=True):

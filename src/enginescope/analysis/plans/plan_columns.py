@@ -16,6 +16,7 @@ from enginescope.analysis.plans.plan_column_table import COLUMNS, TABLE, LayerFa
 from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork, is_bias
 from enginescope.analysis.roofline.roofline import Roofline
 from enginescope.core.record import Record
+from enginescope.core.units import sum_known
 from enginescope.records.plan.plan import Attribution, Layer, Plan
 from enginescope.records.tensor import Tensor
 
@@ -194,10 +195,10 @@ def plan_totals(plan: Plan, roles: TensorRoles | None = None) -> PlanTotals:
         active_layers=len(active),
         layers_by_type=_count(active, lambda layer: layer.type),
         layers_by_precision=_count(active, _precision),
-        weights_bytes=_sum(kernels),
-        bias_bytes=_sum(biases),
-        activation_bytes=_sum(activations),
-        padded_activation_bytes=_sum(list(map(_padded, used, activations))),
+        weights_bytes=sum_known(kernels),
+        bias_bytes=sum_known(biases),
+        activation_bytes=sum_known(activations),
+        padded_activation_bytes=sum_known(list(map(_padded, used, activations))),
         whole_parts=sum(map(is_whole_part, active)),
         unknown_tensors=sum(size is None for size in (*kernels, *biases, *activations)),
     )
@@ -215,11 +216,6 @@ def _precision(layer: Layer) -> str:
 
 def _count(layers: Iterable[Layer], key: Callable[[Layer], str]) -> dict[str, int]:
     return dict(Counter(key(layer) for layer in layers).most_common())
-
-
-def _sum(sizes: list[int | None]) -> int | None:
-    known = [size for size in sizes if size is not None]
-    return sum(known) if known else None
 
 
 def _precision_name(tensors: Sequence[Tensor]) -> str | None:

@@ -188,11 +188,6 @@ def kernel_of(layer: Layer) -> tuple[int, ...] | None:
     return _extents(layer, "Kernel")
 
 
-def stride_of(layer: Layer) -> tuple[int, ...] | None:
-    """Return the stride; ``None`` if there is none or it is not known."""
-    return _extents(layer, "Stride")
-
-
 def groups_of(layer: Layer) -> int | None:
     """Return the groups of a convolution; ``None`` if it does not say."""
     found = layer.attributes.get("Groups", layer.attributes.get("ConvGroups"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -19,8 +19,6 @@ from enginescope.stats.comparison.hodges_lehmann import (
 
 CONFIDENCE = 0.95
 _PARTS: tuple[CostKind, ...] = ("profile", "bind", "graph")
-#: A process -> the values of each point.
-_Values = Callable[[ShapeOutcome], Mapping[int, Sequence[float]]]
 
 
 def later_medians(outcome: ShapeOutcome) -> dict[int, float]:

@@ -138,7 +138,7 @@ def without_wins(rows: Sequence[UpgradeRow]) -> tuple[UpgradeRow, ...]:
 def failed_row(sides: Sequence[MeasuredSide], limit_pct: float) -> UpgradeRow:
     """Return the row of the latency where the processes of a stack failed."""
     old, new = sides
-    is_new = not new.measured or _ended_badly(new)
+    is_new = not new.measured or new.runs[-1].outcome.kind is not OutcomeKind.OK
     failed = new if is_new else old
     bad = [run for run in failed.runs if run.outcome.kind is not OutcomeKind.OK]
     return UpgradeRow(
@@ -149,7 +149,3 @@ def failed_row(sides: Sequence[MeasuredSide], limit_pct: float) -> UpgradeRow:
         f"stack failed: {failure_text(bad[-1]) if bad else 'unknown'}",
         limit_pct=limit_pct,
     )
-
-
-def _ended_badly(side: MeasuredSide) -> bool:
-    return side.runs[-1].outcome.kind is not OutcomeKind.OK

@@ -23,7 +23,7 @@ from enginescope.analysis.verdicts.printed_verdicts import (
     change_pct,
     printed_value,
 )
-from enginescope.core.units import format_significant
+from enginescope.core.units import format_significant, listed
 from enginescope.records.notice import Notice, is_unstable, most_severe
 from enginescope.records.verdict.verdict import Reason
 from enginescope.stats.comparison.hodges_lehmann import processes_needed, rounds_needed
@@ -79,7 +79,7 @@ def _of_each(those: Sequence[tuple[str, Notice]]) -> str:
     labels: dict[str, list[str]] = {}
     for label, notice in those:
         labels.setdefault(notice.message, []).append(label)
-    return _joined([f"{_listed(some)}: {message}" for message, some in labels.items()])
+    return _joined([f"{listed(some)}: {message}" for message, some in labels.items()])
 
 
 def _joined(texts: Sequence[str]) -> str:
@@ -88,11 +88,6 @@ def _joined(texts: Sequence[str]) -> str:
     if len({advice for _, _, advice in parts}) > 1:
         return "; ".join(texts)
     return "; ".join((*(first for first, _, _ in parts[:-1]), texts[-1]))
-
-
-def _listed(labels: Sequence[str]) -> str:
-    *first, last = labels
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _of_worst(those: Sequence[tuple[str, Notice]], sizes: Mapping[str, int]) -> str:
@@ -373,7 +368,7 @@ def _enqueue_bound(compared: MeasuredComparison) -> Found:
     if bound:
         yield Notice(
             code="I-ENQUEUE-BOUND",
-            message=f"trtexec warned in {_listed(bound)} that the enqueue may limit the "
+            message=f"trtexec warned in {listed(bound)} that the enqueue may limit the "
             "throughput, not the GPU",
             evidence={"sides": bound},
             level="info",

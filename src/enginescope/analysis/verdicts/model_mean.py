@@ -1,4 +1,4 @@
-"""The mean ratio of a metric over all models of a report."""
+"""The mean ratio of a metric over all models of a report: of a gate, and of an upgrade."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from enginescope.core.record import Record
 from enginescope.records.samples import Interval
+from enginescope.records.verdict.gate import GateReport
+from enginescope.records.verdict.upgrade import OUTPUTS, UpgradedModel, UpgradeReport
 from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
 from enginescope.stats.comparison.mean_ratio import MeasuredRatio, mean_ratio
 
@@ -63,3 +65,40 @@ def _ratio(verdict: Verdict | None) -> MeasuredRatio | None:
     if not verdict.a or not verdict.b:
         return None
     return MeasuredRatio(verdict.b / verdict.a, None, is_exact=verdict.reason is Reason.EXACT)
+
+
+def gate_means(report: GateReport) -> tuple[ModelMean, ...]:
+    """Return the mean of each metric that at least two jobs have.
+
+    Where the sides were measured in different sessions, what differs between sessions moves all
+    jobs alike, and does not average out.
+    """
+    metrics = dict.fromkeys(row.metric for row in report.rows if row.metric is not None)
+    means = []
+    for metric in metrics:
+        rows = [row for row in report.rows if row.metric in (metric, None)]
+        given = [(row.job, row.verdict, row.outcome.value) for row in rows]
+        is_shared = any(row.sessions is not None for row in rows)
+        means.append(model_mean(metric, given, is_shared=is_shared))
+    return tuple(mean for mean in means if mean is not None)
+
+
+def upgrade_means(report: UpgradeReport) -> tuple[ModelMean, ...]:
+    """Return the mean of each metric that counts and that at least two models have."""
+    rows = [row for model in report.models for row in model.rows]
+    metrics = dict.fromkeys(row.metric for row in rows if row.decides and row.verdict is not None)
+    means = (
+        model_mean(metric, [_of_model(model, metric) for model in report.models])
+        for metric in metrics
+    )
+    return tuple(mean for mean in means if mean is not None)
+
+
+def _of_model(model: UpgradedModel, metric: str) -> tuple[str, Verdict | None, str]:
+    """Return a model's name, its verdict, and why it may have none."""
+    row = next((row for row in model.rows if row.metric == metric), None)
+    name = f"{model.model} · {model.backend}"
+    if row is not None:
+        return name, row.verdict, row.reason
+    reasons = [row.reason for row in model.rows if row.metric != OUTPUTS and row.verdict is None]
+    return name, None, reasons[0] if reasons else "missing"

@@ -6,9 +6,8 @@ A sign of life while a provider builds engines, which may take minutes without a
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from time import monotonic, perf_counter_ns
+from time import monotonic
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -26,6 +25,7 @@ from enginescope.backends.onnxruntime.providers.missing import not_built_in
 from enginescope.backends.onnxruntime.providers.opening import setup_of
 from enginescope.backends.onnxruntime.providers.providers import Provider, library_of
 from enginescope.backends.onnxruntime.session import OrtSession
+from enginescope.backends.stepwise import clocked
 from enginescope.core.errors import BackendError
 from enginescope.core.periodic_thread import PeriodicThread
 from enginescope.probe.memory import peak_rss_bytes
@@ -174,10 +174,10 @@ class _Building:
         setup = setup_of(self._ort, self._job, self._provider, so_far)
         doing = f"{self._provider.name} builds what it needs"
         with ProgressTicker(self._progress, "build", doing):
-            session, load_ms = _timed(lambda: OrtSession(self._ort, self._job, setup))
+            session, load_ms = clocked(lambda: OrtSession(self._ort, self._job, setup))
             try:
                 session.bind(self._feeds(session.input_specs))
-                _, first_ms = _timed(session.step)
+                _, first_ms = clocked(session.step)
                 memory = session.device_memory()
             finally:
                 session.close()
@@ -196,9 +196,3 @@ class _Building:
             cache_bytes=size,
             peak_device_bytes=memory.process_peak_bytes if memory else None,
         )
-
-
-def _timed(work: Callable[[], T]) -> tuple[T, float]:
-    begin = perf_counter_ns()
-    result = work()
-    return result, (perf_counter_ns() - begin) / 1e6

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from enginescope.cli.options import (
     option,
 )
 from enginescope.cli.process_options import stored_options
+from enginescope.cli.report_output import print_json
 from enginescope.cli.verb import Verb, naming_flags
 from enginescope.records.run.job import Limits
 from enginescope.records.run.sample_set import NORMALIZATIONS, Preprocessing
@@ -231,8 +231,7 @@ def _present(result: DepthBenchmark, options: dict[str, Any]) -> None:
     if options["as_json"]:
         from enginescope.render.depth.depth_writers import depth_json
 
-        sys.stdout.buffer.write(depth_json(result))
-        sys.stdout.flush()
+        print_json(depth_json(result))
         return
     from enginescope.render.base.text import show
     from enginescope.render.depth.depth_writers import depth_text

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,6 +40,7 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.process_options import batch_option, on_option
+from enginescope.cli.report_output import print_json
 from enginescope.cli.verb import Verb, naming_flags
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Limits, Workload
@@ -312,8 +312,7 @@ def _present(result: Validation, output: Path | None, *, as_json: bool) -> None:
     if as_json:
         from enginescope.render.validation.validate_writers import output_diff_json
 
-        sys.stdout.buffer.write(output_diff_json(result))
-        sys.stdout.flush()
+        print_json(output_diff_json(result))
         return
     from enginescope.render.base.text import show
     from enginescope.render.validation.validate_writers import validate_text

@@ -5,7 +5,6 @@ Options of a build on the command line, and the backend's options they mean.
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,6 +26,7 @@ from enginescope.cli.options import (
     option,
     store_option,
 )
+from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import InputShape, Workload
@@ -205,14 +205,13 @@ def command(model: Path, output: Path | None, backend: str, **options: Any) -> i
 
 
 def _present(result: BuildResult, *, as_json: bool) -> None:
-    from enginescope.core.jsonio import encode
     from enginescope.render.base.text import show
     from enginescope.render.plans.build_text import build_text
 
     run, files = result.run, [str(file) for file in result.files]
     if as_json:
         data = {"outcome": run.outcome, "build": run.build, "notices": run.notices}
-        sys.stdout.buffer.write(encode({"files": files, **data}))
+        print_data({"files": files, **data})
         return
     show(build_text(run))
     for file in files:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from enginescope.cli.compare_options import rounds_option
 from enginescope.cli.options import DURATION_MS, FILE, PATH, Finite, option
 from enginescope.cli.process_options import input_options, on_option, stored_options
+from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.environment import Device, Host
@@ -95,13 +95,12 @@ def command(
 
 def _diagnose(as_json: bool, store: StorePlace | None) -> None:
     from enginescope.cli.messages import warn
-    from enginescope.core.jsonio import encode
     from enginescope.render.base.text import hint_lines, show, table
     from enginescope.services.measurement.doctor import diagnose
 
     diagnosis = diagnose(store, lambda text: warn(f"enginescope: {text}"))
     if as_json:
-        sys.stdout.buffer.write(encode(diagnosis))
+        print_data(diagnosis)
         return
     _print_machine(diagnosis)
     print()

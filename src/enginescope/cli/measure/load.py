@@ -128,8 +128,7 @@ def command(target: str, **options: Any) -> int:
     grpc://localhost:8001/v2/models/NAME. Latency counts from the intended arrival, so a stall
     shows in every query that waits for it.
     """
-    from enginescope.render.load.load_page import load_page
-    from enginescope.render.load.load_writers import load_json
+    from enginescope.render.load.load_writers import load_json, load_page
 
     check_outputs([options["html"]], [target])
     progress = LoadProgress(quiet=options["as_json"])

@@ -16,7 +16,7 @@ from enginescope.cli.process_options import (
     stored_fields,
     stored_options,
 )
-from enginescope.cli.report_output import print_json
+from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
 from enginescope.stats.comparison.ratio import FLOOR_ROUNDS
 
@@ -91,10 +91,9 @@ def command(model: Path | None, **options: Any) -> int:
 
 def _present(floor: NoiseFloor, found: MeasuredComparison, *, as_json: bool) -> None:
     if as_json:
-        from enginescope.core.jsonio import encode
         from enginescope.render.verdicts.verdict_writers import measured_data
 
-        print_json(encode({"noise_floor": floor, "measured": measured_data(found)}))
+        print_data({"noise_floor": floor, "measured": measured_data(found)})
         return
     from enginescope.render.base.text import show
     from enginescope.render.verdicts.noise_text import noise_text

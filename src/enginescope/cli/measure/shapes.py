@@ -23,17 +23,15 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.process_options import (
-    command_line,
     on_option,
-    process_limits,
+    process_fields,
     timeout_option,
 )
-from enginescope.cli.progress import JobProgress, measuring
+from enginescope.cli.progress import ProcessProgress, measuring
 from enginescope.cli.report_output import end_report, present_report
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import Mode, Workload
-from enginescope.records.run.run import OutcomeKind
 from enginescope.services.shapes.request import (
     BATCHES,
     GAIN_PCT,
@@ -55,7 +53,6 @@ from enginescope.stats.comparison.ratio import MOST_ROUNDS
 
 if TYPE_CHECKING:
     from enginescope.records.run.job import Job
-    from enginescope.records.run.run import Run
     from enginescope.records.verdict.shapes import ShapesReport
 
 
@@ -199,24 +196,17 @@ def _request(model: Path, options: dict[str, Any]) -> ShapesRequest:
             dims=options["dims"],
             mode=Mode(cuda_graph=False) if options["graph"] == "off" else Mode(),
         ),
-        limits=process_limits(options),
-        store=options["store_folder"],
-        command=command_line(),
+        **process_fields(options),
     )
 
 
-class ShapesProgress(JobProgress):
+class ShapesProgress(ProcessProgress):
     """Shows which process runs, and prints what fails."""
 
     def job_started(self, index: int, job: Job) -> None:
         """Show a process that starts."""
         if self._live:
             super().job_started(index, job)
-
-    def ended(self, run: Run) -> None:
-        """Print a failure; of the others the screen at the end tells."""
-        if run.outcome.kind is not OutcomeKind.OK and not self._quiet:
-            self._line(f"a process failed: {run.outcome.message or run.outcome.kind.value}")
 
     def standing(self) -> str:
         """Return what an interrupt leaves in the store."""

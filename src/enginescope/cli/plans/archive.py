@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +10,11 @@ import click
 
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import EXISTING, FILE, FOLDER, json_option, option, store_option
+from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import VerbOfVerbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.archive.archive_reader import RUNS
+from enginescope.render.base.data_table import inert_text
 
 if TYPE_CHECKING:
     from enginescope.formats.archive.archive_reader import Manifest, TeaEntry, TeaSubject
@@ -80,7 +81,6 @@ def create(
     """
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.cli.verb import naming_flags
-    from enginescope.core.jsonio import encode
     from enginescope.services.observer import PlanObserver
     from enginescope.services.plans.archive import ArchiveRequest, create_archive
 
@@ -90,7 +90,7 @@ def create(
     with naming_flags():
         created = create_archive(request, PlanObserver())
     if as_json:
-        sys.stdout.buffer.write(encode(created.manifest))
+        print_data(created.manifest)
     else:
         _show(archive, created.manifest, created.manifest.files)
     if created.companions:
@@ -112,7 +112,6 @@ def create(
 @json_option
 def list_files(archive: Path, check: bool, as_json: bool) -> int:
     """List the files in ARCHIVE; exit with 1 if --check finds a changed file."""
-    from enginescope.core.jsonio import encode
     from enginescope.formats.archive.archive_reader import check_tea, read_tea
 
     contents = read_tea(archive)
@@ -124,7 +123,7 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
             "unlisted": contents.unlisted,
             "changed": changed if check else None,
         }
-        sys.stdout.buffer.write(encode(told))
+        print_data(told)
     else:
         _show(archive, contents.manifest, contents.entries)
     for name in contents.unlisted:
@@ -157,13 +156,12 @@ def list_files(archive: Path, check: bool, as_json: bool) -> int:
 def extract(archive: Path, names: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """Extract ARCHIVE, or its files NAMES, and check their SHA-256."""
     from enginescope.cli.verb import naming_flags
-    from enginescope.core.jsonio import encode
     from enginescope.services.plans.archive import extract_archive
 
     with naming_flags():
         written = extract_archive(archive, names, output)
     if as_json:
-        sys.stdout.buffer.write(encode([str(path) for path in written]))
+        print_data([str(path) for path in written])
         return
     for path in written:
         print(path)
@@ -180,7 +178,7 @@ def _show(archive: Path, manifest: Manifest | None, files: Sequence[TeaEntry]) -
         for one in manifest.subjects:
             print(_subject(one))
     print()
-    rows = [(format_bytes(size), kind, _plain(name)) for name, kind, size in _rows(files)]
+    rows = [(format_bytes(size), kind, inert_text(name)) for name, kind, size in _rows(files)]
     kinds = max((len(kind) for _, kind, _ in rows), default=0)
     for size, kind, name in rows:  # names whole, to be copied: neither cut nor broken
         print(f"{size:>9}  {kind:<{kinds}}  {name}")
@@ -207,8 +205,4 @@ def _subject(one: TeaSubject) -> str:
         f"TensorRT {tensorrt}" if tensorrt else None,
         ", ".join(dict.fromkeys(device.name for device in one.devices)) or None,
     )
-    return _plain(" · ".join(part for part in (one.name, *parts) if part))
-
-
-def _plain(text: str) -> str:
-    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
+    return inert_text(" · ".join(part for part in (one.name, *parts) if part))

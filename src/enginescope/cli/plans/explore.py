@@ -6,7 +6,6 @@ Options of ``enginescope explore`` that write files, and that shape the drawing.
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,6 +27,7 @@ from enginescope.cli.options import (
     option,
     store_option,
 )
+from enginescope.cli.report_output import print_json
 from enginescope.cli.verb import Verb, ending_in_order
 
 if TYPE_CHECKING:
@@ -236,8 +236,7 @@ def command(
     if as_json:
         for notice in explored.context.notices:
             observer.notice(notice)
-        sys.stdout.buffer.write(explored.to_json())
-        sys.stdout.flush()
+        print_json(explored.to_json())
     else:
         _print_text(explored, top, sort)
         _next(what, options["html_file"], store_folder)

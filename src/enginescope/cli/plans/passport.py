@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from enginescope.cli.messages import next_steps, note, words
 from enginescope.cli.options import FILE, PATH, json_option, option, store_option
+from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import Verb
 from enginescope.store.location import StorePlace
 
@@ -34,14 +34,13 @@ def command(file: Path, output: Path | None, store_folder: StorePlace | None, as
     The facts come from the engine's header, the files next to it, and stored runs of that engine.
     `enginescope build` writes a passport next to each engine.
     """
-    from enginescope.core.jsonio import encode
     from enginescope.render.base.text import show
     from enginescope.render.plans.passport_text import passport_text
     from enginescope.services.plans.passport import PassportRequest, write_passport
 
     passport = write_passport(PassportRequest(file=file, output=output, store=store_folder))
     if as_json:
-        sys.stdout.buffer.write(encode(passport))
+        print_data(passport)
         return 0
     show(passport_text(passport))
     if output is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from enginescope.cli.options import (
     option,
     store_option,
 )
+from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import Verb, ending_in_order
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ def command(
     """
     from enginescope.cli.terminal_observer import NotingObserver
     from enginescope.cli.verb import naming_flags
-    from enginescope.core.jsonio import encode
     from enginescope.services.plans.explore_request import ContextFiles
     from enginescope.services.plans.report import ReportRequest, report_runs
 
@@ -86,8 +85,7 @@ def command(
     with naming_flags(), ending_in_order():
         written = report_runs(request, NotingObserver())
     if as_json:
-        sys.stdout.buffer.write(encode([str(path) for path in written.files]))
-        sys.stdout.flush()
+        print_data([str(path) for path in written.files])
     else:
         for path in written.files:
             print(path)

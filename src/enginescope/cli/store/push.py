@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +10,7 @@ from enginescope.cli.completion import complete_runs, complete_tags
 from enginescope.cli.messages import warn
 from enginescope.cli.options import json_option, option, store_option
 from enginescope.cli.process_options import on_option
+from enginescope.cli.report_output import print_data
 from enginescope.cli.token_option import needed_token, token_option
 from enginescope.cli.verb import Verb
 
@@ -80,13 +80,10 @@ def _present(report: PushReport, *, as_json: bool, is_suite: bool) -> None:
     for refused in report.left_out:
         warn(f"not sent: {refused.run}: {refused.why}")
     if as_json:
-        from enginescope.core.jsonio import encode
-
         data = {"sent": report.sent, "left_out": report.left_out, "there": report.there}
         if is_suite:
             data["rows"] = report.rows
-        sys.stdout.buffer.write(encode(data))
-        sys.stdout.flush()
+        print_data(data)
         return
     print(f"{len(report.sent)} sent to {report.server}, {report.there} were there")
     if is_suite:

@@ -14,6 +14,7 @@ from enginescope.cli.completion import complete_runs, complete_tags
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import COUNT, FILE, PATH, json_option, option, store_option
 from enginescope.cli.process_options import on_option
+from enginescope.cli.report_output import print_data, print_json
 from enginescope.cli.verb import VerbOfVerbs
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def list_runs(
         found = _folded(found)
     rows = found[:limit]
     if _wants_json(as_json):
-        _json(rows)
+        print_data(rows)
     elif rows:
         _print_table(rows)
     else:
@@ -127,8 +128,7 @@ def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
         from enginescope.analysis.runs.run_view import RunView
         from enginescope.render.page.export import report_json
 
-        sys.stdout.buffer.write(report_json([RunView(found)]))
-        sys.stdout.flush()
+        print_json(report_json([RunView(found)]))
         return
     present([found], as_json=False)
     _print_facts(found, folder)
@@ -202,7 +202,7 @@ def export_run(
     request = ExportRequest(run=run, file=file, format=form, store=place)
     written = [str(path) for path in export_stored(request, TerminalObserver())]
     if _wants_json(as_json):
-        _json(written[0] if form == "zip" else written)
+        print_data(written[0] if form == "zip" else written)
     else:
         print("\n".join(written))
 
@@ -226,7 +226,7 @@ def import_zip(files: tuple[Path, ...], store_folder: StorePlace | None, as_json
         if not _wants_json(as_json):  # at once: the next may be refused
             print(f"stored {ids[-1]}")
     if _wants_json(as_json):
-        _json(ids)
+        print_data(ids)
 
 
 @command.command(
@@ -252,7 +252,7 @@ def delete_runs(
         click.confirm(f"delete {', '.join(ids)}?", abort=True, err=True)
     deleted = [store.delete(run_id) for run_id in ids]
     if _wants_json(as_json):
-        _json(deleted)
+        print_data(deleted)
         return
     for run_id in deleted:
         print(f"deleted {run_id}")
@@ -271,7 +271,7 @@ def reindex(store_folder: StorePlace | None, as_json: bool) -> None:
     """Rebuild the index from the run folders, and name unreadable runs."""
     report = _store(store_folder).reindex()
     if _wants_json(as_json):
-        _json(report)
+        print_data(report)
         return
     print(f"{report.indexed} {'run' if report.indexed == 1 else 'runs'} indexed")
     for broken in report.broken:
@@ -292,16 +292,9 @@ def _wants_json(here: bool) -> bool:
     return here or _given().as_json
 
 
-def _json(value: Any) -> None:
-    from enginescope.core.jsonio import encode
-
-    sys.stdout.buffer.write(encode(value))
-    sys.stdout.flush()
-
-
 def _tell_tags(run: Run, *, as_json: bool) -> None:
     if _wants_json(as_json):
-        _json({"run": run.id, "tags": run.tags})
+        print_data({"run": run.id, "tags": run.tags})
         return
     print(f"{run.id[:_SHORT_ID]}: {' '.join(run.tags) or 'no tags'}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from enginescope.cli.messages import note
 from enginescope.cli.options import Parsed, json_option, option, store_option
+from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import VerbOfVerbs
 from enginescope.core.errors import UsageError
 from enginescope.store.server_tokens import SCOPES, TokenScope
@@ -97,7 +97,7 @@ def create_token(
     token = tokens.create(name, scopes, lifetime if isinstance(lifetime, timedelta) else None)
     created = next(row for row in tokens.all() if row.name == name)
     if as_json:
-        _json({"token": token, **_row(created)})
+        print_data({"token": token, **_row(created)})
         return
     print(token)
     note(f"{name}: {', '.join(created.scopes)}; expires {created.expires or _NEVER}")
@@ -119,7 +119,7 @@ def list_tokens(store_folder: StorePlace | None, as_json: bool) -> None:
 
     tokens = _tokens(store_folder).all()
     if as_json:
-        _json([_row(token) for token in tokens])
+        print_data([_row(token) for token in tokens])
     elif tokens:
         rows = [
             (
@@ -148,7 +148,7 @@ def list_tokens(store_folder: StorePlace | None, as_json: bool) -> None:
 def revoke_token(name: str, store_folder: StorePlace | None, as_json: bool) -> None:
     """Revoke the token NAME; a running server refuses it at once."""
     _tokens(store_folder).revoke(name)
-    _json({"revoked": name}) if as_json else print(f"{name} is revoked")
+    print_data({"revoked": name}) if as_json else print(f"{name} is revoked")
 
 
 def _tokens(place: StorePlace | None) -> ServerTokens:
@@ -164,10 +164,3 @@ def _row(token: object) -> dict[str, object]:
     row: dict[str, object] = to_builtins(token)
     del row["digest"]
     return row
-
-
-def _json(data: object) -> None:
-    from enginescope.core.jsonio import encode
-
-    sys.stdout.buffer.write(encode(data))
-    sys.stdout.flush()

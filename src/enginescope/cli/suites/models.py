@@ -5,7 +5,6 @@ Progress of downloads on standard error: a live line on a terminal, and a line f
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from rich.text import Text
 from enginescope.cli.messages import note, warn
 from enginescope.cli.options import FOLDER, PATH, json_option, option, store_option
 from enginescope.cli.progress import Shown, error_console, live_lines
+from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import EXIT_RUN_FAILED, VerbOfVerbs
 from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_unfold import Fetched
@@ -83,9 +83,7 @@ def list_command(words: tuple[str, ...], store_folder: Any, as_json: bool) -> in
 
     listed = list_models(words, store_folder)
     if as_json:
-        from enginescope.core.jsonio import encode
-
-        sys.stdout.buffer.write(encode(listed))
+        print_data(listed)
         return 0
     from enginescope.render.base.text import show
     from enginescope.render.base.text_table import table
@@ -119,9 +117,7 @@ def samples_command(folder: Path | None, store_folder: Any, as_json: bool) -> in
     target = write_samples(folder, store_folder)
     paths = sorted(path for path in target.rglob("*") if path.is_file())
     if as_json:
-        from enginescope.core.jsonio import encode
-
-        sys.stdout.buffer.write(encode([str(path) for path in paths]))
+        print_data([str(path) for path in paths])
         return 0
     for path in paths:
         print(path)
@@ -157,10 +153,7 @@ def fetch_command(links: Path, folder: Path, as_json: bool) -> int:
         downloads = fetch_models(links, folder, progress)
     count = len(downloads.fetched)
     if as_json:
-        from enginescope.core.jsonio import encode
-
-        sys.stdout.buffer.write(encode(downloads.fetched))
-        sys.stdout.flush()
+        print_data(downloads.fetched)
     else:
         print(f"{count:,} of {len(downloads.links):,} models in {folder}")
         print(f"run them with  enginescope suite {folder}" if count else "none of them is there")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,11 +27,11 @@ from enginescope.cli.options import (
     option,
     store_option,
 )
+from enginescope.cli.report_output import print_data
 from enginescope.cli.suites.suite_fleet import fleet_options, place_of
 from enginescope.cli.token_option import needed_token, token_option
 from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
 from enginescope.core.errors import UsageError
-from enginescope.core.jsonio import encode
 from enginescope.records.suite.suite import SuiteResult
 
 if TYPE_CHECKING:
@@ -47,8 +46,7 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
         store: The store if the command line named it: the next command needs it too.
     """
     if as_json:
-        sys.stdout.buffer.write(encode(result))
-        sys.stdout.flush()
+        print_data(result)
         return
     from enginescope.render.base.text import notice_lines, sentence, show
     from enginescope.render.base.text_table import table
@@ -275,9 +273,7 @@ def _run(request: SuiteRequest, options: dict[str, Any]) -> int:
 
 def _list(cells: Sequence[Cell], *, as_json: bool) -> int:
     if as_json:
-        from enginescope.core.jsonio import encode
-
-        sys.stdout.buffer.write(encode(cells))
+        print_data(cells)
         return 0
     for cell in cells:
         count = f" · {cell.processes} processes" if cell.processes > 1 else ""

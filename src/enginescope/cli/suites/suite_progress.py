@@ -162,12 +162,6 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         each = (time.monotonic() - self._begin) / self._done
         return each * (self._todo - self._done)
 
-    def _line(self, text: str) -> None:
-        if self._live:
-            self._console.print(Text(text))
-        else:
-            note(text)
-
 
 def ending(row: CellRow) -> str:
     """Return how a cell ended, in a few words."""

@@ -12,8 +12,7 @@ from enginescope.cli.options import DURATION_MS, FILE, FROM_0, PATH, check_outpu
 from enginescope.cli.process_options import (
     input_options,
     on_option,
-    process_limits,
-    stored_fields,
+    process_fields,
     stored_options,
     timeout_option,
 )
@@ -120,8 +119,7 @@ def _request(models: tuple[Path, ...], options: dict[str, Any]) -> ContendReques
             dims=options["dims"],
             stop=StopRule(duration_ms=options["duration"], min_iterations=5, precision_pct=None),
         ),
-        limits=process_limits(options),
-        **stored_fields(options),
+        **process_fields(options),
     )
 
 

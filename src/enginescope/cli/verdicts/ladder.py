@@ -13,10 +13,9 @@ from enginescope.cli.options import FILE, FROM_0, PATH, check_outputs, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
-    process_limits,
+    process_fields,
     process_workload,
     stop_options,
-    stored_fields,
     stored_options,
     timeout_option,
 )
@@ -82,8 +81,7 @@ def command(model: Path, **options: Any) -> int:
     step between two rungs has an interval. With --mine, the answer says which rung your latency
     is.
     """
-    from enginescope.render.ladder.ladder_page import ladder_page
-    from enginescope.render.ladder.ladder_writers import ladder_json
+    from enginescope.render.ladder.ladder_writers import ladder_json, ladder_page
 
     check_outputs([options["html"]], [str(model)])
     progress = RoundsProgress(quiet=options["as_json"])
@@ -103,8 +101,7 @@ def _request(model: Path, options: dict[str, Any]) -> LadderRequest:
         rounds=options["rounds"],
         streams=options["streams"],
         workload=process_workload(options),
-        limits=process_limits(options),
-        **stored_fields(options),
+        **process_fields(options),
     )
 
 

@@ -11,10 +11,9 @@ from enginescope.cli.options import DURATION_MS, FILE, FROM_0, PATH, check_outpu
 from enginescope.cli.process_options import (
     input_options,
     on_option,
-    process_limits,
+    process_fields,
     process_workload,
     stop_options,
-    stored_fields,
     stored_options,
     timeout_option,
 )
@@ -131,8 +130,7 @@ def _request(model: Path, options: dict[str, Any]) -> LotteryRequest:
         timing_cache=options["timing_cache"],
         max_time_s=options["max_time"] and options["max_time"] / 1e3,
         budget_s=options["budget"] and options["budget"] / 1e3,
-        process_limits=process_limits(options),
-        **stored_fields(options),
+        **process_fields(options),
     )
 
 

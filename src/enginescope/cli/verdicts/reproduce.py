@@ -65,8 +65,10 @@ def command(folder: Path, **options: Any) -> int:
     (exit code 2), and so is a stack or a model that this machine lacks. Recorded runs are not
     measured again: their verdicts are computed from the runs in FOLDER.
     """
-    from enginescope.render.reproduction.reproduction_page import reproduction_page
-    from enginescope.render.reproduction.reproduction_writers import reproduction_json
+    from enginescope.render.reproduction.reproduction_writers import (
+        reproduction_json,
+        reproduction_page,
+    )
 
     check_outputs([options["html"]], [str(folder)])
     request = ReproduceRequest(

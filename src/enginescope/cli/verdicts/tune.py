@@ -25,11 +25,10 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.process_options import (
     on_option,
-    process_limits,
+    process_fields,
     process_workload,
     shape_option,
     stop_options,
-    stored_fields,
     stored_options,
     timeout_option,
 )
@@ -192,8 +191,7 @@ def _request(model: Path, options: dict[str, Any]) -> TuneRequest:
         rounds=options["rounds"],
         threshold_pct=options["threshold_pct"],
         max_time_s=options["max_time"] and options["max_time"] / 1e3,
-        process_limits=process_limits(options),
-        **stored_fields(options),
+        **process_fields(options),
     )
 
 

@@ -23,10 +23,9 @@ from enginescope.cli.options import (
 from enginescope.cli.process_options import (
     input_options,
     on_option,
-    process_limits,
+    process_fields,
     process_workload,
     stop_options,
-    stored_fields,
     stored_options,
     timeout_option,
 )
@@ -141,8 +140,11 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
     stacks until the result is clear, and judges latency, memory and engine size. Without MODELS, it
     compares recorded runs.
     """
-    from enginescope.render.verdicts.upgrade_page import upgrade_page
-    from enginescope.render.verdicts.upgrade_writers import upgrade_json, upgrade_markdown
+    from enginescope.render.verdicts.upgrade_writers import (
+        upgrade_json,
+        upgrade_markdown,
+        upgrade_page,
+    )
 
     check_outputs([options["markdown"], options["html"]], [*map(str, models), old, new or ""])
     progress = UpgradeProgress(quiet=options["as_json"])
@@ -184,10 +186,9 @@ def _request(
         builds=options["builds"],
         limits=tuple(limits.values()),
         undecided=options["undecided"],
-        process_limits=process_limits(options),
         evidence=options["evidence"],
         without_inputs=options["without_inputs"],
-        **stored_fields(options),
+        **process_fields(options),
     )
 
 

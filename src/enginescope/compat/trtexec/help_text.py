@@ -188,10 +188,10 @@ def _row(*cells: str | None) -> str:
     return "| " + " | ".join((cell or "").replace("|", "\\|") for cell in cells) + " |"
 
 
-def _wrapped(names: Iterable[str], width: int = 80) -> Iterator[str]:
+def _wrapped(names: Iterable[str]) -> Iterator[str]:
     line = " "
     for name in names:
-        if len(line) + 1 + len(name) > width:
+        if len(line) + 1 + len(name) > 80:
             yield line
             line = " "
         line += f" {name}"

@@ -9,6 +9,7 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
+from enginescope.formats.onnx.onnx_flow import inferred
 from enginescope.records.plan.plan import Plan
 
 #: The first version of ONNX's file format in which nodes carry notes.
@@ -79,7 +80,7 @@ def read_onnx_graph(
     model = load_onnx(path)
     for value in model.graph.input:
         _fix_shape(value, (input_shapes or {}).get(value.name))
-    graph = _with_shapes(model).graph
+    graph = inferred(model).graph
     numbered = enumerate(_walk(graph, 0))
     return OnnxGraph(
         name=graph.name,
@@ -170,15 +171,6 @@ def load_onnx(path: Path) -> Any:
 
 def _first_line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
-
-
-def _with_shapes(model: Any) -> Any:
-    """The model with the shapes between inputs and outputs, as far as they can be told."""
-    inference = require("onnx.shape_inference", purpose="shapes", install="enginescope")
-    try:
-        return inference.infer_shapes(model, data_prop=True)
-    except (inference.InferenceError, ValueError, RuntimeError):
-        return model  # custom operators, or a model over protobuf's limit: its own shapes remain
 
 
 def _fix_shape(value: Any, shape: Sequence[int | None] | None) -> None:

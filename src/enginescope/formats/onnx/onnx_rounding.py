@@ -6,6 +6,7 @@ the rounding, so that weights in other files are never read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_flow import inferred, reads
 from enginescope.formats.onnx.onnx_marks import write_copy
-from enginescope.formats.onnx.onnx_precision import load_without_weights
+from enginescope.formats.onnx.onnx_precision import inner_graphs, load_without_weights
 from enginescope.formats.onnx.onnx_rounding_nodes import RoundingNodes
 
 #: Rows of limits whose type a copy can round to.
@@ -107,21 +108,14 @@ def _types(graph: Any) -> Iterator[tuple[str, tuple[int, int | None, int | None]
             rank = len(tensor.shape.dim) if tensor.HasField("shape") else None
             yield value.name, (tensor.elem_type, rank, None)
     for one in graph.initializer:
-        yield one.name, (one.data_type, len(one.dims), _size(one.dims))
+        yield one.name, (one.data_type, len(one.dims), math.prod(one.dims))
     for node in graph.node:
         for attribute in node.attribute:
             if node.op_type == "Constant" and attribute.name == "value":
                 held = attribute.t
-                yield node.output[0], (held.data_type, len(held.dims), _size(held.dims))
-            for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else ())):
-                yield from _types(inner)
-
-
-def _size(dims: Any) -> int:
-    size = 1
-    for dim in dims:
-        size *= dim
-    return size
+                yield node.output[0], (held.data_type, len(held.dims), math.prod(held.dims))
+        for inner in inner_graphs(node):
+            yield from _types(inner)
 
 
 class _Rounding:
@@ -161,7 +155,7 @@ class _Rounding:
                 static.update(name for name in node.output if name)
                 made.append(node)
                 continue
-            for inner in _inner(node):
+            for inner in inner_graphs(node):
                 self._graph(inner, static)
             for at, name in enumerate(node.input):
                 node.input[at] = self._input(node, at, name, static, weights)
@@ -226,19 +220,12 @@ def _is_exempt(node: Any) -> bool:
     return node.op_type in _EXEMPT or "Quant" in node.op_type or node.op_type.startswith("Q")
 
 
-def _inner(node: Any) -> Iterator[Any]:
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs
-
-
 def _rename(graph: Any, names: dict[str, str]) -> None:
     """Let every node, also those of graphs within, read other tensors."""
     for node in graph.node:
         for at, name in enumerate(node.input):
             node.input[at] = names.get(name, name)
-        for inner in _inner(node):
+        for inner in inner_graphs(node):
             _rename(inner, names)
 
 

@@ -56,7 +56,7 @@ class LayerReader:
         inputs, outputs = tensors.read(raw.get("Inputs")), tensors.read(raw.get("Outputs"))
         weights, attributes = _weights_and_rest(raw)
         if tensors.has_controls:
-            inputs = _without_controls(inputs, attributes)
+            inputs = _inert_text(inputs, attributes)
         named = (
             (name, *[one.name for one in (*inputs, *outputs)]) if tensors.has_profiles else (name,)
         )
@@ -102,7 +102,7 @@ def profile_suffix(names: Iterable[str]) -> int | None:
     return None
 
 
-def _without_controls(inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> tuple[Tensor, ...]:
+def _inert_text(inputs: tuple[Tensor, ...], attributes: dict[str, Any]) -> tuple[Tensor, ...]:
     """Part inputs from the channels that TensorRT lists among them to steer the L2 cache."""
     controls = [one.name for one in inputs if one.name.startswith(CONTROL)]
     if not controls:

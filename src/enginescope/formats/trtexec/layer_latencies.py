@@ -24,7 +24,9 @@ def is_layer_latencies(value: Any) -> bool:
         return False
     lists = [times for times in value.values() if isinstance(times, list)]
     if lists:
-        return len(lists) == len(value) and all(times and _times(times) for times in lists)
+        return len(lists) == len(value) and all(
+            times and all(map(_is_time, times)) for times in lists
+        )
     return all(_is_time(times) for times in value.values())
 
 
@@ -66,10 +68,6 @@ def _timings(times: dict[str, list[float]]) -> Iterator[LayerTiming]:
 
 def _listed(value: Any) -> list[float]:
     return [float(one) for one in (value if isinstance(value, list) else [value])]
-
-
-def _times(values: list[Any]) -> bool:
-    return all(map(_is_time, values))
 
 
 def _is_time(value: Any) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from enum import Enum
 from typing import Any, Literal
 
 import numpy as np
 
 from enginescope.core.record import Record
+from enginescope.core.units import sum_known
 from enginescope.records.samples import Array, Interval
 from enginescope.records.tensor import DataType, Tensor
 
@@ -261,12 +261,12 @@ class Profile(Record, frozen=True, kw_only=True):
     @property
     def sum_mean_ms(self) -> float | None:
         """Sum of the layers' means, containers left out; ``None`` if no layer has one."""
-        return _sum(one.mean_ms for one in self.layers if not one.is_container)
+        return sum_known(one.mean_ms for one in self.layers if not one.is_container)
 
     @property
     def sum_median_ms(self) -> float | None:
         """Sum of the layers' medians, containers left out; ``None`` if no layer has one."""
-        return _sum(one.median_ms for one in self.layers if not one.is_container)
+        return sum_known(one.median_ms for one in self.layers if not one.is_container)
 
 
 def batch_sums(times_ms: Array) -> tuple[float, ...]:
@@ -282,11 +282,6 @@ def batch_sums(times_ms: Array) -> tuple[float, ...]:
         return ()
     batches = np.array_split(times_ms, BATCHES)
     return tuple(float(np.median(batch, axis=0).sum()) for batch in batches)
-
-
-def _sum(times_ms: Iterable[float | None]) -> float | None:
-    known = [ms for ms in times_ms if ms is not None]
-    return sum(known) if known else None
 
 
 class AttributedLayer(Record, frozen=True, kw_only=True, gc=False):

@@ -19,6 +19,7 @@ from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
 from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.core.record import Record
+from enginescope.core.units import counted
 from enginescope.records.run.run import TensorValues
 from enginescope.render.accuracy.task_words import task_answer
 from enginescope.render.base.figures import UNKNOWN, figure
@@ -60,7 +61,7 @@ def side_answer(side: ValidatedSide) -> str:
     if side.passes:
         exact = all(output.figures and output.figures.unequal == 0 for output in outputs)
         how = "equal to the reference" if exact else f"within the limits of {_limits(outputs)}"
-        answer = f"{side.label} passes: {_counted(len(outputs), 'output')} {how}"
+        answer = f"{side.label} passes: {counted(len(outputs), 'output')} {how}"
         codes = [{notice.code for notice in output.notices} for output in outputs]
         if all("W-CONSTANT-OUTPUT" in known for known in codes):
             return f"{answer}, which shows little: every output is constant"
@@ -106,7 +107,7 @@ def _limits(outputs: tuple[OutputDiff, ...]) -> str:
 
 def bindings_text(found: Validation) -> str:
     """Return in one line whether everyone takes and gives the same tensors."""
-    counts = f"{_counted(len(found.inputs), 'input')}, {_counted(len(found.outputs), 'output')}"
+    counts = f"{counted(len(found.inputs), 'input')}, {counted(len(found.outputs), 'output')}"
     blocked = [side.label for side in found.sides if side.blocked]
     if blocked:
         return f"incompatible: {', '.join(blocked)}"
@@ -197,10 +198,6 @@ def error_text(value: float | None) -> str:
 def cosine_text(value: float | None) -> str:
     """Return a cosine with the digits that tell it from 1."""
     return UNKNOWN if value is None else f"{value:.6f}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" + ("" if count == 1 else "s")
 
 
 def called_apart(found: Validation) -> tuple[Validation, str | None]:

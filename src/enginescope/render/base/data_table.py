@@ -166,23 +166,20 @@ def data_table(
 _MOST_DECIMALS = 9
 
 
-def places_for(values: Sequence[float | None], digits: int = 4) -> int:
-    """Return the decimals that show the largest of `values` with so many significant digits."""
+def places_for(values: Sequence[float | None]) -> int:
+    """Return the decimals that show the largest of `values` with four significant digits."""
     most = max((abs(value) for value in values if value is not None), default=0.0)
-    places = digits - 1 - math.floor(math.log10(most)) if most > 0 else 0
+    places = 3 - math.floor(math.log10(most)) if most > 0 else 0
     return min(_MOST_DECIMALS, max(0, places))
 
 
-def number_column(
-    values: Sequence[float | None], *, digits: int = 4, signed: bool = False
-) -> list[str]:
+def number_column(values: Sequence[float | None], *, signed: bool = False) -> list[str]:
     """Return `values` as text; a dash for what is not known.
 
     Args:
-        digits: Significant digits of the largest.
         signed: Whether numbers above 0 get a plus.
     """
-    places = places_for(values, digits)
+    places = places_for(values)
     return [number_text(value, places, signed=signed) for value in values]
 
 
@@ -282,6 +279,11 @@ def xml_text(text: str) -> str:
 def printable(text: str) -> str:
     """Return `text` with pictures of control characters (``␞``), and ``�`` for what is no text."""
     return _FORBIDDEN.sub(_picture, text)
+
+
+def inert_text(text: str) -> str:
+    """Return a name of a file's with ``·`` for each character that a terminal would obey."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
 
 
 def _picture(match: re.Match[str]) -> str:

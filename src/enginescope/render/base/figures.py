@@ -5,26 +5,20 @@ A run without samples has only printed figures, on terminal, page and in Markdow
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.comparability import varying_conditions
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes, format_ms, format_significant
 from enginescope.records.samples import Interval, ReportedSummary
-from enginescope.render.base.facts import backend_text
 from enginescope.render.base.phrases import (
     Figure,
     Headline,
     headline,
     metric_title,
-    outcome_text,
     percentile_name,
     percentile_samples,
     range_text,
     support_text,
 )
-from enginescope.render.base.shared_options import told_apart
 
 UNKNOWN = "—"
 
@@ -164,51 +158,6 @@ def reported_rows(view: RunView) -> Figures | None:
         headers=("Metric", "Figure", f"{tool.tool} printed, ms", "From the samples, ms"),
         rows=tuple(rows),
         numbers=(2, 3),
-    )
-
-
-def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures:
-    """Return one row per run; its first cell leads to the run's place in the page."""
-    apart = told_apart([backend_text(view.run.job.backend) for view in views])
-    varying = varying_conditions([view.run for view in views])
-    rows = []
-    for at, (view, backend) in enumerate(zip(views, apart.labels, strict=True)):
-        job, latency = view.run.job, view.latency
-        p99 = latency.percentile(99) if latency else None
-        weak = "" if p99 is None or p99.is_supported else " *"
-        rows.append(
-            (
-                view.id[:8],
-                job.subject.name,
-                backend,
-                UNKNOWN if job.workload.batch is None else str(job.workload.batch),
-                format_ms(latency.median_ms) if latency else UNKNOWN,
-                interval_cell(latency.median_interval) if latency else UNKNOWN,
-                f"{format_ms(p99.value_ms)}{weak}" if p99 else UNKNOWN,
-                f"{latency.n:,}" if latency else UNKNOWN,
-                outcome_text(view.run.outcome),
-                *(values[at] or UNKNOWN for values in varying.values()),
-            )
-        )
-    return Figures(
-        caption="All runs of this report; * too few samples to state it"
-        + (f"; conditions differ: {', '.join(varying)}" if varying else "")
-        + (f"; {apart.shared}" if apart.shared else ""),
-        headers=(
-            "Run",
-            "Subject",
-            "Backend",
-            "Batch",
-            "Median",
-            "95 % CI ms",
-            "p99",
-            "n",
-            "Outcome",
-            *(f"{title[:1].upper()}{title[1:]}" for title in varying),
-        ),
-        rows=tuple(rows),
-        numbers=(3, 4, 5, 6, 7),
-        anchors=anchors,
     )
 
 

@@ -18,11 +18,11 @@ from enginescope.stats.clock_around import Held, held_by
 _SOURCES = {"nvml": "NVML", "jtop": "jetson-stats"}
 
 
-def joules_text(joules: float, digits: int = 3) -> str:
+def joules_text(joules: float) -> str:
     """Return ``0.937 J``, in millijoules below a tenth of a joule."""
     if abs(joules) < 0.1:
-        return f"{format_significant(1e3 * joules, digits)} mJ"
-    return f"{format_significant(joules, digits)} J"
+        return f"{format_significant(1e3 * joules)} mJ"
+    return f"{format_significant(joules)} J"
 
 
 def joules_interval(interval: Interval, of: float) -> str:

@@ -6,12 +6,14 @@ The first figures a reader sees.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from enginescope.analysis.layers.layer_sum import LayerSum
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import Pipeline, RoundTrip
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.records.notice import Notice, is_unstable
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import Outcome, StopReport, WarmUpReport
 from enginescope.records.samples import Percentile, Summary
@@ -78,6 +80,11 @@ def interval_text(summary: Summary) -> str:
 def count_text(summary: Summary) -> str:
     """Return ``n 2,310 (effective 412)``."""
     return f"n {summary.n:,} (effective {math.floor(summary.effective_n):,})"
+
+
+def unstable_mark(notices: Iterable[Notice]) -> str:
+    """Return what an answer begins with where its figures are unstable; else nothing."""
+    return "unstable measurement: " if any(map(is_unstable, notices)) else ""
 
 
 def percentile_name(p: float) -> str:

@@ -245,7 +245,7 @@ _WORKER_POINTS = 400
 
 
 def worker_memory(
-    labelled: Sequence[tuple[str, RunView]], *, title: str, subtitle: tuple[str, ...] = ()
+    labelled: Sequence[tuple[str, RunView]], *, subtitle: tuple[str, ...] = ()
 ) -> Chart:
     """Resident memory of each worker, one line each; an empty plot says that there is none."""
     rows: list[Spec] = []
@@ -262,7 +262,7 @@ def worker_memory(
     drawn = "Drawn instead: resident memory of each worker"
     return Chart(
         key="worker_memory",
-        title=title,
+        title="No GPU was sampled",
         subtitle=(*subtitle, drawn if rows else "Memory of the workers is not known either"),
         spec=_workers_spec(rows, [label for label, _ in labelled]),
         table=ChartTable(headers=("Model", "Greatest, MiB"), rows=tuple(peaks)),

@@ -20,7 +20,7 @@ from enginescope.analysis.plan_comparison.plans_overview import layer_columns, p
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.jsonio import encode
 from enginescope.records.notice import Notice
-from enginescope.render.base.data_table import csv_bytes, escaped, number_column
+from enginescope.render.base.data_table import csv_bytes, escaped, inert_text, number_column
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.base.text import label_row, notice_lines, table
@@ -90,7 +90,7 @@ def compare_text(
 
 def _titles(found: Comparison, width: int) -> list[Text]:
     plans = found.overview.plans
-    names = shorten_apart([_plain(plan.name) for plan in plans], width - 3)
+    names = shorten_apart([inert_text(plan.name) for plan in plans], width - 3)
     return [
         Text(f"{plan.label}  ", style="bold").append(name)
         for plan, name in zip(plans, names, strict=True)
@@ -129,7 +129,7 @@ def _facts(found: TextTable, width: int) -> list[RenderableType]:
     for first in range(0, plans, room):
         columns = range(1 + first, 1 + min(first + room, plans))
         headers = (found.title, *(found.headers[at] for at in columns))
-        rows = [(row[0], *(_plain(row[at]) for at in columns)) for row in found.rows]
+        rows = [(row[0], *(inert_text(row[at]) for at in columns)) for row in found.rows]
         lines += [table(headers, rows), Text()]
     return lines
 
@@ -140,7 +140,7 @@ def _fitted(found: TextTable, width: int) -> list[RenderableType]:
     Where they are too few, those of `_SPARED` are left out, the first first.
     """
     columns = {
-        header: shorten_apart([_plain(row[at]) for row in found.rows], _most(header, width))
+        header: shorten_apart([inert_text(row[at]) for row in found.rows], _most(header, width))
         for at, header in enumerate(found.headers)
     }
     last = found.headers[-1]
@@ -170,11 +170,6 @@ def _taken(columns: dict[str, list[str]]) -> int:
     """Columns of the screen that all but the last take."""
     widths = [max(map(len, (name, *cells))) + _GAP for name, cells in columns.items()]
     return sum(widths[:-1])
-
-
-def _plain(text: str) -> str:
-    """Return a name of the file's without what a terminal would obey."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
 
 
 #: Version of the JSON document's shape.

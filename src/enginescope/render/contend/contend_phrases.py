@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from enginescope.core.units import format_significant
-from enginescope.records.notice import is_unstable
+from enginescope.core.units import format_significant, listed
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.contend import (
     ContenderSet,
@@ -17,6 +14,7 @@ from enginescope.records.verdict.contend import (
 from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
+from enginescope.render.base.phrases import unstable_mark
 
 _SHARES = {
     "processes": "each in a process of its own",
@@ -34,8 +32,7 @@ TIME_HEADERS = ("Contender", "p50 ms", "p99 ms", "Requests/s", "Left out")
 
 def answer_text(report: ContendReport) -> str:
     """Return the answer: what each contender loses beside all others."""
-    unstable = "unstable measurement: " if any(map(is_unstable, report.notices)) else ""
-    return unstable + _answer(report)
+    return unstable_mark(report.notices) + _answer(report)
 
 
 def _answer(report: ContendReport) -> str:
@@ -44,10 +41,10 @@ def _answer(report: ContendReport) -> str:
     if report.kind is ContendKind.UNAFFECTED:
         return f"no contender is slowed by more than {report.threshold_pct:g} %; {throughput}"
     if report.kind is ContendKind.UNDECIDED:
-        listed = ", ".join(map(_open_text, report.together))
-        return f"inconclusive: {listed}; more rounds may tell"
+        open_texts = ", ".join(map(_open_text, report.together))
+        return f"inconclusive: {open_texts}; more rounds may tell"
     texts = [_slowed(slowed) for slowed in report.together]
-    return f"sharing slows {_listed(texts)}; {throughput}"
+    return f"sharing slows {listed(texts)}; {throughput}"
 
 
 def _slowed(slowed: SlowDown) -> str:
@@ -59,10 +56,6 @@ def _slowed(slowed: SlowDown) -> str:
 def _open_text(slowed: SlowDown) -> str:
     ratio, ends = times_text(slowed.factor.ratio), _ends(slowed.factor.interval)
     return f"{slowed.contender} {ratio} ({ends})"
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return " and ".join((", ".join(texts[:-1]), texts[-1])) if len(texts) > 1 else texts[0]
 
 
 def times_text(ratio: float) -> str:

@@ -302,4 +302,4 @@ def gpu_chart(found: DepthBenchmark) -> Chart:
         return structs.replace(drawn, title=title, subtitle=(*drawn.subtitle, *below))
     reasons = tuple(dict.fromkeys(gpu_text(side) for side in found.sides))
     pairs = [(label, view) for label, view in zip(labels, views, strict=True)]
-    return worker_memory(pairs, title="No GPU was sampled", subtitle=(*reasons, *below))
+    return worker_memory(pairs, subtitle=(*reasons, *below))

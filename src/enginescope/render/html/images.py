@@ -342,11 +342,7 @@ def rgb_png(pixels: Any) -> bytes:
         [np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1
     ).tobytes()
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 6)), (b"IEND", b""))
-    return _PNG_SIGNATURE + b"".join(_png_chunk(kind, body) for kind, body in parts)
-
-
-def _png_chunk(kind: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    return _PNG_SIGNATURE + b"".join(_chunk(kind, body) for kind, body in parts)
 
 
 _UNKNOWN = "—"

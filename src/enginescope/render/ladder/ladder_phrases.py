@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from enginescope.records.notice import is_unstable
+from enginescope.core.units import listed
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.ladder import (
     LadderReport,
@@ -15,6 +15,7 @@ from enginescope.records.verdict.ladder import (
     RungKey,
 )
 from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.base.phrases import unstable_mark
 
 #: Rung -> its name; braces: the number of streams or requests.
 _TITLES = {
@@ -129,8 +130,7 @@ def signed_ends(report: LadderReport, interval: Interval | None) -> str:
 
 def answer_text(report: LadderReport) -> str:
     """Return the answer: where the figure of the user is, else the largest step."""
-    unstable = "unstable measurement: " if any(map(is_unstable, report.notices)) else ""
-    return unstable + _answer(report)[0]
+    return unstable_mark(report.notices) + _answer(report)[0]
 
 
 def meaning_text(report: LadderReport) -> str | None:
@@ -186,8 +186,7 @@ def _named(report: LadderReport, key: RungKey, more: str = "") -> str:
 def _several(report: LadderReport, keys: Sequence[RungKey]) -> str:
     """Return the names of up to three rungs; of more, their number and range."""
     if len(keys) <= _NAMED:
-        names = [_named(report, key) for key in keys]
-        return f"{', '.join(names[:-1])} and {names[-1]}"
+        return listed([_named(report, key) for key in keys])
     rungs = [rung for rung in report.measured if rung.key in keys]
     low, *_, high = sorted(rungs, key=lambda rung: rung.value_ms or 0.0)
     ends = f"{level_text(report, low)} … {level_text(report, high)} ms"

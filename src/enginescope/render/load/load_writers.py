@@ -1,4 +1,4 @@
-"""Writers of a load test: terminal and JSON."""
+"""Writers of a load test: terminal, JSON and a page that needs no network."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from enginescope.render.base.answer_tables import AnswerTables, answer_json
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import percentile_name
 from enginescope.render.base.text_table import table
+from enginescope.render.html.answer_page import PageSection, answer_page
+from enginescope.render.load.load_chart import load_chart
 from enginescope.render.load.load_phrases import (
     FIGURE_HEADERS,
     PART_HEADERS,
@@ -85,4 +87,19 @@ def load_json(report: LoadReport) -> bytes:
         verdict=report.kind,
         answer=answer_text(report),
         report=report,
+    )
+
+
+def load_page(report: LoadReport) -> bytes:
+    """Return the page: the answer, the picture, then the figures."""
+    answered, chart = load_answer(report), load_chart(report)
+    figures = tuple(table.figures() for table in answered.tables)
+    return answer_page(
+        "load test",
+        answered,
+        {"load.json": load_json(report)},
+        title="Load test",
+        skip="load test",
+        charts=[chart] if chart else [],
+        sections=[PageSection(title="Figures", anchor="figures", figures=figures)],
     )

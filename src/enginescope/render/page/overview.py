@@ -4,16 +4,74 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.comparability import differences
+from enginescope.analysis.verdicts.comparability import differences, varying_conditions
 from enginescope.core.units import format_ms
-from enginescope.render.base.phrases import in_text
+from enginescope.render.base.facts import backend_text
+from enginescope.render.base.figures import UNKNOWN, Figures, interval_cell
+from enginescope.render.base.phrases import in_text, outcome_text
 from enginescope.render.base.shared_options import BETWEEN, told_apart
 from enginescope.render.charts.latency_boxes import latency_boxes
 from enginescope.render.charts.overlay import MOST_OVERLAID, overlay
 from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.verdict_phrases import side_names
+
+
+def overview(views: Sequence[RunView], anchors: tuple[str, ...]) -> dict[str, Any]:
+    """Return what the page's template shows before the runs, by its names."""
+    return {
+        "names": told_apart(side_names([view.run.job for view in views])).labels,
+        "overview": overview_rows(views, anchors),
+        "fastest": overview_sentence(views),
+        "laid_over": overview_chart(views),
+    }
+
+
+def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures:
+    """Return one row per run; its first cell leads to the run's place in the page."""
+    apart = told_apart([backend_text(view.run.job.backend) for view in views])
+    varying = varying_conditions([view.run for view in views])
+    rows = []
+    for at, (view, backend) in enumerate(zip(views, apart.labels, strict=True)):
+        job, latency = view.run.job, view.latency
+        p99 = latency.percentile(99) if latency else None
+        weak = "" if p99 is None or p99.is_supported else " *"
+        rows.append(
+            (
+                view.id[:8],
+                job.subject.name,
+                backend,
+                UNKNOWN if job.workload.batch is None else str(job.workload.batch),
+                format_ms(latency.median_ms) if latency else UNKNOWN,
+                interval_cell(latency.median_interval) if latency else UNKNOWN,
+                f"{format_ms(p99.value_ms)}{weak}" if p99 else UNKNOWN,
+                f"{latency.n:,}" if latency else UNKNOWN,
+                outcome_text(view.run.outcome),
+                *(values[at] or UNKNOWN for values in varying.values()),
+            )
+        )
+    return Figures(
+        caption="All runs of this report; * too few samples to state it"
+        + (f"; conditions differ: {', '.join(varying)}" if varying else "")
+        + (f"; {apart.shared}" if apart.shared else ""),
+        headers=(
+            "Run",
+            "Subject",
+            "Backend",
+            "Batch",
+            "Median",
+            "95 % CI ms",
+            "p99",
+            "n",
+            "Outcome",
+            *(f"{title[:1].upper()}{title[1:]}" for title in varying),
+        ),
+        rows=tuple(rows),
+        numbers=(3, 4, 5, 6, 7),
+        anchors=anchors,
+    )
 
 
 def overview_chart(views: Sequence[RunView]) -> Chart | None:

@@ -10,9 +10,8 @@ import msgspec
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
 from enginescope.render.base.facts import made_text, subject_line
-from enginescope.render.base.figures import first_figures, overview_rows
+from enginescope.render.base.figures import first_figures
 from enginescope.render.base.phrases import Headline
-from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.bars import layer_bars
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.stacked_time import time_stacked
@@ -36,7 +35,6 @@ from enginescope.render.page.export import (
     summary_csv,
     summary_json,
 )
-from enginescope.render.page.overview import overview_chart, overview_sentence
 from enginescope.render.plans.findings import Linted, findings_json
 from enginescope.render.plans.plan_headline import (
     PageSubject,
@@ -64,7 +62,6 @@ from enginescope.render.sections.onnx_nodes import onnx_nodes
 from enginescope.render.sections.roofline import roofline_of
 from enginescope.render.sections.section import Section
 from enginescope.render.sections.timeline import timeline
-from enginescope.render.verdicts.verdict_phrases import side_names
 
 if TYPE_CHECKING:
     from enginescope.render.validation.report_answers import AnswersSection, ReportedAnswers
@@ -119,8 +116,8 @@ def report_page(
     has_graph = any(section.key == GRAPH for run in runs for section in run.sections)
     parts = (*scripts(), *((graph_script(),) if has_graph else ()))
     together = _together(views)
-    laid_over = overview_chart(views) if len(runs) > 1 else None
-    anchors = tuple(f"{run.prefix}summary" for run in runs)
+    first = _overview(views, tuple(f"{run.prefix}summary" for run in runs))
+    laid_over = first["laid_over"]
     return page_bytes(
         "page.html.j2",
         _data(runs, files, (*([laid_over] if laid_over else []), *together, *_charts(compared))),
@@ -129,19 +126,20 @@ def report_page(
         css=_style(has_graph=has_graph, has_answers=bool(compared)),
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,
-        names=_names(views) if len(runs) > 1 else (),
         what=_what(subjects),
-        overview=overview_rows(views, anchors) if len(runs) > 1 else None,
-        fastest=overview_sentence(views) if len(runs) > 1 else None,
-        laid_over=laid_over,
         together=together,
         answers=compared,
         left_out=_left_out(subjects, files),
+        **first,
     )
 
 
-def _names(views: Sequence[RunView]) -> tuple[str, ...]:
-    return told_apart(side_names([view.run.job for view in views])).labels
+def _overview(views: Sequence[RunView], anchors: tuple[str, ...]) -> dict[str, Any]:
+    if len(views) < 2:  # a run alone needs none of the code that compares runs
+        return dict.fromkeys(("names", "overview", "fastest", "laid_over"))
+    from enginescope.render.page.overview import overview
+
+    return overview(views, anchors)
 
 
 def _style(*, has_graph: bool, has_answers: bool) -> str:
@@ -184,7 +182,9 @@ def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRu
         else plan_about(subject),
         headline=first_figures(view) if is_measured else plan_headline(subject),
         worst=worst_findings(subject),
-        picture=latency_distribution(view) or _time_stacked(subject) or _slowest(view),
+        picture=(latency_distribution(view) if is_measured else None)
+        or _time_stacked(subject)
+        or _slowest(view),
         sections=sections_of(subject, topk),
     )
 

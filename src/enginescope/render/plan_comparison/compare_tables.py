@@ -11,6 +11,7 @@ from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
 from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, ShareAcross
 from enginescope.core.record import Record
+from enginescope.core.units import sum_known
 from enginescope.render.base.data_table import UNKNOWN, number_column, number_text
 from enginescope.render.base.figures import TextTable
 from enginescope.render.plan_comparison.compare_phrases import (
@@ -80,8 +81,8 @@ def explanation_table(layers: LayerComparison, top: int) -> TextTable:
     counts = [len(one.members) for one in shown]
     texts = [cause_text(one) for one in shown]
     if rest:
-        differences.append(_sum([one.difference_ms for one in rest]))
-        shares.append(_sum([one.share_pct for one in rest]))
+        differences.append(sum_known([one.difference_ms for one in rest]))
+        shares.append(sum_known([one.share_pct for one in rest]))
         counts.append(sum(len(one.members) for one in rest))
         texts.append(f"{len(rest):,} more reasons")
     if layers.difference_ms is not None:
@@ -223,7 +224,7 @@ def _left_out(more: int, admitted: Sequence[ComparedLayers], chosen: Chosen) -> 
     alike = [one for one in admitted if not chosen.is_shown(one)]
     parts = [f"and {more:,} more"] if more else []
     if alike:
-        times = (_sum([one.a_ms for one in alike]), _sum([one.b_ms for one in alike]))
+        times = (sum_known([one.a_ms for one in alike]), sum_known([one.b_ms for one in alike]))
         verbs = "does not differ and takes" if len(alike) == 1 else "do not differ and take"
         words = f"{len(alike):,} {verbs} the same time within {chosen.threshold_pct:g} %"
         if None not in times:
@@ -253,8 +254,3 @@ def _table(
         numbers=tuple(name for name in kept if name in numbers),
         note=note,
     )
-
-
-def _sum(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

@@ -13,9 +13,10 @@ from enginescope.analysis.layers.layer_table import TimeShare
 from enginescope.analysis.layers.reformats import ReformatShare
 from enginescope.analysis.plans.exploration import Exploration, ExploredLayer, ordered
 from enginescope.core.record import Record
-from enginescope.core.units import format_bytes
+from enginescope.core.units import counted, format_bytes
 from enginescope.records.notice import Notice
 from enginescope.records.tensor import Tensor
+from enginescope.render.base.data_table import inert_text
 from enginescope.render.base.facts import tensor_text
 from enginescope.render.base.phrases import layer_sum_sentence, shorten_apart
 from enginescope.render.base.text import label_row, notice_lines, table
@@ -228,7 +229,7 @@ def explore_text(
 
 
 def _title(found: Exploration, device: str | None, width: int) -> Text:
-    title = Text(_plain(found.name), style="bold")
+    title = Text(inert_text(found.name), style="bold")
     gap = width - title.cell_len - Text(device).cell_len if device else 0
     if device:
         title.append(" " * gap if gap >= _GAP else "\n").append(device, style="dim")
@@ -292,13 +293,13 @@ def _memory_text(found: Exploration) -> str:
         moved += f" ({format_bytes(totals.padded_activation_bytes)} with padding)"
     biases = f", biases {format_bytes(totals.bias_bytes)}" if totals.bias_bytes else ""
     unknown = (
-        f"; {_counted(totals.unknown_tensors, 'use')} of tensors of unknown size not counted"
+        f"; {counted(totals.unknown_tensors, 'use')} of tensors of unknown size not counted"
         if totals.unknown_tensors
         else ""
     )
     parts = totals.whole_parts
     inside = (
-        f"; without the contents of {_counted(parts, 'layer')} that"
+        f"; without the contents of {counted(parts, 'layer')} that"
         f" {'stands' if parts == 1 else 'stand'} for a part of the network"
         if parts
         else ""
@@ -308,7 +309,7 @@ def _memory_text(found: Exploration) -> str:
 
 def _tensor_rows(label: str, tensors: tuple[Tensor, ...]) -> list[tuple[str, str]]:
     shown = tensors[:_FEW_TENSORS]
-    rows = [(label if not at else "", _plain(tensor_text(one))) for at, one in enumerate(shown)]
+    rows = [(label if not at else "", inert_text(tensor_text(one))) for at, one in enumerate(shown)]
     more = len(tensors) - len(shown)
     return [*rows, ("", f"and {more:,} more")] if more else rows
 
@@ -343,15 +344,6 @@ def _column(cells: Sequence[Cell]) -> list[str]:
         if isinstance(cell, float)
         else UNKNOWN
         if cell is None
-        else _plain(cell)
+        else inert_text(cell)
         for cell in cells
     ]
-
-
-def _plain(text: str) -> str:
-    """Return a name of the file's without what a terminal would obey."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -171,12 +171,12 @@ def findings_json(linted: Sequence[Linted]) -> bytes:
     return encode({"schema": LINT_SCHEMA, "enginescope": __version__, "plans": plans})
 
 
-def findings_sarif(linted: Sequence[Linted], rules: Sequence[Rule] = RULES) -> bytes:
+def findings_sarif(linted: Sequence[Linted]) -> bytes:
     """Return the findings as SARIF 2.1.0, one run for each plan.
 
     A plan's file is the physical location, without a line; its layers are logical locations.
     """
-    return sarif_log([_results(one) for one in linted], [_sarif_rule(rule) for rule in rules])
+    return sarif_log([_results(one) for one in linted], [_sarif_rule(rule) for rule in RULES])
 
 
 def _plan_findings(linted: Linted) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enginescope.analysis.onnx.onnx_map import NodeCost, OnnxMap
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.core.units import format_significant
+from enginescope.core.units import counted, format_significant
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import profiler_part
@@ -45,7 +45,7 @@ def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> TextTable |
     if found.profiler_ms is not None:
         note += f", {profiler_part(found.profiler_ms)}"
     if found.unknown:
-        note += f"; the limit of {_counted(found.unknown, 'layer', 'layers')} is not known"
+        note += f"; the limit of {counted(found.unknown, 'layer', 'layers')} is not known"
     return TextTable(
         title=f"Furthest from the limits of {found.gpu.name}",
         headers=("ms", "limit ms", "ms ÷ limit", "bound by", "layer"),
@@ -89,12 +89,8 @@ def _left_over(found: OnnxMap) -> str:
         ),
     ):
         if some:
-            parts.append(_counted(len(some), one, several))
+            parts.append(counted(len(some), one, several))
     return "; ".join(parts)
-
-
-def _counted(count: int, one: str, several: str) -> str:
-    return f"{count:,} {one if count == 1 else several}"
 
 
 def _ms(value: float | None) -> str:

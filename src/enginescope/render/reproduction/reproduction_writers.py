@@ -1,18 +1,25 @@
-"""Writers of an upgrade that ran again: terminal, JSON."""
+"""Writers of an upgrade that ran again: terminal, JSON and a page that needs no network."""
 
 from __future__ import annotations
 
-from enginescope.records.verdict.reproduction import ReproducedRow, Reproduction
+from collections.abc import Iterable
+
+from enginescope.records.verdict.reproduction import ReproducedModel, ReproducedRow, Reproduction
 from enginescope.render.base.answer_tables import AnswerTables, answer_json
-from enginescope.render.base.figures import TextTable
+from enginescope.render.base.figures import Figures, TextTable
+from enginescope.render.html.answer_page import PageSection, answer_page
 from enginescope.render.reproduction.reproduction_phrases import (
+    ROW_HEADERS,
     agreement_text,
     answer_text,
     lines_of,
+    outputs_text,
+    rows_of,
     scope_facts,
     sentence,
 )
 from enginescope.render.verdicts import upgrade_phrases
+from enginescope.render.verdicts.upgrade_phrases import name_of
 
 #: Version of the document's shape.
 REPRODUCE_SCHEMA = 1
@@ -59,4 +66,53 @@ def reproduction_json(result: Reproduction) -> bytes:
         answer=answer_text(result),
         sentences=[sentence(model, row) for model in result.models for row in model.rows],
         report=result,
+    )
+
+
+#: Columns of figures.
+_NUMBERS = (5, 6, 7, 8)
+#: Outputs that the page names for a model.
+_OUTPUTS = 20
+
+
+def reproduction_page(result: Reproduction) -> bytes:
+    """Return the page: the answer, the bundle, the verdicts that count, then each model."""
+    rows = [(model, row) for model in result.models for row in model.rows]
+    return answer_page(
+        "reproduction",
+        reproduction_answer(result),
+        {"reproduction.json": reproduction_json(result)},
+        title="Reproduction",
+        skip="upgrade",
+        overview=_figures(
+            "Verdicts, recorded and again", (pair for pair in rows if is_listed(pair[1]))
+        ),
+        sections=[
+            PageSection(
+                anchor=f"model-{number}",
+                title=name_of(model.recorded),
+                facts=_facts(model),
+                figures=(
+                    _figures(
+                        "All figures; those in brackets do not count",
+                        ((model, row) for row in model.rows),
+                    ),
+                ),
+            )
+            for number, model in enumerate(result.models, start=1)
+        ],
+    )
+
+
+def _facts(model: ReproducedModel) -> tuple[tuple[str, str], ...]:
+    outputs = outputs_text((model,), most=_OUTPUTS)
+    return (("backend", model.recorded.backend), *([("outputs", outputs)] if outputs else []))
+
+
+def _figures(caption: str, rows: Iterable[tuple[ReproducedModel, ReproducedRow]]) -> Figures:
+    return Figures(
+        caption=caption,
+        headers=ROW_HEADERS,
+        rows=tuple(cells for model, row in rows for cells in rows_of(model, row)),
+        numbers=_NUMBERS,
     )

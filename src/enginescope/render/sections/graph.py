@@ -7,7 +7,7 @@ from markupsafe import Markup
 from enginescope.analysis.graph.folding.fold import folded
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.core.gc_paused import gc_paused
-from enginescope.core.units import format_ms
+from enginescope.core.units import counted, format_ms
 from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import Canvas, canvas
 from enginescope.render.graph.view.canvas_nodes import container, packed
@@ -63,11 +63,7 @@ def _sentence(subject: PageSubject, found: PlanGraph) -> str:
     total_ms = subject.plan.total_ms if subject.plan else None
     time = f"{format_ms(total_ms)} over all layers" if total_ms is not None else _UNTIMED
     tensors = len({edge.tensor.name for edge in found.edges if edge.tensor is not None})
-    return f"{_counted(layers, 'layer')}, {_counted(tensors, 'tensor')} between them; {time}."
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return f"{counted(layers, 'layer')}, {counted(tensors, 'tensor')} between them; {time}."
 
 
 _UNTIMED = "no profile, so layers have no times (trtexec --exportProfile writes one)"

@@ -197,7 +197,7 @@ def _leftovers(work: tuple[ProviderWork, ...]) -> DataTable | None:
 
 def machine(view: RunView) -> Section:
     """Host, processor, GPUs, load; memory of the worker over time."""
-    chart = memory_series(view)
+    chart = memory_series(view) if view.run.telemetry else None
     facts = machine_facts(view.run)
     nothing = "The machine is unknown: the imported files do not name it."
     return Section(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from enginescope.core.units import counted, format_significant
+from enginescope.core.units import counted, format_significant, format_span
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.self_test import Detection, SelfTest
 from enginescope.records.verdict.verdict import VerdictKind
@@ -45,7 +45,7 @@ def scope_facts(test: SelfTest) -> tuple[tuple[str, str], ...]:
 
 def _comparison(test: SelfTest) -> str:
     return (
-        f"at most {test.rounds} interleaved rounds ({_duration(test.rounds * test.round_s)}), "
+        f"at most {test.rounds} interleaved rounds ({format_span(test.rounds * test.round_s)}), "
         f"threshold {test.threshold_pct:g} %"
     )
 
@@ -56,7 +56,7 @@ def _measured(test: SelfTest) -> str:
     most = max(same.most for same in test.comparisons)
     text = (
         f"{every} of the model with itself, of at most {most} rounds, in "
-        f"{_duration(test.duration_s)}"
+        f"{format_span(test.duration_s)}"
     )
     text += f", {cut} cut off by the time" if cut else ""
     return f"{text}; {_false(test)}{_false_interval(test)}"
@@ -149,9 +149,3 @@ def _share(value: float) -> str:
 
 def _interval(share: Detection) -> str:
     return f"{share.low_pct:.1f} … {share.high_pct:.1f} %"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{format_significant(seconds / 60, 2)} min"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 
 from enginescope.core.units import format_significant
-from enginescope.records.notice import is_unstable
 from enginescope.records.run.job import InputShape
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.shapes import (
@@ -18,7 +17,7 @@ from enginescope.records.verdict.shapes import (
 )
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import range_text
+from enginescope.render.base.phrases import range_text, unstable_mark
 
 _COSTS: dict[CostKind, str] = {
     "new": "first request of a new shape",
@@ -41,8 +40,7 @@ def shape_name(report: ShapesReport, label: str | None) -> str:
 
 def answer_text(report: ShapesReport) -> str:
     """Return the shape to run, or why no shape can be named."""
-    unstable = "unstable measurement: " if any(map(is_unstable, report.notices)) else ""
-    return unstable + _answer(report)
+    return unstable_mark(report.notices) + _answer(report)
 
 
 def _answer(report: ShapesReport) -> str:

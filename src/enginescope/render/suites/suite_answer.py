@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enginescope.analysis.suites.suite_table import lost_fp16
 from enginescope.analysis.suites.suite_wins import Win, wins
 from enginescope.core.record import Record
-from enginescope.core.units import format_ms, format_significant
+from enginescope.core.units import counted, format_ms, format_significant
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.suites.suite_phrases import (
     PENDING,
@@ -53,11 +53,15 @@ def win_text(win: Win) -> str:
 def _fastest(result: SuiteResult) -> str:
     winners = wins(result)
     if not winners:
-        return f"No latency in {_cells(len(result.rows))}" if result.rows else "No cell has ended"
+        return (
+            f"No latency in {counted(len(result.rows), 'cell')}"
+            if result.rows
+            else "No cell has ended"
+        )
     called = backend_names(result)
     lost = [called[row.cell.spec] for row in result.rows if lost_fp16(row)]
     names = ", ".join(dict.fromkeys(lost))
-    cells = f"{_cells(len(lost))} of {names}"
+    cells = f"{counted(len(lost), 'cell')} of {names}"
     aside = f"; not ranked, since FP16 runs as FP32 (W-NOT-FP16): {cells}" if lost else ""
     if all(win.second is None for win in winners):
         return _alone(winners, called) + aside
@@ -140,10 +144,6 @@ def _range(values: Sequence[float]) -> str:
     return low if low == high else f"{low} … {high}"
 
 
-def _cells(count: int) -> str:
-    return f"{count:,} cell" if count == 1 else f"{count:,} cells"
-
-
 def _failed(result: SuiteResult) -> str | None:
     groups = failure_groups(result)
     parts = []
@@ -163,4 +163,4 @@ def _failed(result: SuiteResult) -> str | None:
     if result.pending:
         parts.append(f"{result.pending:,} {PENDING}")
     total = sum(cell.is_asked for line in matrix(result) for cell in line.cells)
-    return f"Of {_cells(total)}, {'. '.join(parts)}." if parts else None
+    return f"Of {counted(total, 'cell')}, {'. '.join(parts)}." if parts else None

@@ -11,7 +11,7 @@ from enginescope.analysis.suites.suite_perf_tables import case_name
 from enginescope.analysis.suites.suite_table import baselines, lost_fp16, speed_ups
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
 from enginescope.core.record import Record
-from enginescope.core.units import format_significant
+from enginescope.core.units import counted, format_significant
 from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.provider_phrases import short_name
@@ -221,12 +221,8 @@ def weakness_sentence(result: SuiteResult) -> str | None:
     counts = Counter(code for one in weak for code in one.warnings)
     named = ", ".join(f"{code} {count:,}" for code, count in counts.most_common())
     unstable = sum(one.is_unstable for one in weak)
-    marked = f"; {UNSTABLE_MARK} ({_counted(unstable)})" if unstable else ""
-    return f"warnings in {_counted(len(weak))}: {named}{marked}; enginescope explain CODE"
-
-
-def _counted(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count:,} cells"
+    marked = f"; {UNSTABLE_MARK} ({counted(unstable, 'cell')})" if unstable else ""
+    return f"warnings in {counted(len(weak), 'cell')}: {named}{marked}; enginescope explain CODE"
 
 
 def processes_sentence(result: SuiteResult) -> str | None:

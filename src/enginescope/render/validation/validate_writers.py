@@ -13,6 +13,7 @@ from enginescope.analysis.accuracy.output_diff import OutputDiff, SampleDiff
 from enginescope.analysis.errors.element_errors import ULP_EDGES
 from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
+from enginescope.core.jsonio import encode
 from enginescope.render.accuracy.task_writers import task_data, task_lines, task_samples_data
 from enginescope.render.accuracy.validate_phrases import (
     OUTPUT_HEADERS,
@@ -125,7 +126,7 @@ def _figures(outputs: tuple[OutputDiff, ...], width: int) -> list[RenderableType
 
 def output_diff_json(found: Validation) -> bytes:
     """Return what every output of every side comes to, over all samples."""
-    return _encoded(output_diff_data(found))
+    return encode(output_diff_data(found))
 
 
 def output_diff_data(found: Validation) -> dict[str, Any]:
@@ -152,7 +153,7 @@ def output_diff_data(found: Validation) -> dict[str, Any]:
 
 def per_sample_json(found: Validation) -> bytes:
     """Return the figures of every sample, output and side."""
-    return _encoded(
+    return encode(
         {
             "reference": found.reference,
             "sides": [
@@ -224,7 +225,3 @@ def _sample(one: SampleDiff) -> dict[str, Any]:
 
 def _json_figures(figures: Any) -> dict[str, Any]:
     return dict(msgspec.to_builtins(figures)) if figures is not None else {}
-
-
-def _encoded(value: Any) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"

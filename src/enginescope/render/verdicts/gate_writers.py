@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from enginescope.analysis.gate.job_means import gate_means
+from enginescope.analysis.verdicts.model_mean import gate_means
 from enginescope.core.units import counted
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from enginescope.core.units import counted, format_bytes, format_ms, format_significant
+from enginescope.core.units import counted, format_bytes, format_ms, format_significant, format_span
 from enginescope.records.verdict.lottery import (
     DrawnBuild,
     LayerDraw,
@@ -68,7 +68,7 @@ def scope_facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
 def _counts(report: LotteryReport) -> str:
     return (
         f"{len(report.builds)} builds × {report.processes} processes × {report.iterations:,} "
-        f"iterations in {_duration(report.duration_s)}, interleaved"
+        f"iterations in {format_span(report.duration_s)}, interleaved"
     )
 
 
@@ -121,7 +121,7 @@ def _best(report: LotteryReport) -> str:
     return (
         f"{counted(best.builds, 'build')} × {best.processes} "
         f"{'process' if best.processes == 1 else 'processes'} × "
-        f"{counted(best.iterations, 'iteration')} in {_duration(best.duration_s)}{within}"
+        f"{counted(best.iterations, 'iteration')} in {format_span(best.duration_s)}{within}"
     )
 
 
@@ -132,12 +132,6 @@ def _next(report: LotteryReport) -> str:
     if report.made == "engine" and report.spread.timing_cache_sha256 is None:
         return "compare several builds (upgrade --builds), or pin a timing cache (--timing-cache)"
     return "compare several builds (upgrade --builds)"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{format_significant(seconds / 60, 2)} min"
 
 
 def component_table(report: LotteryReport) -> TextTable:

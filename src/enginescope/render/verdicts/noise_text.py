@@ -9,7 +9,7 @@ from rich.text import Text
 
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-from enginescope.core.units import format_significant
+from enginescope.core.units import format_significant, format_span
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.render.base.data_table import UNKNOWN
@@ -52,7 +52,7 @@ def noise_answer(floor: NoiseFloor) -> str:
         return "The smallest detectable difference is unknown: too few rounds."
     return (
         f"This machine can detect differences from {_percent(usual.difference_pct)} in "
-        f"{_duration(usual.duration_s)}, the usual {usual.rounds} rounds"
+        f"{format_span(usual.duration_s)}, the usual {usual.rounds} rounds"
     )
 
 
@@ -60,7 +60,7 @@ def noise_rows(floor: NoiseFloor) -> list[tuple[str, str, str]]:
     """Return the smallest difference for each number of rounds, below `NOISE_HEADERS`."""
     return [
         (
-            _duration(entry.duration_s),
+            format_span(entry.duration_s),
             f"{entry.rounds:,}",
             UNKNOWN if entry.difference_pct is None else _percent(entry.difference_pct),
         )
@@ -99,9 +99,3 @@ def _itself(found: MeasuredComparison) -> str:
 
 def _percent(value: float) -> str:
     return f"{format_significant(value, 2)} %"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{format_significant(seconds / 60, 2)} min"

@@ -9,6 +9,7 @@ from msgspec import to_builtins
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.analysis.verdicts.ranking import RankedSide, ranking_of
+from enginescope.core.units import listed
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.figures import TextTable
 from enginescope.render.verdicts.verdict_phrases import (
@@ -30,10 +31,10 @@ def ranking_sentence(found: MeasuredComparison) -> str | None:
     ]
     first, *others = groups
     verb = "is fastest" if len(first) == 1 else "tie for fastest"
-    then = [f"then {_listed(group)}{' (tie)' if len(group) > 1 else ''}" for group in others]
-    text = ", ".join([f"{_listed(first)} {verb}", *then])
+    then = [f"then {listed(group)}{' (tie)' if len(group) > 1 else ''}" for group in others]
+    text = ", ".join([f"{listed(first)} {verb}", *then])
     missing = [label for label, _ in ranking.left_out]
-    return f"{text}; not ranked: {_listed(missing)}" if missing else text
+    return f"{text}; not ranked: {listed(missing)}" if missing else text
 
 
 def ranking_table(found: MeasuredComparison) -> TextTable | None:
@@ -75,8 +76,3 @@ def _ties(side: RankedSide) -> str:
     parts = [f"{label} (same)" for label in side.same]
     parts += [f"{label} (inconclusive)" for label in side.open]
     return ", ".join(parts)
-
-
-def _listed(labels: list[str]) -> str:
-    *most, last = labels
-    return f"{', '.join(most)} and {last}" if most else last

@@ -1,10 +1,10 @@
-"""Writers of an upgrade: terminal, JSON, Markdown."""
+"""Writers of an upgrade: terminal, JSON, Markdown and a page that needs no network."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from enginescope.analysis.upgrade.model_means import upgrade_means
+from enginescope.analysis.verdicts.model_mean import upgrade_means
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport, UpgradeRow
 from enginescope.render.base.answer_tables import (
@@ -14,12 +14,14 @@ from enginescope.render.base.answer_tables import (
     notice_items,
 )
 from enginescope.render.base.data_table import escaped, markdown_row
-from enginescope.render.base.figures import TextTable
+from enginescope.render.base.figures import Figures, TextTable
+from enginescope.render.html.answer_page import PageSection, answer_page
 from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
 from enginescope.render.verdicts.upgrade_phrases import (
     ROW_HEADERS,
     answer_text,
     change_text,
+    evidence_text,
     interval_text,
     is_listed,
     metric_text,
@@ -118,17 +120,16 @@ def _table_head() -> list[str]:
 def _table(report: UpgradeReport, *, listed: bool) -> list[str]:
     return [
         *_table_head(),
-        *(
-            markdown_row(list(map(escaped, row_cells(model, row))))
-            for model in report.models
-            for row in model.rows
-            if is_listed(row) is listed
-        ),
-        *(
-            markdown_row(list(map(escaped, mean_cells(mean, "model", has_reasons=True))))
-            for mean in (upgrade_means(report) if listed else ())
-        ),
+        *(markdown_row(list(map(escaped, cells))) for cells in _cells(report, listed=listed)),
     ]
+
+
+def _cells(report: UpgradeReport, *, listed: bool) -> Iterator[tuple[str, ...]]:
+    """Yield the rows that count with the means, or those that do not."""
+    for model in report.models:
+        yield from (row_cells(model, row) for row in model.rows if is_listed(row) is listed)
+    for mean in upgrade_means(report) if listed else ():
+        yield mean_cells(mean, "model", has_reasons=True)
 
 
 def notices_of(report: UpgradeReport) -> Sequence[Notice]:
@@ -148,4 +149,50 @@ def _on_models(notice: Notice, models: Sequence[str], count: int) -> Notice:
         message=f"{', '.join(models)}: {notice.message}",
         evidence=notice.evidence,
         level=notice.level,
+    )
+
+
+#: Columns of numbers, and of sentences.
+_NUMBERS, _WHY = (3, 4, 5, 6), len(ROW_HEADERS) - 1
+
+
+def upgrade_page(report: UpgradeReport) -> bytes:
+    """Return the page: the answer, the rows that count, then each model."""
+    return answer_page(
+        "upgrade",
+        upgrade_answer(report),
+        {"upgrade.json": upgrade_json(report)},
+        title="Upgrade",
+        skip="upgrade",
+        overview=Figures(
+            caption="What counts, model by model",
+            headers=ROW_HEADERS,
+            rows=tuple(_cells(report, listed=True)),
+            numbers=_NUMBERS,
+            sentences=(_WHY,),
+        ),
+        sections=[_section(model, number) for number, model in enumerate(report.models, start=1)],
+    )
+
+
+def _section(model: UpgradedModel, number: int) -> PageSection:
+    facts = [
+        ("backend", model.backend),
+        ("verdict", model.kind.value),
+        ("evidence", evidence_text(model)),
+        ("reference", model.reference or ""),
+        ("stored as", f"cmp-{model.comparison}" if model.comparison else ""),
+    ]
+    figures = Figures(
+        caption="All figures; those in brackets do not count",
+        headers=(ROW_HEADERS[0], *ROW_HEADERS[2:]),
+        rows=tuple((verdict_text(row), *row_cells(model, row)[2:]) for row in model.rows),
+        numbers=tuple(column - 1 for column in _NUMBERS),
+        sentences=(_WHY - 1,),
+    )
+    return PageSection(
+        anchor=f"model-{number}",
+        title=name_of(model),
+        facts=tuple((name, text) for name, text in facts if text),
+        figures=(figures,),
     )

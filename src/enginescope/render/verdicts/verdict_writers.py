@@ -22,7 +22,7 @@ from enginescope.analysis.verdicts.measured_sides import (
 )
 from enginescope.records.progress import RoundPlan
 from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
-from enginescope.render.base.data_table import csv_bytes, escaped, markdown_row
+from enginescope.render.base.data_table import csv_bytes, escaped, inert_text, markdown_row
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten_apart
@@ -104,7 +104,7 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
 
 
 def _titles(comparison: MeasuredComparison, width: int) -> list[Text]:
-    names = [_plain(one.name) for one in comparison.sides]
+    names = [inert_text(one.name) for one in comparison.sides]
     room = width - 3
     is_wide = any(len(one) > room for one in names)
     apart = told_apart(names) if is_wide else ToldApart(labels=tuple(names))
@@ -199,11 +199,6 @@ def _counts(comparison: MeasuredComparison) -> Iterator[str]:
     yield counts_text(base, comparison.pairs[0], is_base=True)
     for side, pair in zip(others, comparison.pairs, strict=True):
         yield counts_text(side, pair, is_base=False)
-
-
-def _plain(text: str) -> str:
-    """Return a name without what a terminal would obey."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
 
 
 def measured_data(found: MeasuredComparison) -> dict[str, Any]:

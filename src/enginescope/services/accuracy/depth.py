@@ -25,7 +25,7 @@ from enginescope.services.accuracy.depth_request import (
 from enginescope.services.accuracy.depth_run import DepthRun
 from enginescope.services.accuracy.request import SIDE_LIMITS
 from enginescope.services.own_command import own_command
-from enginescope.store.archive import Store
+from enginescope.services.store_access import writable_store
 from enginescope.store.location import parse_place
 from enginescope.store.run_keeper import RunKeeper
 
@@ -41,8 +41,7 @@ def depth_models(request: DepthRequest, observer: DepthObserver) -> DepthBenchma
         BackendError: A model cannot be loaded or run.
     """
     check_depth_request(request)
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     keeper = RunKeeper(store)
     with _folder(request) as folder, DepthRun(request, observer, folder, keeper) as run:
         result = run.benchmark()

@@ -30,8 +30,8 @@ from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unl
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import keep_rounds
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.own_command import stored_fields
+from enginescope.services.store_access import writable_store
 from enginescope.stats.comparison.rounds import comparison_id
 
 if TYPE_CHECKING:
@@ -107,19 +107,9 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
         UnsupportedError, BackendError: A contender failed, alone or beside others.
         StoreError: The store cannot be written; nothing is measured then.
     """
-    from enginescope.store.archive import Store
-
     check_contend_request(request)
-    store = Store(request.store)
-    store.check_writable()
-    job_request = JobRequest(
-        workload=request.workload,
-        layer_profile=False,
-        limits=request.limits,
-        tags=request.tags,
-        store=request.store,
-        command=request.command,
-    )
+    store = writable_store(request.store)
+    job_request = request.jobs()
     jobs = _jobs(request, job_request, store)
     sets = _sets(jobs, request.share)
     rounds = _Rounds(sets)
@@ -274,9 +264,7 @@ def contend(
         share=share,
         rounds=rounds,
         workload=paced_workload(workload),
-        limits=limits,
-        tags=tuple(tags),
-        store=place_of(store),
-        command=own_command(),
+        process_limits=limits,
+        **stored_fields(tags, store),
     )
     return run_contend(request, MeasurementObserver())

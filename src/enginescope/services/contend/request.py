@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import get_args
 
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
 from enginescope.records.run.contention import Share
-from enginescope.records.run.job import Limits, Workload
+from enginescope.services.measurement.jobs import MeasureRequest
 from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
-from enginescope.store.location import StorePlace
 
 #: Rounds where nothing else is asked for: enough for intervals by ranks.
 ROUNDS = LOOKS[0]
@@ -22,7 +20,7 @@ SHARES: tuple[Share, ...] = get_args(Share)
 _GREEN = "green-contexts"
 
 
-class ContendRequest(Record, frozen=True, kw_only=True):
+class ContendRequest(MeasureRequest, frozen=True, kw_only=True):
     """Models that share a GPU or a processor.
 
     Attributes:
@@ -30,18 +28,12 @@ class ContendRequest(Record, frozen=True, kw_only=True):
         backends: One for all, or one for each model; empty: the usual one of each.
         rounds: Rounds that count; each measures every contender alone, every pair, and all.
         workload: Inputs and warm-up of each process; its stop rule's duration is the window.
-        limits: Of each process.
     """
 
     models: tuple[Path, ...]
     backends: tuple[str, ...] = ()
     share: Share = "processes"
     rounds: int = ROUNDS
-    workload: Workload = Workload()
-    limits: Limits | None = None
-    tags: tuple[str, ...] = ()
-    store: StorePlace | None = None
-    command: str | None = None
 
 
 def check_contend_request(request: ContendRequest) -> None:

@@ -30,12 +30,12 @@ from enginescope.services.ladder.request import (
 )
 from enginescope.services.ladder.ways import Ladder, Way, ladder_for
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
+from enginescope.services.measurement.jobs import jobs_of, raise_unless_ok
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import keep_rounds
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.own_command import stored_fields
+from enginescope.services.store_access import writable_store
 
 if TYPE_CHECKING:
     from enginescope.store.archive import Store
@@ -69,11 +69,8 @@ def climb_ladder(request: LadderRequest, observer: MeasurementObserver) -> Ladde
         UnsupportedError, BackendError: No way succeeded.
         StoreError: The store cannot be written; nothing is measured then.
     """
-    from enginescope.store.archive import Store
-
     check_ladder_request(request)
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     subject = subject_of(request.model)
     backend = request.backend or usual_backend(request.model)
     ladder = ladder_for(read_spec(backend), request.streams, is_engine=subject.kind == "engine")
@@ -100,15 +97,7 @@ def _measured(
     """Measure rounds; without a side that fails, the others begin again."""
     from enginescope.runner.interleaved import Pacing, is_given_up
 
-    job_request = JobRequest(
-        models=(request.model,),
-        workload=request.workload,
-        layer_profile=False,
-        limits=request.limits,
-        tags=request.tags,
-        store=request.store,
-        command=request.command,
-    )
+    job_request = request.jobs(request.model)
     pacing = Pacing(looks=(request.rounds,), profiles_each=True, seed=request.workload.seed)
     left = [
         (way, way.job_of(job))
@@ -244,9 +233,7 @@ def ladder(
         rounds=rounds,
         streams=streams,
         workload=paced_workload(workload),
-        limits=limits,
-        tags=tuple(tags),
-        store=place_of(store),
-        command=own_command(),
+        process_limits=limits,
+        **stored_fields(tags, store),
     )
     return climb_ladder(request, MeasurementObserver())

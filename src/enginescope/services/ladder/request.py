@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
-from enginescope.records.run.job import Limits, Workload
+from enginescope.services.measurement.jobs import MeasureRequest
 from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
-from enginescope.store.location import StorePlace
 
 #: Rounds where nothing else is asked for: enough for intervals by ranks.
 ROUNDS = LOOKS[0]
@@ -22,7 +20,7 @@ LEAST_STREAMS = 3
 MOST_STREAMS = 64
 
 
-class LadderRequest(Record, frozen=True, kw_only=True):
+class LadderRequest(MeasureRequest, frozen=True, kw_only=True):
     """A model, and how to climb.
 
     Attributes:
@@ -32,7 +30,6 @@ class LadderRequest(Record, frozen=True, kw_only=True):
         rounds: Rounds that count; each runs a fresh process of each side.
         streams: Streams, or requests in flight, of the rung with several.
         workload: Inputs, warm-up and stop rule of each process; its mode is not used.
-        limits: Of each process.
     """
 
     model: Path
@@ -40,11 +37,6 @@ class LadderRequest(Record, frozen=True, kw_only=True):
     mine: str | None = None
     rounds: int = ROUNDS
     streams: int = STREAMS
-    workload: Workload = Workload()
-    limits: Limits | None = None
-    tags: tuple[str, ...] = ()
-    store: StorePlace | None = None
-    command: str | None = None
 
 
 def check_ladder_request(request: LadderRequest) -> None:

@@ -33,8 +33,7 @@ from enginescope.services.load.request import (
 )
 from enginescope.services.load.search import search_highest
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.own_command import stored_fields
 from enginescope.stats.early_stopping import decisive_queries
 
 if TYPE_CHECKING:
@@ -315,9 +314,7 @@ def load(
         data=data,
         limits=limits,
         conditions=conditions or Conditions(),
-        tags=tuple(tags),
-        store=place_of(store),
         is_stored=store is not None,
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     return run_load(request, LoadObserver())

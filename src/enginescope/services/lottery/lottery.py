@@ -34,16 +34,16 @@ from enginescope.services.lottery.request import (
     check_lottery_request,
 )
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
+from enginescope.services.measurement.jobs import jobs_of, raise_unless_ok
 from enginescope.services.measurement.process_rounds import (
     ProcessObserver,
     ProcessRounds,
     RoundSide,
 )
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.own_command import stored_fields
+from enginescope.services.store_access import writable_store
 from enginescope.store.archive import Store
-from enginescope.store.build_spreads import record_spread
+from enginescope.store.machine_records import SPREADS
 from enginescope.store.run_keeper import RunKeeper
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ def hold_lottery(request: LotteryRequest, observer: ProcessObserver) -> LotteryR
         StoreError: The store cannot be written; nothing is built then.
     """
     check_lottery_request(request)
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     job = _job(request, store)
     with temporary_folder() as folder:
         return _Lottery(request, job, store, observer).run(folder)
@@ -74,17 +73,8 @@ def hold_lottery(request: LotteryRequest, observer: ProcessObserver) -> LotteryR
 
 def _job(request: LotteryRequest, store: Store) -> Job:
     """Return the job of all processes; its backend stores what it builds."""
-    (job,) = jobs_of(
-        JobRequest(
-            models=(request.model,),
-            backends=(request.backend,) if request.backend else (),
-            workload=request.workload,
-            layer_profile=False,
-            limits=request.process_limits,
-            store=request.store,
-        ),
-        store,
-    )
+    backends = (request.backend,) if request.backend else ()
+    (job,) = jobs_of(request.jobs(request.model, backends=backends), store)
     backend = backend_of(job.backend)
     if isinstance(backend, StoringBuilds):
         job = replace(job, backend=backend.with_stored_build(job.backend))
@@ -164,7 +154,7 @@ class _Lottery:
 
     def _recorded(self, report: LotteryReport) -> LotteryReport:
         try:
-            record_spread(self._store.path, report.spread)
+            SPREADS.record(self._store.path, report.spread)
         except EnginescopeError as error:
             self._observer.warn(f"the variation between builds is not recorded: {error}")
             return report
@@ -310,8 +300,6 @@ def lottery(
         max_time_s=max_time_s,
         budget_s=budget_s,
         process_limits=limits,
-        tags=tuple(tags),
-        store=place_of(store),
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     return hold_lottery(request, ProcessObserver())

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
-from enginescope.records.run.job import Limits, Workload
-from enginescope.store.location import StorePlace
+from enginescope.services.measurement.jobs import MeasureRequest
 
 #: Builds, and processes of each.
 BUILDS, PROCESSES = 10, 3
@@ -19,7 +17,7 @@ FEWEST_PROCESSES, MOST_PROCESSES = 2, 100
 FEWEST_ITERATIONS = 24
 
 
-class LotteryRequest(Record, frozen=True, kw_only=True):
+class LotteryRequest(MeasureRequest, frozen=True, kw_only=True):
     """A model to build several times.
 
     Attributes:
@@ -34,14 +32,9 @@ class LotteryRequest(Record, frozen=True, kw_only=True):
     backend: str | None = None
     builds: int = BUILDS
     processes: int = PROCESSES
-    workload: Workload = Workload()
     timing_cache: Path | None = None
     max_time_s: float | None = None
     budget_s: float | None = None
-    process_limits: Limits | None = None
-    tags: tuple[str, ...] = ()
-    store: StorePlace | None = None
-    command: str | None = None
 
 
 def check_lottery_request(request: LotteryRequest) -> None:

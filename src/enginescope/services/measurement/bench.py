@@ -20,8 +20,7 @@ from enginescope.services.measurement.jobs import (
     telemetry_rule,
 )
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.own_command import stored_fields
 
 if TYPE_CHECKING:
     from enginescope.records.run.job import Depth, Limits, TelemetryRule
@@ -147,11 +146,9 @@ def bench(
         conditions=conditions or Conditions(),
         profile_index=profile_index,
         rebuild=rebuild,
-        tags=tuple(tags),
         commit=commit,
-        store=place_of(store),
         is_stored=store is not None,
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     result = measure_models(request, observer)
     if result.not_stored is not None:

@@ -17,7 +17,7 @@ from enginescope.records.run.run import OutcomeKind
 from enginescope.services.measurement.jobs import raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.store_access import place_of, writable_store
 
 if TYPE_CHECKING:
     from enginescope.records.plan.build import BuildReport
@@ -75,7 +75,6 @@ def build_engine(request: BuildRequest, observer: MeasurementObserver) -> BuildR
     from enginescope.runner.session import build_engines
     from enginescope.services.output_files import check_outputs
     from enginescope.services.plans.passport import PassportRequest, write_passport
-    from enginescope.store.archive import Store
 
     model, engine = request.model, request.engine
     if model.suffix.lower() in ENGINE_SUFFIXES:
@@ -86,8 +85,7 @@ def build_engine(request: BuildRequest, observer: MeasurementObserver) -> BuildR
         raise UsageError(f"engine {engine}", why="it is a folder")
     check_outputs([engine], [model])
     backend = _backend(request)
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     jobs = make_jobs(
         [model],
         [str(backend)],

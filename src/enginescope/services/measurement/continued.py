@@ -28,7 +28,7 @@ from enginescope.services.measurement.rounds import (
     successful,
 )
 from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of, spreads_at
+from enginescope.services.store_access import place_of, writable_store
 from enginescope.services.verdicts.compare_inputs import named_sides, sides_of_comparison
 from enginescope.stats.comparison.looks import Tally, looks_up_to
 from enginescope.stats.comparison.ratio import MOST_ROUNDS
@@ -38,6 +38,7 @@ from enginescope.stats.comparison.rounds import (
     uncertainties_of,
     whole_rounds,
 )
+from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
@@ -73,10 +74,7 @@ def continue_rounds(request: ContinueRequest, observer: MeasurementObserver) -> 
             machine or its software is not the same.
         StoreError: There is no such run, or the store cannot be written.
     """
-    from enginescope.store.archive import Store
-
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     recorded = _recorded(request.name, store, observer)
     return _continued(recorded, request.rounds, request.command, store, observer)
 
@@ -121,12 +119,11 @@ def _continued(
 ) -> InterleavedResult:
     from enginescope.analysis.verdicts.measured_sides import compare_sides
     from enginescope.runner.interleaved import Pacing
-    from enginescope.store.noise_floors import usable_floors
 
     plan, tag = _plan(recorded), comparison_tag(comparison_id(recorded) or "")
-    spreads = spreads_at(store, observer.warn)
+    spreads = SPREADS.usable(store.path, observer.warn)
     terms = CompareConfig(threshold_pct=plan.threshold_pct, across=plan.across, spreads=spreads)
-    floors = usable_floors(store.path, observer.warn)
+    floors = FLOORS.usable(store.path, observer.warn)
 
     def compared(sides: Sides) -> MeasuredComparison:
         return compare_sides(named_sides(sides), terms, floors)

@@ -18,9 +18,10 @@ from enginescope.records.notice import Hint
 from enginescope.records.verdict.self_test import SelfTest
 from enginescope.runner.machine.machine_hints import machine_hints
 from enginescope.services.observer import Observer
-from enginescope.services.store_access import place_of, self_tests_at
+from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
+from enginescope.store.machine_records import SELF_TESTS
 
 #: extra -> (module that shows it is there, what it is for)
 EXTRAS = {
@@ -99,7 +100,7 @@ def diagnose(store: StorePlace | None, warn: Callable[[str], None]) -> Diagnosis
         extras=tuple(_extra(name) for name in EXTRAS),
         hints=machine_hints(environment),
         self_tests=tuple(
-            one for one in self_tests_at(Store(store), warn) if one.environment == machine
+            one for one in SELF_TESTS.usable(Store(store).path, warn) if one.environment == machine
         ),
     )
 

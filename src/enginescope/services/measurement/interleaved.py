@@ -22,8 +22,8 @@ from enginescope.services.measurement.rounds import (
     run_rounds,
     successful,
 )
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.own_command import stored_fields
+from enginescope.services.store_access import writable_store
 from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
 if TYPE_CHECKING:
@@ -44,14 +44,12 @@ def compare_interleaved(
     from enginescope.analysis.verdicts.comparability import differences
     from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
     from enginescope.runner.interleaved import Pacing, looks_up_to
-    from enginescope.store.archive import Store
 
     if not request.models:
         raise UsageError("no models to compare", hint="name two models, or one and two backends")
     check_rounds(request.rounds)
     differences((), (), across=request.terms.across)
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     jobs = jobs_of(request, store)
     if len(jobs) < 2:
         raise UsageError(
@@ -149,9 +147,7 @@ def bench_interleaved(
         rounds=rounds,
         terms=CompareConfig(threshold_pct=threshold_pct, across=tuple(across)),
         continues=continues,
-        tags=tuple(tags),
         commit=commit,
-        store=place_of(store),
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     return successful(compare_interleaved(request, observer), observer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -76,6 +76,35 @@ class JobRequest(Record, frozen=True, kw_only=True):
     commit: str | None = None
     store: StorePlace | None = None
     command: str | None = None
+
+
+class MeasureRequest(Record, frozen=True, kw_only=True):
+    """How a verb of its own measures in fresh processes, and where their runs are stored.
+
+    Attributes:
+        workload: Of each process.
+        process_limits: Of each process; ``None``: the usual ones.
+        tags, store, command: As in `JobRequest`.
+    """
+
+    workload: Workload = Workload()
+    process_limits: Limits | None = None
+    tags: tuple[str, ...] = ()
+    store: StorePlace | None = None
+    command: str | None = None
+
+    def jobs(self, *models: Path, **fields: Any) -> JobRequest:
+        """Return the request of jobs without layer times; `fields` are others of it."""
+        return JobRequest(
+            models=models,
+            workload=self.workload,
+            layer_profile=False,
+            limits=self.process_limits,
+            tags=self.tags,
+            store=self.store,
+            command=self.command,
+            **fields,
+        )
 
 
 def jobs_of(request: JobRequest, store: Store) -> tuple[Job, ...]:

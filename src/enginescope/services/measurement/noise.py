@@ -20,8 +20,8 @@ from enginescope.services.measurement.rounds import (
     run_rounds,
     successful,
 )
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.own_command import stored_fields
+from enginescope.services.store_access import writable_store
 
 if TYPE_CHECKING:
     from enginescope.records.run.job import Limits, Workload
@@ -55,12 +55,10 @@ def measure_noise(request: InterleavedRequest, observer: MeasurementObserver) ->
     from enginescope.analysis.verdicts.noise_floor import check_floor
     from enginescope.analysis.verdicts.noise_floor import noise_floor as floor_of
     from enginescope.stats.comparison.ratio import FLOOR_ROUNDS
-    from enginescope.store.archive import Store
-    from enginescope.store.noise_floors import record_floor
+    from enginescope.store.machine_records import FLOORS
 
     check_rounds(request.rounds)
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     job = jobs_of(replace(request, layer_profile=False), store)[0]
     looks = (request.rounds or FLOOR_ROUNDS,)
     with held_clocks((job,), request, observer):
@@ -70,7 +68,7 @@ def measure_noise(request: InterleavedRequest, observer: MeasurementObserver) ->
     floor = floor_of(measured.sides)
     try:
         check_floor(floor)
-        recorded = record_floor(store.path, floor)
+        recorded = FLOORS.record(store.path, floor)
     except EnginescopeError as error:
         reason = f"the noise floor is not recorded: {error}; {error.hint}"
         return NoiseResult(measured=measured, floor=floor, not_recorded=reason)
@@ -107,9 +105,7 @@ def noise_floor(
         workload=paced_workload(workload),
         limits=limits,
         rounds=rounds,
-        tags=tuple(tags),
-        store=place_of(store),
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     result = measure_noise(request, observer)
     successful(result.measured, observer)

@@ -12,7 +12,7 @@ from enginescope.core.record import Record
 from enginescope.core.signals import deferred_signals
 from enginescope.services.measurement.jobs import JobRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.store_access import spreads_at
+from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
@@ -82,10 +82,9 @@ def run_rounds(
     from enginescope.analysis.verdicts.measured_sides import compare_sides
     from enginescope.runner.interleaved import Pacing, is_given_up
     from enginescope.services.verdicts.compare_inputs import named_sides
-    from enginescope.store.noise_floors import usable_floors
 
-    floors = usable_floors(store.path, observer.warn)
-    terms = replace(terms, spreads=spreads_at(store, observer.warn))
+    floors = FLOORS.usable(store.path, observer.warn)
+    terms = replace(terms, spreads=SPREADS.usable(store.path, observer.warn))
 
     def compared(sides: Sides) -> MeasuredComparison:
         return compare_sides(named_sides(sides), terms, floors)

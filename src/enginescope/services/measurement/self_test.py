@@ -21,8 +21,8 @@ from enginescope.services.measurement.jobs import (
 )
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import keep_rounds
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.own_command import stored_fields
+from enginescope.services.store_access import writable_store
 from enginescope.stats.comparison.detection import MOST_ROUNDS
 from enginescope.stats.comparison.ratio import LOOKS
 
@@ -65,16 +65,14 @@ def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> Se
         StoreError: The store cannot be written; nothing is measured then.
     """
     from enginescope.analysis.verdicts.self_test import self_test_of
-    from enginescope.store.archive import Store
-    from enginescope.store.self_tests import record_self_test
+    from enginescope.store.machine_records import SELF_TESTS
 
     if not LOOKS[0] <= request.rounds <= MOST_ROUNDS:
         raise UsageError(f"rounds: {request.rounds} is not between {LOOKS[0]} and {MOST_ROUNDS}")
     if request.max_time_s <= 0:
         raise UsageError(f"max_time: {request.max_time_s:g} s is not above 0")
     check_pct("threshold", request.threshold_pct, 100)
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     job = jobs_of(replace(request, layer_profile=False), store)[0]
     begin = perf_counter()
     with held_clocks((job,), request, observer):
@@ -87,7 +85,7 @@ def run_self_test(request: SelfTestRequest, observer: MeasurementObserver) -> Se
     )
     recorded = replace(test, is_recorded=True)
     try:
-        record_self_test(store.path, recorded)
+        SELF_TESTS.record(store.path, recorded)
     except EnginescopeError as error:
         observer.warn(f"the self-test is not recorded: {error}")
         return test
@@ -225,8 +223,6 @@ def self_test(
         rounds=rounds,
         threshold_pct=threshold_pct,
         max_time_s=max_time_s,
-        tags=tuple(tags),
-        store=place_of(store),
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     return run_self_test(request, MeasurementObserver())

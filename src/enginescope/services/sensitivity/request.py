@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import get_args
 
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
-from enginescope.records.run.job import Limits, Workload
 from enginescope.records.verdict.sensitivity import Granularity, LowerPrecision
 from enginescope.services.accuracy.request import SampleRequest
+from enginescope.services.measurement.jobs import MeasureRequest
 from enginescope.stats.comparison.ratio import MOST_ROUNDS
-from enginescope.store.location import StorePlace
 
 #: Rounds of one process of each model.
 ROUNDS = 8
@@ -19,7 +17,7 @@ ROUNDS = 8
 LEAST_ROUNDS = 3
 
 
-class SensitivityRequest(Record, frozen=True, kw_only=True):
+class SensitivityRequest(MeasureRequest, frozen=True, kw_only=True):
     """A model and a lower precision.
 
     Attributes:
@@ -36,13 +34,8 @@ class SensitivityRequest(Record, frozen=True, kw_only=True):
     backend: str = "ort-cpu"
     samples: SampleRequest = SampleRequest()
     max_error: float | None = None
-    workload: Workload = Workload()
     rounds: int = ROUNDS
     max_time_s: float | None = None
-    process_limits: Limits | None = None
-    tags: tuple[str, ...] = ()
-    store: StorePlace | None = None
-    command: str | None = None
 
 
 def check_sensitivity_request(request: SensitivityRequest) -> None:

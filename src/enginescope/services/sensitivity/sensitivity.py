@@ -34,10 +34,10 @@ from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, Va
 from enginescope.services.accuracy.sides import spanning_jobs
 from enginescope.services.bisection.search import FP16_ON_CPU
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import JobRequest, jobs_of
+from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.process_rounds import ProcessObserver
-from enginescope.services.own_command import own_command
+from enginescope.services.own_command import stored_fields
 from enginescope.services.sensitivity.conversion import Conversion, read_layers
 from enginescope.services.sensitivity.outputs import Outputs
 from enginescope.services.sensitivity.request import (
@@ -46,7 +46,7 @@ from enginescope.services.sensitivity.request import (
     check_sensitivity_request,
 )
 from enginescope.services.sensitivity.search import SensitivitySearch
-from enginescope.services.store_access import place_of
+from enginescope.services.store_access import writable_store
 from enginescope.stats.comparison.ratio import decide
 from enginescope.store.archive import Store
 from enginescope.store.run_keeper import RunKeeper
@@ -69,8 +69,7 @@ def measure_sensitivity(
     """
     check_sensitivity_request(request)
     layers = _layers(request)
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     begin = perf_counter()
     most_s = math.inf if request.max_time_s is None else request.max_time_s
     ends = [begin + share * most_s for share in _SHARES]
@@ -134,17 +133,8 @@ def _answering_job(request: SensitivityRequest, samples: Sequence[Sample]) -> Jo
 
 
 def _timed_job(request: SensitivityRequest, store: Store) -> Job:
-    (job,) = jobs_of(
-        JobRequest(
-            models=(request.model,),
-            backends=(request.backend,),
-            workload=paced_workload(request.workload),
-            layer_profile=False,
-            limits=request.process_limits,
-            store=request.store,
-        ),
-        store,
-    )
+    paced = replace(request, workload=paced_workload(request.workload))
+    (job,) = jobs_of(paced.jobs(request.model, backends=(request.backend,)), store)
     return job
 
 
@@ -267,8 +257,6 @@ def sensitivity(
         rounds=rounds,
         max_time_s=max_time_s,
         process_limits=limits,
-        tags=tuple(tags),
-        store=place_of(store),
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     return measure_sensitivity(request, ProcessObserver())

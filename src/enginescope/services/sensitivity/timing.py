@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from statistics import median
-from string import ascii_uppercase
 from time import perf_counter
 
 from msgspec.structs import replace
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 from enginescope.analysis.sensitivity.ranking import saved_time
 from enginescope.analysis.tune.halving import search_ratio
 from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.records.progress import side_label
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.evidence import EvidenceLevel
@@ -51,7 +51,7 @@ class Timing:
         what: str,
     ) -> None:
         self._request, self._observer, self._what = request, observer, what
-        keys = {_label(at + 1): key for at, key in enumerate(jobs)}
+        keys = {side_label(at + 1): key for at, key in enumerate(jobs)}
         self._keys = {_BASE: _BASE, **keys}
         self._jobs = {_BASE: base, **{label: jobs[key] for label, key in keys.items()}}
         self._values: dict[str, list[float]] = {key: [] for key in self._keys.values()}
@@ -154,8 +154,3 @@ class Timing:
             return None
         interval = search_ratio(first, second).interval
         return interval is not None and not interval.low <= 1 <= interval.high
-
-
-def _label(number: int) -> str:
-    times, rest = divmod(number, len(ascii_uppercase))
-    return ascii_uppercase[rest] * (times + 1)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.run.job import Limits, Workload
+from enginescope.formats.arrival_trace import read_trace
+from enginescope.services.measurement.jobs import MeasureRequest
 from enginescope.stats.comparison.ratio import MOST_ROUNDS
-from enginescope.store.location import StorePlace
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 ROUNDS = 8
@@ -42,7 +43,7 @@ class Sweep(Record, frozen=True, kw_only=True):
     shapes: tuple[tuple[int, ...], ...] = ()
 
 
-class ShapesRequest(Record, frozen=True, kw_only=True):
+class ShapesRequest(MeasureRequest, frozen=True, kw_only=True):
     """A model and its shapes.
 
     Attributes:
@@ -57,7 +58,6 @@ class ShapesRequest(Record, frozen=True, kw_only=True):
         visits: How often a process changes to each shape.
         requests: Of one visit.
         workload: Other inputs, seed and mode; its stop rule and warm-up are not used.
-        limits: Of each process.
         store: Built engines are stored there.
     """
 
@@ -71,10 +71,6 @@ class ShapesRequest(Record, frozen=True, kw_only=True):
     rounds: int = ROUNDS
     visits: int = VISITS
     requests: int = REQUESTS
-    workload: Workload = Workload()
-    limits: Limits | None = None
-    store: StorePlace | None = None
-    command: str | None = None
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
@@ -112,16 +108,9 @@ def parse_sweep(text: str) -> Sweep:
     parts = [part.strip() for part in values.split(",")]
     if all(map(_DIMS.fullmatch, parts)):
         shapes = {tuple(map(int, part.split("x"))) for part in parts}
-        ordered = sorted(shapes, key=lambda dims: (_elements(dims), dims))
+        ordered = sorted(shapes, key=lambda dims: (math.prod(dims), dims))
         return Sweep(name=name, shapes=tuple(ordered))
     return Sweep(name=name, sizes=parse_sizes(values))
-
-
-def _elements(dims: tuple[int, ...]) -> int:
-    whole = 1
-    for size in dims:
-        whole *= size
-    return whole
 
 
 def parse_weight(text: str) -> tuple[str, float]:
@@ -141,28 +130,16 @@ def parse_weight(text: str) -> tuple[str, float]:
 
 
 def read_shape_trace(path: Path) -> tuple[int, ...]:
-    """Return the sizes of a file, one a line; blank lines and ``#`` comments are skipped.
+    """Return the sizes of a file, one a line.
 
     Raises:
-        UsageError: The file cannot be read.
-        FormatError: A line is not a size, or there is none.
+        UsageError, FormatError: As `read_trace`.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not text"
-        raise UsageError(f"trace {path}", why=why) from None
-    sizes = []
-    for number, line in enumerate(lines, start=1):
-        text = line.partition("#")[0].strip()
-        if text and not _SIZE.fullmatch(text):
-            raise FormatError(
-                str(path), where=f"line {number}", why=f"{text!r}", expected="a size above 0"
-            )
-        sizes += [int(text)] if text else []
-    if not sizes:
-        raise FormatError(str(path), why="it has no sizes", expected="one size a line")
-    return tuple(sizes)
+    return tuple(read_trace(path, _size, noun="size", expected="a size above 0"))
+
+
+def _size(text: str) -> int | None:
+    return int(text) if _SIZE.fullmatch(text) else None
 
 
 def check_shapes_request(request: ShapesRequest) -> None:

@@ -23,7 +23,7 @@ from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Limits, ShapePoint, ShapeRule, Workload
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
-from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
+from enginescope.services.measurement.jobs import jobs_of, raise_unless_ok
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.own_command import own_command
@@ -79,16 +79,8 @@ def _job_of(request: ShapesRequest) -> Job:
 
     points = sweep_points(request.model, request.sweep, request.workload)
     middle = points[len(points) // 2].workload
-    base = JobRequest(
-        models=(request.model,),
-        backends=(request.backend,) if request.backend else (),
-        workload=request.workload,
-        layer_profile=False,
-        data="none",
-        limits=request.limits,
-        store=request.store,
-        command=request.command,
-    )
+    backends = (request.backend,) if request.backend else ()
+    base = request.jobs(request.model, backends=backends, data="none")
     (job,) = jobs_of(base, Store(request.store))
     if not isinstance(load_backend(job.backend.name), Changing):
         raise UsageError(
@@ -262,7 +254,7 @@ def shapes(
         visits=visits,
         requests=requests,
         workload=workload or Workload(),
-        limits=limits,
+        process_limits=limits,
         store=place_of(store),
         command=own_command(),
     )

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.jsonio import write_atomic
+from enginescope.core.signals import end_with_input
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, Needs
@@ -116,17 +117,10 @@ def main(arguments: list[str]) -> int:
         result /= task.cell.key
     else:
         if arguments[2:]:
-            threading.Thread(target=_end_with_input, daemon=True).start()
+            threading.Thread(target=end_with_input, daemon=True).start()
         task = unpacked_task(task_file.read_bytes())
     write_atomic(result, _run(task))  # a reader never sees a part of it
     return 0
-
-
-def _end_with_input() -> None:
-    """Exit when standard input ends, which the sender holds open; the cell's workers exit too."""
-    while os.read(0, 4096):
-        pass
-    os._exit(1)
 
 
 if __name__ == "__main__":

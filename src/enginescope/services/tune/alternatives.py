@@ -15,7 +15,7 @@ from enginescope.formats.trtexec.tuning_cache import TunedRoute, read_tuning_cac
 from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.verdict.tune import InvalidAlternative
 from enginescope.runner.jobs import usual_backend
-from enginescope.services.measurement.jobs import JobRequest, jobs_of
+from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.tune.request import MOST_ALTERNATIVES, MOST_ROUTES, TuneRequest
 from enginescope.store.archive import Store
 
@@ -139,17 +139,8 @@ def _candidate(
 ) -> Candidate:
     mode = replace(request.workload.mode, kind=request.metric)
     workload = replace(request.workload, batch=combination.batch, mode=mode)
-    (job,) = jobs_of(
-        JobRequest(
-            models=(request.model,),
-            backends=(str(combination.spec),),
-            workload=workload,
-            layer_profile=False,
-            limits=request.process_limits,
-            store=request.store,
-        ),
-        store,
-    )
+    varied = replace(request, workload=workload)
+    (job,) = jobs_of(varied.jobs(request.model, backends=(str(combination.spec),)), store)
     if not isinstance(load_backend(job.backend.name), Answering):
         raise UsageError(f"{job.backend.name} returns no outputs that can be checked")
     return Candidate(

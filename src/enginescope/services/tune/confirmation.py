@@ -17,7 +17,6 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.tune import Confirmation
 from enginescope.records.verdict.verdict import Reason, VerdictKind
-from enginescope.services.measurement.jobs import JobRequest
 from enginescope.services.measurement.rounds import keep_rounds
 from enginescope.services.tune.request import TuneObserver, TuneRequest
 from enginescope.services.tune.search import Search, value_of
@@ -61,8 +60,7 @@ def confirm(
         seed=seed,
         builds_each=True,
     )
-    jobs_request = JobRequest(tags=request.tags, store=request.store, command=request.command)
-    sides, not_stored = keep_rounds(jobs, pacing, jobs_request, store, observer)
+    sides, not_stored = keep_rounds(jobs, pacing, request.jobs(), store, observer)
     if not_stored is not None:
         observer.warn(not_stored)
     turn = sides[0][0].turn

@@ -8,14 +8,13 @@ from typing import get_args
 
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, check_pct
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
 from enginescope.records.progress import Progress, RoundPosition
-from enginescope.records.run.job import Job, Limits, Workload
+from enginescope.records.run.job import Job
 from enginescope.records.verdict.tune import TuneMetric
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.interleaved import check_rounds
+from enginescope.services.measurement.jobs import MeasureRequest
 from enginescope.services.measurement.process_rounds import ProcessObserver
-from enginescope.store.location import StorePlace
 
 #: Rounds of the confirmation at most.
 ROUNDS = 30
@@ -25,7 +24,7 @@ MOST_ALTERNATIVES = 64
 MOST_ROUTES = 16
 
 
-class TuneRequest(Record, frozen=True, kw_only=True):
+class TuneRequest(MeasureRequest, frozen=True, kw_only=True):
     """A model, and what may be varied.
 
     Attributes:
@@ -48,14 +47,9 @@ class TuneRequest(Record, frozen=True, kw_only=True):
     metric: TuneMetric = "latency"
     samples: SampleRequest = SampleRequest()
     tolerance: str | None = None
-    workload: Workload = Workload()
     rounds: int = ROUNDS
     threshold_pct: float = THRESHOLD_PCT
     max_time_s: float | None = None
-    process_limits: Limits | None = None
-    tags: tuple[str, ...] = ()
-    store: StorePlace | None = None
-    command: str | None = None
 
 
 class TuneObserver(ProcessObserver):
@@ -66,15 +60,11 @@ class TuneObserver(ProcessObserver):
 
     def turn_started(self, turn: RoundPosition, job: Job) -> None:
         """Report a process of the confirmation."""
-        self.process_started(_turn_text(turn, job))
+        self.process_started(f"confirmation, round {turn.round + 1}, {job.backend}")
 
     def turn_progressed(self, turn: RoundPosition, progress: Progress) -> None:
         """Report the phase of a process of the confirmation."""
         self.process_progressed(f"confirmation, round {turn.round + 1}", progress)
-
-
-def _turn_text(turn: RoundPosition, job: Job) -> str:
-    return f"confirmation, round {turn.round + 1}, {job.backend}"
 
 
 def check_tune_request(request: TuneRequest) -> None:

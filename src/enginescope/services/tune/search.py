@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from statistics import median
-from string import ascii_uppercase
 from time import perf_counter
 
 from enginescope.analysis.ladder.figures import median_of, period
 from enginescope.analysis.tune.halving import RUNGS, ranked, search_ratio, slower_by_evidence
 from enginescope.core.units import counted
 from enginescope.records.notice import Notice
+from enginescope.records.progress import side_label
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.tune import Alternative, AlternativeState, TuneMetric
 from enginescope.services.measurement.jobs import raise_unless_ok
@@ -127,13 +127,13 @@ class Search:
     def _round(self) -> None:
         sides = [
             RoundSide(
-                label=_label(number),
+                label=side_label(number),
                 job=self._candidates[number].job,
                 text=f"round {self.rounds + 1} of {RUNGS[-1]}, {self._name(number)}",
             )
             for number in self._left
         ]
-        numbers = {_label(number): number for number in self._left}
+        numbers = {side_label(number): number for number in self._left}
         for side, timed in self._measuring.measured(self.rounds, sides):
             self._take(numbers[side.label], timed.run)
             self._seconds.append(timed.seconds)
@@ -232,8 +232,3 @@ class Search:
 def _place(one: Alternative, sign: int) -> tuple[int, int, float]:
     """Sort by state; those dropped last first; then the fastest first."""
     return _ORDER.index(one.state), -(one.dropped_after or 0), sign * (one.value or 0.0)
-
-
-def _label(number: int) -> str:
-    times, rest = divmod(number, len(ascii_uppercase))
-    return ascii_uppercase[rest] * (times + 1)

@@ -16,8 +16,8 @@ from enginescope.records.run.job import Limits, Workload
 from enginescope.records.verdict.tune import TuneMetric, TuneReport
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of
+from enginescope.services.own_command import stored_fields
+from enginescope.services.store_access import writable_store
 from enginescope.services.tune.alternatives import alternatives_of
 from enginescope.services.tune.confirmation import confirm
 from enginescope.services.tune.outputs import check_outputs
@@ -29,7 +29,6 @@ from enginescope.services.tune.request import (
 )
 from enginescope.services.tune.search import Search
 from enginescope.stats.comparison.ratio import LOOKS
-from enginescope.store.archive import Store
 
 #: Share of the maximum time in which outputs are checked.
 _CHECKING_SHARE = 0.4
@@ -45,8 +44,7 @@ def tune_options(request: TuneRequest, observer: TuneObserver) -> TuneReport:
         StoreError: The store cannot be written; nothing is measured then.
     """
     check_tune_request(request)
-    store = Store(request.store)
-    store.check_writable()
+    store = writable_store(request.store)
     begin = perf_counter()
     alternatives = alternatives_of(request, store)
     most_s = math.inf if request.max_time_s is None else request.max_time_s
@@ -151,8 +149,6 @@ def tune(
         threshold_pct=threshold_pct,
         max_time_s=max_time_s,
         process_limits=limits,
-        tags=tuple(tags),
-        store=place_of(store),
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     return tune_options(request, TuneObserver())

@@ -20,10 +20,10 @@ from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
 from enginescope.core.errors import UsageError
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeRow
-from enginescope.services.store_access import floors_at, spreads_at
 from enginescope.services.upgrade.evidence import recorded_side
 from enginescope.services.upgrade.outputs import recorded_outputs
 from enginescope.services.verdicts.run_selection import resolve_runs
+from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
     from enginescope.records.notice import Notice
@@ -83,11 +83,11 @@ def compare_recorded(
     observer: MeasurementObserver,
 ) -> tuple[UpgradedModel, ...]:
     """Compare both sides of each job, at the evidence level that they have."""
-    floors = floors_at(store, observer.warn)
+    floors = FLOORS.usable(store.path, observer.warn)
     terms = CompareConfig(
         threshold_pct=latency_limit_pct(limits),
         confidence=look_confidence(len(pairs)),
-        spreads=spreads_at(store, observer.warn),
+        spreads=SPREADS.usable(store.path, observer.warn),
     )
     return tuple(_compared(pair, limits, floors, terms) for pair in pairs)
 

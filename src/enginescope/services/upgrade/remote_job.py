@@ -6,7 +6,6 @@ writes the second, and exits as soon as its standard input ends.
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from pathlib import Path
@@ -14,7 +13,9 @@ from pathlib import Path
 import msgspec
 
 from enginescope.core.errors import BackendError, EnginescopeError, FormatError, UnsupportedError
+from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record
+from enginescope.core.signals import end_with_input
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
@@ -107,19 +108,9 @@ def run_remote_job(data: bytes) -> bytes:
 def main(arguments: list[str]) -> int:
     """Run the task in a file, and write its result to another file."""
     task, result = map(Path, arguments[:2])
-    threading.Thread(target=_end_with_input, daemon=True).start()
-    data = run_remote_job(task.read_bytes())
-    part = result.with_name(f".{result.name}.part")
-    part.write_bytes(data)
-    part.replace(result)  # a reader never sees a part of it
+    threading.Thread(target=end_with_input, daemon=True).start()
+    write_atomic(result, run_remote_job(task.read_bytes()))  # a reader never sees a part of it
     return 0
-
-
-def _end_with_input() -> None:
-    """Exit when standard input ends, which the sender holds open."""
-    while os.read(0, 4096):
-        pass
-    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -12,20 +12,18 @@ from enginescope.analysis.verdicts.comparability import check_pct
 from enginescope.analysis.verdicts.compared_figures import check_metric
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
-from enginescope.records.run.job import Limits, Workload
 from enginescope.records.verdict.gate import Limit, UndecidedPolicy
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, Stack, UpgradedModel
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.interleaved import check_rounds
+from enginescope.services.measurement.jobs import MeasureRequest
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.store.location import StorePlace
 
 #: Fresh processes of each stack whose outputs are compared.
 REPEATS = 2
 
 
-class UpgradeRequest(Record, frozen=True, kw_only=True):
+class UpgradeRequest(MeasureRequest, frozen=True, kw_only=True):
     """Two stacks, and what to check on them.
 
     Attributes:
@@ -50,17 +48,12 @@ class UpgradeRequest(Record, frozen=True, kw_only=True):
     samples: SampleRequest = SampleRequest()
     tolerance: str | None = None
     repeats: int = REPEATS
-    workload: Workload = Workload()
     rounds: int | None = None
     builds: int | None = None
     limits: tuple[Limit, ...] = UPGRADE_LIMITS
     undecided: UndecidedPolicy = "warn"
-    process_limits: Limits | None = None
-    tags: tuple[str, ...] = ()
     evidence: Path | None = None
     without_inputs: bool = False
-    store: StorePlace | None = None
-    command: str | None = None
 
 
 class UpgradeObserver(MeasurementObserver):

@@ -39,10 +39,9 @@ from enginescope.records.verdict.upgrade import (
 from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import JobRequest, jobs_of
+from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.rounds import run_rounds
-from enginescope.services.own_command import own_command
-from enginescope.services.store_access import place_of, spreads_at
+from enginescope.services.own_command import stored_fields
 from enginescope.services.upgrade.evidence import (
     check_evidence_folder,
     side_of_bundle,
@@ -66,12 +65,12 @@ from enginescope.services.upgrade.stacks import (
     parse_stack,
     with_versions,
 )
+from enginescope.store.machine_records import SPREADS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.notice import Notice
     from enginescope.records.run.run import Run
-    from enginescope.records.verdict.evidence import EvidenceLevel
     from enginescope.services.measurement.rounds import InterleavedResult
     from enginescope.services.upgrade.outputs import ComparedOutputs
     from enginescope.store.archive import Store
@@ -228,16 +227,7 @@ class _Checks:
         from enginescope.stats.comparison.ratio import LOOKS
 
         request = self._request
-        job_request = JobRequest(
-            models=(model,),
-            workload=request.workload,
-            layer_profile=False,
-            limits=request.process_limits,
-            rebuild=request.builds is not None,
-            tags=request.tags,
-            store=request.store,
-            command=request.command,
-        )
+        job_request = request.jobs(model, rebuild=request.builds is not None)
         jobs = tuple(
             on_stack(job, stack)
             for spec, stack in zip(self._specs_of(model), self._stacks, strict=True)
@@ -248,7 +238,7 @@ class _Checks:
         terms = CompareConfig(
             threshold_pct=latency_limit_pct(request.limits),
             confidence=look_confidence(len(request.models)),
-            spreads=spreads_at(self._store, self._observer.warn),
+            spreads=SPREADS.usable(self._store.path, self._observer.warn),
         )
         result = run_rounds(
             jobs,
@@ -287,7 +277,7 @@ def _with_figures(
     return replace(
         model,
         rows=rows,
-        evidence=_evidence(result),
+        evidence=evidence_level(*(side.runs for side in result.sides)),
         comparison=turn.comparison if turn else None,
         old=runs[0],
         new=runs[1],
@@ -302,10 +292,6 @@ def _labeled(comparison: MeasuredComparison) -> MeasuredComparison:
         replace(side, label=label) for label, side in zip((OLD, NEW), comparison.sides, strict=True)
     )
     return replace(comparison, sides=sides, pairs=(pair,))
-
-
-def _evidence(result: InterleavedResult) -> EvidenceLevel | None:
-    return evidence_level(*(side.runs for side in result.sides))
 
 
 def upgrade(
@@ -382,8 +368,6 @@ def upgrade(
         process_limits=limits,
         evidence=None if evidence is None else Path(evidence),
         without_inputs=without_inputs,
-        tags=tuple(tags),
-        store=place_of(store),
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     return check_upgrade(request, UpgradeObserver())

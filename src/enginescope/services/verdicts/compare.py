@@ -14,7 +14,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes
 from enginescope.core.record import Record
 from enginescope.services.observer import PlanObserver
-from enginescope.services.store_access import floors_at, place_of, spreads_at
+from enginescope.services.store_access import place_of
 from enginescope.services.verdicts.compare_inputs import (
     ComparedSide,
     check_names,
@@ -24,6 +24,7 @@ from enginescope.services.verdicts.compare_inputs import (
     resolve_sides,
 )
 from enginescope.services.verdicts.run_selection import input_of
+from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
     from enginescope.analysis.build_log.build_choices import ChoicePair
@@ -237,8 +238,8 @@ def _measured(
     from enginescope.analysis.verdicts.measured_sides import compare_sides
     from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
 
-    floors = floors_at(store, observer.warn)
-    terms = replace(request.terms, spreads=spreads_at(store, observer.warn))
+    floors = FLOORS.usable(store.path, observer.warn)
+    terms = replace(request.terms, spreads=SPREADS.usable(store.path, observer.warn))
     places = {
         (run.environment.comparable_key(), tuple(sorted(run.environment.versions.items())))
         for side in sides

@@ -15,7 +15,7 @@ from enginescope.records.verdict.gate import (
     UndecidedPolicy,
 )
 from enginescope.services.observer import PlanObserver
-from enginescope.services.store_access import floors_at, place_of, spreads_at
+from enginescope.services.store_access import place_of
 from enginescope.services.verdicts.run_selection import (
     earlier_runs,
     input_of,
@@ -23,6 +23,7 @@ from enginescope.services.verdicts.run_selection import (
     resolve_runs,
     runs_since,
 )
+from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,9 +82,9 @@ def gate_runs(request: GateRequest, observer: PlanObserver) -> GateReport:
         current,
         request.terms,
         name=_names(request.baseline) or "baseline",
-        floors=floors_at(store, observer.warn),
+        floors=FLOORS.usable(store.path, observer.warn),
         history=earlier_runs(baseline, store, observer.warn),
-        spreads=spreads_at(store, observer.warn),
+        spreads=SPREADS.usable(store.path, observer.warn),
     )
     return check_compared(with_cells(report, *cells), baseline, current)
 

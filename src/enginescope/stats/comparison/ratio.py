@@ -209,37 +209,21 @@ def ratio_of_few_processes(
     return msgspec.structs.replace(made, is_student=True)
 
 
-def ratio_of_samples(a: Any, b: Any, *, scatter: float = 0.0) -> RatioEstimate:
-    """Return B ÷ A from one process a side.
-
-    Each median's own interval (`quantile_interval`) reaches
-    from it by two lengths on the logarithmic scale; those of both sides add in squares (Zou and
-    Donner 2008, *Construction of confidence limits about effect measures*), and so does what two
-    processes doing the same work would differ by.
-
-    Args:
-        a, b: Samples in the order they were taken; medians above 0.
-        scatter: Half the width of the 95 % interval in which the logarithms of the medians of
-            processes of the same work lie; samples of one process cannot tell it.
-
-    Raises:
-        UsageError: No samples, or a median that is not above 0.
-    """
-    return ratio_by_scatter([a], [b], scatter=scatter)
-
-
 def ratio_by_scatter(
     a: Sequence[Any], b: Sequence[Any], *, scatter: float = 0.0, confidence: float = 0.95
 ) -> RatioEstimate:
     """Return B ÷ A from so few processes that their scatter has to be known from elsewhere.
 
-    As `ratio_of_samples`, of the middle of each side's medians, which is taken to be known no
-    better than one median: two scatter less, but one that something disturbed is likelier among
-    them.
+    Each median's own interval (`quantile_interval`) reaches from it by two lengths on the
+    logarithmic scale; those of both sides add in squares (Zou and Donner 2008, *Construction of
+    confidence limits about effect measures*), and so does what two processes doing the same work
+    would differ by. The middle of each side's medians is taken to be known no better than one
+    median: two scatter less, but one that something disturbed is likelier among them.
 
     Args:
-        a, b: The samples of each process.
-        scatter: As in `ratio_of_samples`.
+        a, b: The samples of each process, in the order they were taken; medians above 0.
+        scatter: Half the width of the 95 % interval in which the logarithms of the medians of
+            processes of the same work lie; samples of one process cannot tell it.
         confidence: Other intervals than those of 95 % have their ends as far as a normal
             distribution has.
 

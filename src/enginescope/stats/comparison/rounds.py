@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.run import OutcomeKind, Run
@@ -31,10 +31,11 @@ def uncertainties_of(runs: Sequence[Run]) -> list[float | None] | None:
     """Return what the medians of a round are known to; ``None`` where a process failed."""
     if any(run.outcome.kind is not OutcomeKind.OK for run in runs):
         return None
-    return [_uncertainty_pct(run) for run in runs]
+    return [uncertainty_of(run) for run in runs]
 
 
-def _uncertainty_pct(run: Run) -> float | None:
+def uncertainty_of(run: Run) -> float | None:
+    """Return what the median of a run is known to, in percent; ``None`` without samples."""
     headline = run.headline
     return uncertainty_pct(headline.values_ms) if headline and len(headline) else None
 
@@ -42,8 +43,6 @@ def _uncertainty_pct(run: Run) -> float | None:
 def recorded_tally(sides: Sequence[Sequence[Run]]) -> Tally | None:
     """Return where a recorded comparison stands; ``None`` where its plan is not known."""
     plan = plan_of(sides)
-    return None if plan is None else tally_of(plan.rounds, _uncertainties(sides))
-
-
-def _uncertainties(sides: Sequence[Sequence[Run]]) -> Iterator[list[float | None] | None]:
-    return map(uncertainties_of, whole_rounds(sides))
+    return (
+        None if plan is None else tally_of(plan.rounds, map(uncertainties_of, whole_rounds(sides)))
+    )

@@ -6,7 +6,6 @@ graph they belong to, once, and nodes into an order that a checker accepts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +67,9 @@ def _lacks_fp16(name: str, domain: str, version: int) -> bool:
         schema = onnx.defs.get_schema(name, max_inclusive_version=version, domain=known)
     except onnx.defs.SchemaError:  # an operator of somebody else's: nothing is known of it
         return False
-    return any(_only_fp32(one.types) for one in (*schema.inputs, *schema.outputs))
-
-
-def _only_fp32(types: Iterable[str]) -> bool:
-    return _FP32 in types and _FP16 not in types
+    return any(
+        _FP32 in one.types and _FP16 not in one.types for one in (*schema.inputs, *schema.outputs)
+    )
 
 
 TOOL = "onnxruntime.transformers.float16"

@@ -298,7 +298,7 @@ def _in_order(view: PlanView, name: str, value: Callable[[LayerFacts], int | Non
         title=f"{name.capitalize()} in the plan's order: {format_bytes(whole)}",
         subtitle=(
             f"The most is in layer {place_text(top)}: {shorten(top.largest, 60)}",
-            *stretch_text(found, "the sum of"),
+            *stretch_text(found),
         ),
         spec=stretch_bars(found, f"{name}, MiB", "MiB", color),
         table=stretch_table(found, "MiB"),

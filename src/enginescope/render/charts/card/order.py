@@ -126,7 +126,7 @@ def _in_order(
     return Chart(
         key=key,
         title=title,
-        subtitle=stretch_text(found, "the sum of"),
+        subtitle=stretch_text(found),
         spec=stretch_bars(found, "mean time, ms", "ms", group_color(name, _order(found), color)),
         table=stretch_table(found, "Mean, ms"),
         height=180,
@@ -134,13 +134,13 @@ def _in_order(
     )
 
 
-def stretch_text(found: Sequence[Stretch], what: str) -> tuple[str, ...]:
+def stretch_text(found: Sequence[Stretch]) -> tuple[str, ...]:
     """Say what one bar is, where it is not one layer."""
     each, left = (one.last - one.first + 1 for one in (found[0], found[-1]))
     if each == 1:
         return ()
     last = f", the last one of {left:,}" if left < each else ""
-    return (f"Each bar is {what} {each:,} layers{last}",)
+    return (f"Each bar is the sum of {each:,} layers{last}",)
 
 
 def stretch_bars(found: Sequence[Stretch], title: str, unit: str, color: Spec) -> Spec:
