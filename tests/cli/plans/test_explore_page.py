@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,30 @@ def test_python_writes_the_files_of_the_command_line(plan, tmp_path) -> None:
 def test_an_unknown_option_of_a_drawing_is_named(plan, tmp_path) -> None:
     with pytest.raises(UsageError, match="no option 'colour'"):
         es.explore(plan, svg=tmp_path / "plan.svg", colour="time")
+
+
+#: What a reader of the walk in docs/contributing/architecture.md has to open.
+MOST_FILES = 140  # Python files whose functions run; templates and imports apart
+_COUNT = """
+import inspect, sys
+from pathlib import Path
+import enginescope
+ran = set()
+def note(frame, event, argument):
+    code = frame.f_code  # bodies of modules and classes run when they are imported
+    if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and code.co_name[0] != "<":
+        ran.add(code.co_filename)
+sys.setprofile(note)
+from enginescope.cli.main import main
+main(sys.argv[1:])
+sys.setprofile(None)
+package = str(Path(enginescope.__file__).parent)
+print(sum(one.startswith(package) and one.endswith(".py") for one in ran))
+"""
+
+
+def test_the_page_of_a_plan_runs_few_files(data: Path, tmp_path: Path) -> None:
+    plan, page = data / "trt86-h200" / "resnet18.graph.json", tmp_path / "p.html"
+    command = [sys.executable, "-c", _COUNT, "explore", str(plan), "--html", str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout.split()[-1]) <= MOST_FILES
