@@ -37,6 +37,6 @@ def read_arrival_trace(path: Path) -> tuple[float, ...]:
             )
         times.append(time_s)
     if not times:
-        raise FormatError(str(path), why="it has no times", expected="one time in seconds a line")
+        raise FormatError(str(path), why="it has no times", expected="one time in seconds per line")
     first = min(times)
     return tuple(1e3 * (time_s - first) for time_s in sorted(times))

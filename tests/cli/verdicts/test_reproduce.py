@@ -31,7 +31,7 @@ def test_a_bundle_is_announced_checked_and_judged_again(tmp_path, verb) -> None:
     assert "run it again" in said
     page = tmp_path / "page.html"
     status, shown, _ = verb("reproduce", folder, "--all", "--html", page)
-    assert "Verdicts, recorded and again" in page.read_text(encoding="utf-8")
+    assert "Recorded and new verdicts" in page.read_text(encoding="utf-8")
     assert status == 0
     assert shown.startswith("no verdict differs: ")
     assert "samples of one process" in shown

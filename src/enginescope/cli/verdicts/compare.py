@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     examples=(
         ("Compare two plans layer by layer", "enginescope compare a.json b.json"),
         (
-            "Measure more rounds of an undecided comparison",
+            "Measure more rounds of an inconclusive comparison",
             "enginescope compare cmp-0a1b2c3d --continue",
         ),
     ),

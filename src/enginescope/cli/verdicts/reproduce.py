@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         ("Check that no file of a bundle was changed", "enginescope reproduce bundle --check-only"),
         (
             "Run the upgrade again, with the old version in another place",
-            "enginescope reproduce bundle --old /opt/ort118/bin/python",
+            "enginescope reproduce bundle --old old/bin/python",
         ),
     ),
 )
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     metavar="PYTHON|docker:IMAGE",
     help="Python or image of the new stack.  [default: the recorded one]",
 )
-@option("--all", "everything", is_flag=True, help="List metrics that do not count too.")
+@option("--all", "everything", is_flag=True, help="Also list metrics that do not count.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @store_option
 @json_option

@@ -49,10 +49,10 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
     examples=(
         (
             "Check a new ONNX Runtime against the one in another environment",
-            "enginescope upgrade model.onnx --old /opt/ort118/bin/python --markdown upgrade.md",
+            "enginescope upgrade model.onnx --old old/bin/python --markdown upgrade.md",
         ),
         (
-            "Compare what two versions left as logs",
+            "Compare logs of two versions",
             "enginescope upgrade --old trt10.3.log --new trt10.16.log",
         ),
     ),
@@ -79,13 +79,16 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 @option(
     "--reference",
     help=(
-        "What the outputs are compared with, as for validate; BACKEND@old names the stack that "
+        "Compare outputs with this reference, as in validate; BACKEND@old names the stack that "
         "computes it.  [default: expected outputs, else ort-cpu in this Python]"
     ),
 )
 @option("--data", multiple=True, type=PATH, help="Files and folders with samples.")
 @option("--samples", type=COUNT, help="Number of samples.  [default: 8 random, or all of --data]")
-@option("--tolerance", help="Row of limits for outputs.  [default: by the coarsest precision]")
+@option(
+    "--tolerance",
+    help="Use the tolerances of this precision, such as fp16.  [default: the coarsest one]",
+)
 @option(
     "--repeats",
     type=click.IntRange(2),
@@ -119,7 +122,7 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
     default="warn",
     help="Choose how to treat inconclusive results.",
 )
-@option("--all", "everything", is_flag=True, help="List metrics that do not count too.")
+@option("--all", "everything", is_flag=True, help="Also list metrics that do not count.")
 @option("--markdown", type=FILE, help="Write a table for a pull request to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @option(
@@ -134,7 +137,7 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 )
 @stored_options
 def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any) -> int:
-    """Check whether MODELS are as right and as fast on a new stack; exit with 1 if not.
+    """Check whether MODELS are as correct and as fast on a new stack; exit with 1 if not.
 
     Outputs come first: fresh processes of both stacks are compared with a reference and with each
     other. A model whose outputs fail is not timed. Then enginescope interleaves processes of both

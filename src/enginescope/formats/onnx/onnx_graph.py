@@ -173,7 +173,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _with_shapes(model: Any) -> Any:
-    """The model with the shapes between inputs and outputs, as far as they can be told."""
+    """The model with the shapes between inputs and outputs, as far as they are known."""
     inference = require("onnx.shape_inference", purpose="shapes", install="enginescope")
     try:
         return inference.infer_shapes(model, data_prop=True)

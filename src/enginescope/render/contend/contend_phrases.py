@@ -40,12 +40,12 @@ def answer_text(report: ContendReport) -> str:
 
 def _answer(report: ContendReport) -> str:
     whole = report.sets[-1]
-    throughput = f"total throughput is {percent(whole.share.ratio)} of the sum alone"
+    throughput = f"total throughput is {percent(whole.share.ratio)} of the sum without sharing"
     if report.kind is ContendKind.UNAFFECTED:
         return f"no contender is slowed by more than {report.threshold_pct:g} %; {throughput}"
     if report.kind is ContendKind.UNDECIDED:
         listed = ", ".join(map(_open_text, report.together))
-        return f"inconclusive: {listed}; more rounds may tell"
+        return f"inconclusive: {listed}; measure more rounds"
     texts = [_slowed(slowed) for slowed in report.together]
     return f"sharing slows {_listed(texts)}; {throughput}"
 
@@ -114,7 +114,7 @@ def scope_facts(report: ContendReport) -> tuple[tuple[str, str], ...]:
 
 def _throughput(whole: ContenderSet) -> str:
     rates = (format_significant(rate, 4) for rate in (whole.per_s, whole.alone_per_s))
-    return "{} requests/s together, {} alone and summed: {} ({})".format(
+    return "{} requests/s together, {} in sum without sharing: {} ({})".format(
         *rates, percent(whole.share.ratio), _share_ends(whole.share)
     )
 
@@ -178,12 +178,12 @@ def _sets(report: ContendReport) -> TextTable:
         rows=rows,
         numbers=SET_HEADERS[1:],
         whole=SET_HEADERS[:1],
-        note="share: together ÷ sum alone; fairness: Jain's index of the slow-downs",
+        note="share: together ÷ sum without sharing; fairness: Jain's index of the slow-downs",
     )
 
 
 def _times(report: ContendReport) -> TextTable:
-    note = "with 95 % CI; left out: requests not wholly within the window"
+    note = "with 95 % CI; without requests that begin or end outside the window"
     if any(times.p99_ms is None for times in report.times):
         note = f"{note}; {UNKNOWN} too few for p99"
     return TextTable(

@@ -75,7 +75,7 @@ def _answer(report: ShapesReport) -> str:
 def _surely(report: ShapesReport, knee: Knee) -> str:
     """Return the interval of the knee in parentheses."""
     if knee.low is None:
-        return f" (uncertainty not known from {report.rounds} processes)"
+        return f" (uncertainty unknown: only {report.rounds} processes)"
     last = report.measured[-1].label
     high = f"beyond {last}" if knee.high is None else knee.high
     is_one = knee.low == knee.high or (knee.high is None and knee.low == last)
@@ -134,7 +134,7 @@ def _proposal(report: ShapesReport) -> str:
     spans = "; ".join(
         f"min {profile.low}, opt {profile.opt}, max {profile.high}" for profile in report.profiles
     )
-    return f"{spans}: where the time is, with {_basis(report)}"
+    return f"{spans}: opt is the median shape by time, with {_basis(report)}"
 
 
 def _basis(report: ShapesReport) -> str:
@@ -253,8 +253,8 @@ def profile_table(report: ShapesReport) -> TextTable | None:
             for at, profile in enumerate(report.profiles)
         ),
         numbers=("Profile", "min", "opt", "max", "requests", "time"),
-        note=f"opt is where the time is, with {_basis(report)}; TensorRT chooses tactics for "
-        "opt: build it and measure again",
+        note=f"opt is the median shape by time, with {_basis(report)}; TensorRT chooses tactics "
+        "for opt: build it and measure again",
     )
 
 

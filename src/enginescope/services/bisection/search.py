@@ -304,7 +304,7 @@ def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
 
 
 def _gone(when: str) -> Notice:
-    return Notice(code="W-ERROR-GONE", message=f"the error goes away {when}")
+    return Notice(code="W-ERROR-GONE", message=f"the error disappears {when}")
 
 
 def _refused(name: str, why: str) -> Notice:

@@ -161,7 +161,7 @@ def read_shape_trace(path: Path) -> tuple[int, ...]:
             )
         sizes += [int(text)] if text else []
     if not sizes:
-        raise FormatError(str(path), why="it has no sizes", expected="one size a line")
+        raise FormatError(str(path), why="it has no sizes", expected="one size per line")
     return tuple(sizes)
 
 
