@@ -235,6 +235,12 @@ def test_mistakes_on_the_command_line(store, tokens, capsys, words, why) -> None
     assert why in capsys.readouterr().err
 
 
+def test_where_there_is_no_token_the_next_step_makes_one(store, capsys) -> None:
+    """It said "one of: " and named none."""
+    assert tokens_of("revoke", "ada", store=store) == 2
+    assert "enginescope tokens create makes one" in capsys.readouterr().err
+
+
 def test_a_server_whose_tokens_have_expired_does_not_open(store, tokens, capsys) -> None:
     tokens.create("old", ("read",), timedelta(seconds=-1))
     assert main(["serve", "--store", str(store.path), "--port", "0"]) == 2

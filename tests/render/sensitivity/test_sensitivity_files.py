@@ -172,6 +172,14 @@ def test_what_is_not_measured_says_so() -> None:
     assert answer_text(found).startswith("no fp16 model of net.onnx passes: a alone has")
 
 
+def test_where_no_model_was_compared_none_is_said_to_fail() -> None:
+    """With --max-time over it said that no model passes."""
+    found = report((layer("a", 2e-4, None), layer("b", 2e-4, None)), factor=None)
+    late = [replace(one, state="unreached", passes=None, error=None) for one in found.cumulative]
+    found = replace(found, cumulative=(found.cumulative[0], *late[1:]), proposed=None)
+    assert answer_text(found).startswith("inconclusive: no fp16 model of net.onnx was compared; ")
+
+
 def test_infinities_come_first_and_have_no_figure() -> None:
     found = report((layer("loud", 0.4), layer("over", None)))
     assert found.layers[0].name == "over"

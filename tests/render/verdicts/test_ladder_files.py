@@ -115,7 +115,7 @@ def test_a_step_that_saves_time_has_another_sign_and_another_mark() -> None:
 
 def test_evidence_and_sums_are_facts() -> None:
     facts = dict(scope_facts(report()))
-    assert facts["evidence"] == "interleaved processes, 8 rounds, 1 disturbed left out"
+    assert facts["evidence"] == "interleaved processes, 8 rounds, 1 disturbed excluded"
     assert facts["adds up"].startswith("pinned copies: steps +0.1")
 
 

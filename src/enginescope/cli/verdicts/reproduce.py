@@ -20,7 +20,7 @@ from enginescope.cli.process_options import command_line
 from enginescope.cli.progress import measuring
 from enginescope.cli.report_output import end_report, present_report
 from enginescope.cli.verb import Verb
-from enginescope.cli.verdicts.upgrade import UpgradeProgress
+from enginescope.cli.verdicts.upgrade import UpgradeProgress, next_step
 from enginescope.services.upgrade.reproduce import ReproduceRequest, reproduce_upgrade
 
 if TYPE_CHECKING:
@@ -87,9 +87,10 @@ def command(folder: Path, **options: Any) -> int:
         screen=lambda result: _show(result, everything=options["everything"]),
         html=reproduction_page,
     )
-    if options["html"] or options["check_only"]:
-        again = ("run it again", words("enginescope", "reproduce", str(folder)))
-        end_report(options, *([again] if options["check_only"] else []))
+    if result.again is None:
+        end_report(options, ("run it again", words("enginescope", "reproduce", str(folder))))
+    else:
+        end_report(options, next_step(result.again, options))
     return int(result.is_reproduced is False)
 
 

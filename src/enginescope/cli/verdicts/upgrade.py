@@ -220,10 +220,18 @@ def _show(report: UpgradeReport, *, everything: bool) -> None:
     show_answer(upgrade_answer(report, everything=everything))
 
 
-def _steps(report: UpgradeReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def next_step(report: UpgradeReport, options: dict[str, Any]) -> tuple[str, str]:
+    """Return the figures of a timed model; without any, what the first open reason means."""
     timed = next((model for model in report.models if model.comparison), None)
     if timed is not None:
         tag = f"{COMPARISON_TAG}{timed.comparison}"
-        yield step(options, f"figures of {timed.model}", "compare", tag)
+        return step(options, f"figures of {timed.model}", "compare", tag)
+    rows = [row for model in report.models for row in model.rows if row.decides]
+    row = next((row for row in rows if row.kind is report.kind), rows[0])
+    return "the reason", words("enginescope", "explain", row.reason)
+
+
+def _steps(report: UpgradeReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield next_step(report, options)
     if options["evidence"] is not None:
         yield "run it again", words("enginescope", "reproduce", options["evidence"])

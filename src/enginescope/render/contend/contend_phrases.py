@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.core.units import format_significant
+from enginescope.core.units import counted, format_significant
 from enginescope.records.notice import is_unstable
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.contend import (
@@ -98,7 +98,9 @@ def scope_facts(report: ContendReport) -> tuple[tuple[str, str], ...]:
     if report.mps is not None and (report.mps != "off" or report.share == "processes"):
         shared = f"{shared}; {_MPS[report.mps]}"
     disturbed = report.measured_rounds - report.rounds
-    rounds = f"{report.rounds} rounds" + (f", {disturbed} disturbed left out" if disturbed else "")
+    rounds = counted(report.rounds, "round") + (
+        f", {disturbed} disturbed excluded" if disturbed else ""
+    )
     level = f"{report.evidence.value}, {rounds}" if report.evidence else rounds
     whole = report.sets[-1]
     interval = whole.fairness_interval

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from enginescope.core.units import counted
 from enginescope.records.notice import is_unstable
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.ladder import (
@@ -197,7 +198,9 @@ def _several(report: LadderReport, keys: Sequence[RungKey]) -> str:
 def scope_facts(report: LadderReport) -> tuple[tuple[str, str], ...]:
     """Return the model, the evidence and the sums, as names and texts."""
     disturbed = report.measured_rounds - report.rounds
-    rounds = f"{report.rounds} rounds" + (f", {disturbed} disturbed left out" if disturbed else "")
+    rounds = counted(report.rounds, "round") + (
+        f", {disturbed} disturbed excluded" if disturbed else ""
+    )
     level = f"{report.evidence.value}, {rounds}" if report.evidence else rounds
     sums = "; ".join(
         f"{title_of(report, total.whole.to)}: steps {signed_ms(report, total.steps_ms)} ms, whole "

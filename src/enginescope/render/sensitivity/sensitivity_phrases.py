@@ -31,7 +31,11 @@ def answer_text(report: SensitivityReport) -> str:
     if report.is_harmless:
         return f"every {report.by} of {name} is harmless in {to}; {time_text(report, report.whole)}"
     if chosen is None:
-        return f"no {to} model of {name} passes: {_worst(report)}"
+        states = {model.state for model in report.cumulative[1:]}
+        if "compared" not in states:
+            return f"inconclusive: no {to} model of {name} was compared; {_worst(report)}"
+        which = "compared " if "unreached" in states else ""
+        return f"no {which}{to} model of {name} passes: {_worst(report)}"
     if not report.keep:
         return f"{name} passes in {to}, nothing kept in FP32; {time_text(report, chosen)}"
     return (
@@ -175,7 +179,7 @@ def _times(report: SensitivityReport) -> str:
         return NOT_MEASURED
     alone = sum(layer.alone.time is not None for layer in report.layers)
     return (
-        f"{report.evidence.value}, {report.rounds} rounds; FP32 takes "
+        f"{report.evidence.value}, {counted(report.rounds, 'round')}; FP32 takes "
         f"{format_ms(report.baseline_ms)}; {alone} of {counted(len(report.layers), report.by)} "
         "timed alone"
     )
