@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from enginescope.cli.compare_options import rounds_option
+from enginescope.cli.completion import complete_runs
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import note, words
 from enginescope.cli.options import (
@@ -61,6 +62,7 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 @option(
     "--old",
     required=True,
+    shell_complete=complete_runs,
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
     help=(
         "Stack in use: a Python with enginescope in it, docker:IMAGE or podman:IMAGE; without "
@@ -69,6 +71,7 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 )
 @option(
     "--new",
+    shell_complete=complete_runs,
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
     help="Stack to check, as --old.  [default: this Python]",
 )
