@@ -83,7 +83,7 @@ def test_a_trace_is_told() -> None:
     facts = dict(scope_facts(replace(report(), trace=use)))
     assert facts["trace"] == (
         "90 requests, 30 changes that take 12 % of the time; padded to the next measured "
-        "shape: 4; larger than every measured shape and left out: 2"
+        "shape: 4; larger than every measured shape and skipped: 2"
     )
 
 

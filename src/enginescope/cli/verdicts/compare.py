@@ -163,7 +163,7 @@ def _continue(
     for name in ("threshold", "across"):
         if options["threshold_pct" if name == "threshold" else name]:
             raise UsageError(
-                f"--{name} with --continue", why="a comparison keeps what it was started with"
+                f"--{name} with --continue", why="a comparison keeps its first settings"
             )
     request = ContinueRequest(
         name=what[0], rounds=options["rounds"], store=store, command=command_line()

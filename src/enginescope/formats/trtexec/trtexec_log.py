@@ -221,7 +221,7 @@ def _processes(text: str, source: str) -> list[tuple[int, str]]:
             source,
             why="several processes of trtexec wrote this log at the same time, so their lines "
             "are mixed",
-            hint="give each process a log of its own",
+            hint="give each process its own log",
         )
     return [(text.count("\n", 0, at) + 1, part) for at, part in zip(cuts, parts, strict=False)]
 

@@ -19,7 +19,7 @@ from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 
 _SHARES = {
-    "processes": "each in a process of its own",
+    "processes": "each in its own process",
     "streams": "each in a thread of one process",
 }
 _MPS = {

@@ -151,7 +151,7 @@ def _trace(report: ShapesReport) -> str:
     if use.padded:
         text += f"; padded to the next measured shape: {use.padded:,}"
     if use.beyond:
-        text += f"; larger than every measured shape and left out: {use.beyond:,}"
+        text += f"; larger than every measured shape and skipped: {use.beyond:,}"
     return text
 
 
