@@ -22,7 +22,7 @@ BANNED = {
     r"errands?": "remote task",
     r"sittings?": "suite session",
     r"wait(?:s|ing)? busily": "busy-wait",
-    r"what weakens it": "warning",
+    r"what weakens": "warning",
     r"good to know": "note",
     r"build's story": "build log summary",
     r"artefacts?": "files, artifacts",
@@ -30,7 +30,7 @@ BANNED = {
     r"normalis(?:e|ed|ation)": "normalize",
     r"colours?": "color",
     r"quantis(?:e|ed|ation)": "quantize",
-    r"is no (?:model|tag|name|number|list|clock)": "is not a …",
+    r"(?<!there )is no (?:model|tag|name|number|list|clock)\b": "is not a …",
 }
 _BANNED = {re.compile(rf"\b{pattern}", re.IGNORECASE): hint for pattern, hint in BANNED.items()}
 _CODE = re.compile(

@@ -44,6 +44,7 @@ def test_a_script_for_each_shell(shell, capsys) -> None:
         (("lint", "--select", "tiny"), ["tiny-kernels"]),
         (("explain", "w-bim"), ["W-BIMODAL"]),
         (("runs", "show", "lat"), ["latest"]),
+        (("upgrade", "--old", "lat"), ["latest"]),
         (("report", "nothing-of-that-name"), ["nothing-of-that-name"]),
     ],
 )

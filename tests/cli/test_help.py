@@ -35,6 +35,8 @@ QUICK = (
 )
 #: Flag of an example that measures for minutes.
 LONG = "--self-test"
+#: Of a narrow terminal.
+COLUMNS = 80
 ENGINE = "trt86-h200-process/small_convnet.onnx.engine"
 
 
@@ -96,6 +98,18 @@ def test_help_ends_with_two_examples(path, capsys) -> None:
     shown = capsys.readouterr().out
     for purpose, line in command.examples:
         assert shown.index("\nExamples:\n") < shown.index(f"  # {purpose}\n  {line}\n")
+        assert max(len(purpose) + 2, len(line)) <= COLUMNS - 2
+
+
+@pytest.mark.parametrize("path", [path for path in COMMANDS if path != "trtexec"])
+def test_help_fits_80_columns_and_cuts_no_sentence(path, capsys, monkeypatch) -> None:
+    """`runs` and `models` cut sentences of their verbs, and a batch was at most 2147483647."""
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    assert main([*path.split(), "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > COLUMNS] == []
+    assert [line for line in lines if line.endswith("...") and "Usage" not in line] == []
+    assert not any("2147483647" in line for line in lines)
 
 
 @pytest.mark.parametrize("line", EXAMPLES)

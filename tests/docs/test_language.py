@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from tests.language import banned_in, long_sentences, prose_of, words_of
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "enginescope"
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CHANGELOG.md"]
 #: Pages that `make reference` writes as a whole.
 GENERATED = {"cli.md", "python.md", "json.md", "rules.md"}
@@ -21,6 +24,33 @@ _GENERATED_PART = re.compile(r"<!-- begin of .*?<!-- end of [^>]*>", re.DOTALL)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_phrase_that_the_style_sheet_replaces(page: Path) -> None:
     assert banned_in(prose_of(page.read_text(encoding="utf-8"))) == []
+
+
+def _texts(module: Path) -> Iterator[str]:
+    """Yield the strings of three words or more, docstrings too."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from [node.value] if len(node.value.split()) > 2 else []
+
+
+def test_no_string_of_the_code_has_such_a_phrase() -> None:
+    """`ladder` said that a figure "cannot be told from" a rung, the server what to "hold against" a
+    run, the graph "Quantisation"."""
+    found = {
+        str(path.relative_to(SOURCE)): phrases
+        for path in SOURCE.rglob("*.py")
+        if (phrases := [one for text in _texts(path) for one in banned_in(_plain(text))])
+    }
+    for path in (each for kind in ("*.j2", "*.js", "*.txt") for each in SOURCE.rglob(kind)):
+        if "vendor" not in path.parts and ".min." not in path.name:
+            phrases = banned_in(_plain(path.read_text(encoding="utf-8")))
+            found |= {str(path.relative_to(SOURCE)): phrases} if phrases else {}
+    assert found == {}
+
+
+def _plain(text: str) -> str:
+    """Return a text without code, flags and names of fields, which keep their spelling."""
+    return prose_of(re.sub(r"``.*?``|--[\w-]+|\b\w*_\w+|^\s*\w+:", " ", text, flags=re.MULTILINE))
 
 
 def test_the_prose_has_a_limit() -> None:

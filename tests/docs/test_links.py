@@ -84,7 +84,7 @@ def test_every_page_of_these_parts_is_linked_to() -> None:
     }
     lone = [
         str(page.relative_to(DOCS))
-        for part in ("reference", "explanation", "contributing")
+        for part in ("get-started", "how-to", "reference", "explanation", "contributing")
         for page in sorted((DOCS / part).rglob("*.md"))
         if page not in linked and page.name != "index.md"
     ]

@@ -32,6 +32,18 @@ def test_links_are_absolute_and_files_exist() -> None:
                 assert (ROOT / path).exists(), path
 
 
+def test_it_installs_tensorrt_as_the_refusals_do() -> None:
+    """It named ``enginescope[cu13]``, and every message ``enginescope[trt]``."""
+    source = ROOT / "src" / "enginescope"
+    refusals = [
+        source / "backends" / "tensorrt" / "libraries.py",
+        source / "cli" / "measure" / "trtexec.py",
+        source / "services" / "plans" / "process.py",
+    ]
+    for text in (README, *(path.read_text(encoding="utf-8") for path in refusals)):
+        assert set(re.findall(r"enginescope\[(trt|cu\d+)\]", text)) == {"trt"}
+
+
 @pytest.mark.parametrize("theme", ["side-by-side", "side-by-side-dark"])
 def test_the_picture_is_a_png_of_the_size_of_a_page(theme: str) -> None:
     assert f"docs/images/{theme}.png" in README

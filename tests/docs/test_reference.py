@@ -9,7 +9,9 @@ from importlib.metadata import version
 import pytest
 
 import enginescope as es
+from tests.cli.verb_help import every_verb
 from tests.docs.reference import python_api
+from tests.docs.reference.csv_columns import files
 from tests.docs.reference.marked_page import REFERENCE, Page
 from tests.docs.reference.pages import PAGES
 
@@ -23,6 +25,17 @@ def test_the_page_is_up_to_date(page: Page) -> None:
         if wanted not in {line.split(" ")[0] for line in LOCK.read_text().splitlines()}:
             pytest.skip(f"the page is written with another version than {wanted}")
     assert page.path.read_text(encoding="utf-8") == page.rendered(), "run make reference"
+
+
+def test_every_verb_that_writes_csv_has_its_columns() -> None:
+    """`contend`, `tune` and `sensitivity` had none."""
+    verbs = {
+        path
+        for path, command in every_verb()
+        if any("--csv" in parameter.opts for parameter in command.params)
+    }
+    listed = {file.removesuffix(" --csv") for file in files() if file.endswith(" --csv")}
+    assert verbs - {"compare"} == listed  # it writes three kinds
 
 
 def listed_names(text: str) -> Iterator[str]:

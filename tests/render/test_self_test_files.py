@@ -82,7 +82,7 @@ def test_the_answer_is_the_difference_that_is_found() -> None:
     wide = replace(TEST, smallest_high_pct=None)
     assert "(95 % CI 1.6 … over 100 %)" in answer_text(wide)
     none = replace(TEST, smallest_pct=None, smallest_low_pct=None, smallest_high_pct=None)
-    assert "not even 100 %" in answer_text(none)
+    assert "miss even a difference of 100 %" in answer_text(none)
 
 
 def test_what_is_measured_and_what_is_drawn_are_told_apart() -> None:
@@ -96,7 +96,7 @@ def test_what_is_measured_and_what_is_drawn_are_told_apart() -> None:
     assert facts["comparison"] == "at most 60 interleaved rounds (2.7 min), threshold 1 %"
     assert facts["date"] == "2026-01-01 10:20 UTC"
     none = replace(TEST, comparisons=TEST.comparisons[3:], ended=0, false_low_pct=None)
-    assert dict(scope_facts(none))["measured"].endswith("; none came to its end")
+    assert dict(scope_facts(none))["measured"].endswith("; none finished")
 
 
 def test_tables() -> None:

@@ -64,7 +64,7 @@ def test_it_is_the_verdict_of_the_command_line(team, capsys) -> None:
 
 
 def test_every_level_is_said_on_each_page(team) -> None:
-    levels = {"after": "passing", "slow": "failing", "open": "undecided", "nothing": "unknown"}
+    levels = {"after": "passing", "slow": "failing", "open": "inconclusive", "nothing": "unknown"}
     with client_of(team, None, None, GATES) as client:
         listed = client.get("/gate").text
         for name, level in levels.items():

@@ -223,8 +223,8 @@ def test_the_command_line(store, capsys) -> None:
         (("create", "a/b"), "a name is up to 64"),
         (("create", "shared token"), "a name is up to 64"),
         (("create", "ada"), "there is a token"),
-        (("create", "x", "--expires", "2020-01-01"), "not a day to come"),
-        (("create", "x", "--expires", "0d"), "not a day to come"),
+        (("create", "x", "--expires", "2020-01-01"), "not a day in the future"),
+        (("create", "x", "--expires", "0d"), "not a day in the future"),
         (("create", "x", "--scope", "write"), "write"),
         (("revoke", "adda"), "did you mean"),
     ],
@@ -233,6 +233,12 @@ def test_mistakes_on_the_command_line(store, tokens, capsys, words, why) -> None
     tokens.create("ada", ("read",), None)
     assert tokens_of(*words, store=store) == 2
     assert why in capsys.readouterr().err
+
+
+def test_where_there_is_no_token_the_next_step_makes_one(store, capsys) -> None:
+    """It said "one of: " and named none."""
+    assert tokens_of("revoke", "ada", store=store) == 2
+    assert "enginescope tokens create makes one" in capsys.readouterr().err
 
 
 def test_a_server_whose_tokens_have_expired_does_not_open(store, tokens, capsys) -> None:

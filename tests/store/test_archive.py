@@ -171,7 +171,7 @@ def test_names(store) -> None:
     assert store.load("latest~2").id == "abc111"
     assert store.load("old").id == "def333"  # the newest with the tag
     assert store.load(str(store.runs_folder / "abc222")).id == "abc222"
-    with pytest.raises(StoreError, match="2 runs begin so: abc111, abc222") as caught:
+    with pytest.raises(StoreError, match="2 runs begin with it: abc111, abc222") as caught:
         store.load("abc")
     assert caught.value.hint == "give more of the id"
     for name in ("latest~9", "latest~x", "", "../abc111", ".", ".part-", "\0"):
@@ -192,7 +192,7 @@ def test_the_nearest_name_is_offered(store, name, near) -> None:
 def test_a_long_list_of_candidates_is_cut(store) -> None:
     for number in range(9):
         store.save(a_run(id=f"aa{number}"))
-    with pytest.raises(StoreError, match=r"9 runs begin so: aa0, .*, aa7, …"):
+    with pytest.raises(StoreError, match=r"9 runs begin with it: aa0, .*, aa7, …"):
         store.load("aa")
 
 

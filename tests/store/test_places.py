@@ -113,7 +113,7 @@ def test_names(place) -> None:
         "def",
         "def",
     ]
-    with pytest.raises(StoreError, match="2 runs begin so: abc1, abc2"):
+    with pytest.raises(StoreError, match="2 runs begin with it: abc1, abc2"):
         store.load("abc")
     with pytest.raises(StoreError, match="there is none in") as caught:
         store.load("xyz")

@@ -133,7 +133,7 @@ def test_a_plan_that_is_damaged_comes_with_a_way_out(tmp_path) -> None:
     with pytest.raises(FormatError) as caught:
         folder.result()
     assert caught.value.hint == (
-        "delete it and give the suite's command again: cells.jsonl still has what is done"
+        "delete it and give the suite's command again: cells.jsonl still has the finished cells"
     )
     (tmp_path / "suite.json").unlink()
     assert not folder.exists

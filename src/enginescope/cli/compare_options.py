@@ -51,12 +51,12 @@ def across_option(function: F) -> F:
     )(function)
 
 
-def rounds_option(usual: int | str, most: int = MOST_ROUNDS) -> Callable[[F], F]:
+def rounds_option(usual: int | str, most: int = MOST_ROUNDS, when: str = "") -> Callable[[F], F]:
     """Add ``--rounds``, up to `most`; `usual` is what is taken without it."""
     return option(
         "--rounds",
         type=click.IntRange(LOOKS[0], most),
-        help=f"Maximum number of rounds.  [default: {usual}]",
+        help=f"Maximum number of rounds{when}.  [default: {usual}]",
     )
 
 
@@ -72,7 +72,7 @@ bench_compare_options = add_options(
         is_flag=True,
         help="Compare the jobs: interleave fresh processes until the result is clear.",
     ),
-    rounds_option(LOOKS[-1]),
+    rounds_option(LOOKS[-1], when=" with --compare"),
     continue_option("the newest comparison of these jobs, with --compare"),
     option(
         "--threshold",

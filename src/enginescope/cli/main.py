@@ -30,8 +30,8 @@ GROUPS = {
     "Measure": {
         "bench": ("measure.bench", "Measure models, each in a fresh process."),
         "suite": ("suites.suite", "Measure many models on many backends; resumes."),
-        "load": ("measure.load", "Measure latency under load, and the highest rate of a goal."),
-        "shapes": ("measure.shapes", "Find the shapes to run, and what a change costs."),
+        "load": ("measure.load", "Measure latency under load; find the highest rate for a goal."),
+        "shapes": ("measure.shapes", "Find the best shape, and the cost of a change of shape."),
         "build": ("measure.build", "Build a TensorRT engine from an ONNX model."),
         "noise": ("measure.noise", "Measure the smallest difference this machine can detect."),
         "doctor": ("measure.doctor", "Report what this machine can measure, and how well."),
@@ -47,7 +47,7 @@ GROUPS = {
         "upgrade": ("verdicts.upgrade", "Check whether new software is safe for models."),
         "reproduce": ("verdicts.reproduce", "Check the evidence of an upgrade, and run it again."),
         "ladder": ("verdicts.ladder", "Explain why one tool's latency is not another's."),
-        "contend": ("verdicts.contend", "Measure what engines lose that share one GPU."),
+        "contend": ("verdicts.contend", "Measure how engines slow down when they share a GPU."),
         "lottery": ("verdicts.lottery", "Measure how much builds of one model differ."),
         "tune": ("verdicts.tune", "Find the options that make a model fastest."),
         "history": ("verdicts.history", "Show a metric over stored runs, and where it changed."),
@@ -59,7 +59,10 @@ GROUPS = {
     },
     "TensorRT": {
         "trtexec": ("measure.trtexec", "Run trtexec's command line, with its log and files."),
-        "passport": ("plans.passport", "Show what is known of an engine, without loading it."),
+        "passport": (
+            "plans.passport",
+            "Show how an engine file was built and measured.",
+        ),
         "process": ("plans.process", "Build, measure and profile, with trex's file names."),
     },
     "Store": {

@@ -53,6 +53,20 @@ class Finite(click.FloatRange):
 ABOVE_0 = Finite(0, min_open=True)
 
 
+class Items(click.IntRange):
+    """A number of items above 0; help does not show the largest one, which nobody gives."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number, or fail where no runtime takes it."""
+        number: int = super().convert(value, param, ctx)
+        if number > MOST_ITEMS:
+            self.fail(f"{value!r} is too large", param, ctx)
+        return number
+
+
 def option(*names: str, **settings: Any) -> Callable[[F], F]:
     """Declare an option whose help shows its default, unless `show_default` says otherwise."""
     settings.setdefault("show_default", "default" in settings)

@@ -7,14 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import click
-
 from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     COUNT,
     DURATION_MS,
-    MOST_ITEMS,
     SHAPE,
+    Items,
     add_options,
     dims_option,
     json_option,
@@ -44,9 +42,7 @@ def on_option(text: str, *, several: bool = False, default: str | None = None) -
 shape_option = option(
     "--shape", "shapes", multiple=True, type=SHAPE, help="Set the shape of an input."
 )
-batch_option = option(
-    "--batch", type=click.IntRange(1, MOST_ITEMS), help="Set the size of dynamic first dimensions."
-)
+batch_option = option("--batch", type=Items(), help="Set the size of dynamic first dimensions.")
 timeout_option = option(
     "--timeout", type=DURATION_MS, help="Time limit per process.  [default: 10min]"
 )

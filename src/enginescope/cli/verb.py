@@ -28,8 +28,8 @@ HEADINGS = {
         *("gt-scale", "min-depth", "max-depth", "model", "include", "exclude", "name", "init"),
         *("list", "outcome", "profile", "metadata", "build-metadata", "plan-profile", "onnx"),
         *("build-log", "config", "layers", "trtexec-args", "rebuild", "without", "only", "check"),
-        *("outputs", "environment", "mode", "profile-mode", "old", "new", "repeats", "self-test"),
-        *("sweep", "weight", "check-only", "routes"),
+        *("outputs", "environment", "mode", "profile-mode", "old", "new", "self-test"),
+        *("sweep", "weight", "check-only", "routes", "share"),
     ),
     "Load": (
         *("rate", "arrivals", "trace", "queries", "concurrency", "slo", "find-max", "resolution"),
@@ -45,7 +45,7 @@ HEADINGS = {
     "Stopping": (
         *("warmup", "iterations", "duration", "precision", "max-time", "min-samples"),
         *("timeout", "retries", "retry-failed", "fail-fast", "processes", "rounds", "builds"),
-        *("budget", "visits", "requests"),
+        *("budget", "visits", "requests", "repeats"),
     ),
     "GPU": (
         *(
@@ -81,7 +81,7 @@ HEADINGS = {
         ),
         *("confidence", "tolerance", "rtol", "atol", "percent-mismatch", "percent"),
         *("allow-nothing-compared", "align", "bisect", "suggest-precision", "marks", "select"),
-        *("ignore", "level", "session", "last", "mine", "gain"),
+        *("ignore", "level", "session", "last", "mine", "gain", "max-error"),
     ),
     "Store": (
         *("tag", "commit", "store", "push", "suite", "token-file", "accept-push", "max-upload"),
@@ -121,6 +121,10 @@ def long_flag(option: click.Option) -> str:
     return next(text for text in option.opts if text.startswith("--")).removeprefix("--")
 
 
+#: More letters than any sentence has.
+_NO_LIMIT = 1_000
+
+
 class _Examples(click.Command):
     """A command whose help ends with examples.
 
@@ -137,6 +141,10 @@ class _Examples(click.Command):
     def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the help option; click keeps those of the first context it meets."""
         return ["-h", "--help"]
+
+    def get_short_help_str(self, limit: int = 45) -> str:  # noqa: ARG002
+        """Return the first sentence of the help, whole: a list of verbs breaks it into lines."""
+        return super().get_short_help_str(_NO_LIMIT)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples; a command line stays on one line, so that it can be copied."""

@@ -42,7 +42,7 @@ def read_trace(
         values.append(value)
     if not values:
         why = f"it has no {noun.split()[0]}s"
-        raise FormatError(str(path), why=why, expected=f"one {noun} a line")
+        raise FormatError(str(path), why=why, expected=f"one {noun} per line")
     return values
 
 

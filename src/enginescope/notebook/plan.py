@@ -66,7 +66,7 @@ class OpenedPlan(PlanView):
             raise UsageError(
                 f"{self.plan.name} has no data for {name!r}",
                 why="it has no layer times" if self.profile is None else None,
-                hint="charts() has those that it has something for",
+                hint="charts() lists the charts that have data",
             )
         return ChartDisplay(made)
 

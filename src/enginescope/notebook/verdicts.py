@@ -58,7 +58,7 @@ class ShownVerdicts(MeasuredComparison, frozen=True, kw_only=True, eq=False):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What weakens the verdicts; warnings first."""
+        """Return the notices of the verdicts, warnings first."""
         from enginescope.analysis.verdicts.measured_notices import measured_notices
 
         return measured_notices(self)

@@ -63,7 +63,7 @@ def probe_devices() -> tuple[Device, ...]:
 
 
 def probe_device(index: int) -> Device | None:
-    """Return the GPU that CUDA calls `index`; ``None`` if it cannot be told.
+    """Return the GPU that CUDA calls `index`; ``None`` if unknown.
 
     By the UUID that CUDA has for it. Where CUDA does not say, by ``CUDA_VISIBLE_DEVICES``, which
     holds if CUDA numbers GPUs as NVML does.
@@ -86,7 +86,7 @@ def probe_device(index: int) -> Device | None:
 
 
 def handle_of(nvml: Any, address: str) -> Any:
-    """Return NVML's handle of a GPU or MIG instance; ``None`` if it cannot be told.
+    """Return NVML's handle of a GPU or MIG instance; ``None`` if unknown.
 
     Args:
         address: Its UUID, or its number in CUDA's count.

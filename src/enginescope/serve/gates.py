@@ -38,12 +38,12 @@ from enginescope.store.run_names import changed_at
 from enginescope.store.suite_folder import suite_named
 
 #: ``unknown``: there is no verdict, and the page says why.
-Level = Literal["passing", "failing", "undecided", "unknown"]
+Level = Literal["passing", "failing", "inconclusive", "unknown"]
 #: White on these has a contrast of 4.5 or more.
 _COLORS: dict[Level, str] = {
     "passing": "#15803d",
     "failing": "#b91c1c",
-    "undecided": "#9a5b00",
+    "inconclusive": "#9a5b00",
     "unknown": "#57606a",
 }
 #: How long others may show a public badge without asking again.
@@ -156,7 +156,7 @@ def _level(report: GateReport | None) -> Level:
     if not report.is_passed:
         return "failing"
     is_open = report.terms.undecided != "pass" and report.count(GateOutcome.UNDECIDED)
-    return "undecided" if is_open else "passing"
+    return "inconclusive" if is_open else "passing"
 
 
 class GateLine(Record, frozen=True, kw_only=True):

@@ -203,7 +203,7 @@ def comparison_of(
         raise UsageError(
             "these two runs cannot be compared",
             why="neither were both measured, nor have both a plan",
-            hint="choose two that went well",
+            hint="choose two runs that succeeded",
         )
     return measured, plans
 

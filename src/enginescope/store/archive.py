@@ -202,7 +202,7 @@ class Store:
         """Return what differs once a run was added, removed or tagged.
 
         Returns:
-            ``None``: that cannot be told cheaply, as of a database or right after a change.
+            ``None``: finding out is not cheap, as of a database or right after a change.
         """
         return self._shelf.state()
 
@@ -319,7 +319,7 @@ class Store:
             more = ", …" if len(fitting) > _SHOWN else ""
             raise StoreError(
                 f"run {name!r}",
-                why=f"{len(fitting)} runs begin so: {', '.join(fitting[:_SHOWN])}{more}",
+                why=f"{len(fitting)} runs begin with it: {', '.join(fitting[:_SHOWN])}{more}",
                 hint="give more of the id",
             )
         return fitting[0] if fitting else None

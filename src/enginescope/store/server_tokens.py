@@ -140,7 +140,10 @@ class ServerTokens:
             tokens = document.tokens if document else ()
             names = [token.name for token in tokens]
             if document is None or name not in names:
-                raise UsageError(f"there is no token {name!r}", hint=did_you_mean(name, names))
+                known = (
+                    did_you_mean(name, names) if names else "enginescope tokens create makes one"
+                )
+                raise UsageError(f"there is no token {name!r}", hint=known)
             rest = tuple(token for token in tokens if token.name != name)
             self._write(rest, document.cookie_key)
 

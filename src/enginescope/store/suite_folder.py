@@ -34,7 +34,7 @@ _HOLDER = ".holder"
 WRITING_S = 2.0
 #: Folder of a store's suites.
 SUITES = "suites"
-_WAY_OUT = f"delete it and give the suite's command again: {ROWS} still has what is done"
+_WAY_OUT = f"delete it and give the suite's command again: {ROWS} still has the finished cells"
 #: How the line of a row begins.
 _BEGIN = b'{"cell":'
 

@@ -172,7 +172,7 @@ def test_changed_best_classes_are_a_warning() -> None:
     (output,) = side([reference], [candidate], "fp16").outputs
     assert notices(output)["W-BEST-CLASS"] == Notice(
         code="W-BEST-CLASS",
-        message="y: the best class is another in 1,200 of 2,000 items",
+        message="y: the best class differs in 1,200 of 2,000 items",
         evidence={"top1": 800, "top5": 2000, "items": 2000},
     )
     assert "W-BEST-CLASS" not in notices(side([reference], [reference], "fp16").outputs[0])

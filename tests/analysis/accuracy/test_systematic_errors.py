@@ -25,7 +25,7 @@ def test_a_changed_best_class_has_its_margin() -> None:
         {"items": 20, "changed": 1, "margin": margin, "limit": 0.03}
     )
     assert best.message == (
-        "the best class is another in 1 of 20 items, though it leads by up to "
+        "the best class differs in 1 of 20 items, though it leads by up to "
         f"{margin:.3g} × the spread of the item's scores; 0.03 may be noise"
     )
 

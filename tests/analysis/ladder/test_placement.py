@@ -1,4 +1,4 @@
-"""A figure on the ladder: its digits, the rung it is, and rungs that it cannot be told from."""
+"""A figure on the ladder: its digits, the rung it is, and rungs that it fits too."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_no_model_measures_the_samples(tmp_path) -> None:
         (["--warmup", "long"], "not a duration"),
         (["--data", "absent"], "no such folder"),
         (["--shape", "image:3,224"], "not NAME:DIMS"),
-        (["--batch", "99999999999999999999"], "not in the range"),
+        (["--batch", "99999999999999999999"], "is too large"),
         (["--seed", "-1"], "not in the range"),
         (["--timeout", "0s"], "'0s' is not above 0"),
         (["--input", "image:absent.npy"], "there is no file absent.npy"),

@@ -124,7 +124,7 @@ def test_an_optimisation_profile(plan, capsys) -> None:
         (["absent"], "enginescope runs lists them"),
         (["engines", "--profile", "engines/net.profile.json"], "companion files need a plan file"),
         (["engines/net.profile.json"], "it holds layer times"),
-        (["net.onnx"], "is a model, no plan"),
+        (["net.onnx"], "is a model, not a plan"),
         (["engines/net.graph.json", "--sort", "colour"], "colour"),
     ],
 )

@@ -207,7 +207,7 @@ def test_what_is_no_plan(plan, capsys) -> None:
     model = plan.with_name("net.onnx")
     model.write_bytes(b"\x08\x08")
     assert main(["lint", str(model)]) == 2
-    assert "is a model, no plan" in capsys.readouterr().err
+    assert "is a model, not a plan" in capsys.readouterr().err
 
 
 def test_a_profile_goes_with_one_plan_file(plan, capsys) -> None:

@@ -191,7 +191,7 @@ def test_what_is_neither(tmp_path) -> None:
     with pytest.raises(UsageError, match="does not exist"):
         es.passport(tmp_path / "none.engine")
     (tmp_path / "net.onnx").write_bytes(b"\x08\x08")
-    with pytest.raises(UsageError, match="is a model, no plan"):
+    with pytest.raises(UsageError, match="is a model, not a plan"):
         es.passport(tmp_path / "net.onnx")
     (tmp_path / "net.json").write_text("[")
     with pytest.raises(FormatError):

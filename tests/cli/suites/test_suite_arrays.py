@@ -271,7 +271,7 @@ def test_a_damaged_result_stays_and_the_others_are_collected(
         capsys.readouterr()
         collect(suite, tmp_path)
         said = capsys.readouterr().err
-        assert f"left where it is: {place / spoilt}: " in said, what
+        assert f"not collected: {place / spoilt}: " in said, what
         assert "its cell counts as not done" in said, what
         assert "2 cells were collected" in said, what
         assert "Traceback" not in said, what
@@ -291,7 +291,7 @@ def test_a_file_of_no_cell_stays(suite, tmp_path, capsys) -> None:
     (place / "strange").write_bytes(b"nothing of ours")
     collect(suite, tmp_path)
     said = capsys.readouterr().err
-    assert f"left where it is: {place / 'strange'}: this suite has no such cell now" in said
+    assert f"not collected: {place / 'strange'}: this suite no longer has this cell" in said
     assert len(list(place.iterdir())) == 1
 
 

@@ -20,6 +20,7 @@ def test_a_bundle_is_announced_checked_and_judged_again(tmp_path, verb) -> None:
     pair(tmp_path)
     folder = tmp_path / "bundle"
     status, _, said = verb("upgrade", "--old", "a", "--new", "b", "--evidence", folder)
+    assert "the reason: enginescope explain " in said  # it ended without a step
     digest = sha256_of(folder / "manifest.json")
     assert status == 1
     assert f"SHA-256 of its manifest: {digest}" in said
@@ -30,8 +31,10 @@ def test_a_bundle_is_announced_checked_and_judged_again(tmp_path, verb) -> None:
     assert digest in shown
     assert "run it again" in said
     page = tmp_path / "page.html"
-    status, shown, _ = verb("reproduce", folder, "--all", "--html", page)
-    assert "Verdicts, recorded and again" in page.read_text(encoding="utf-8")
+    status, shown, said = verb("reproduce", folder, "--all", "--html", page)
+    assert f"open: {page}" in said
+    assert "the reason: enginescope explain " in said
+    assert "Recorded and new verdicts" in page.read_text(encoding="utf-8")
     assert status == 0
     assert shown.startswith("no verdict differs: ")
     assert "samples of one process" in shown

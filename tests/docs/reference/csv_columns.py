@@ -14,6 +14,7 @@ from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_table import COLUMNS as SUITE_COLUMNS
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.render.compare.compare_writers import compare_csv
+from enginescope.render.contend.contend_writers import contend_csv
 from enginescope.render.page.export import (
     gpu_telemetry_csv,
     latency_percentiles_csv,
@@ -23,14 +24,19 @@ from enginescope.render.page.export import (
 )
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.explore_data import COLUMNS as EXPLORE_COLUMNS
+from enginescope.render.sensitivity.sensitivity_writers import sensitivity_csv
 from enginescope.render.shapes.shapes_writers import shapes_csv
+from enginescope.render.tune.tune_writers import tune_csv
 from enginescope.render.verdicts.verdict_writers import verdict_csv
 from tests.analysis.compared_plans import run_a, run_b
+from tests.analysis.contend.contended import report as contended
 from tests.analysis.in_turn import in_turn, named
 from tests.analysis.shapes.simulated import report
 from tests.docs.reference.marked_page import table
 from tests.render.gpu_runs import gpu_run
 from tests.render.runs import measured_run
+from tests.render.sensitivity.test_sensitivity_files import report as sensitive
+from tests.render.verdicts.test_tune_files import report as tuned
 from tests.suites.made import cell, result, timed
 
 MEANINGS = Path(__file__).with_name("csv_columns.txt")
@@ -70,14 +76,19 @@ def files() -> dict[str, tuple[str, tuple[str, ...]]]:
             _headers(verdict_csv(compare_sides(named(*in_turn(1.0))))),
         ),
         "shapes --csv": ("shape", _headers(shapes_csv(report()))),
+        "contend --csv": ("slow-down", _headers(contend_csv(contended()))),
+        "tune --csv": ("alternative", _headers(tune_csv(tuned()))),
+        "sensitivity --csv": ("layer and model", _headers(sensitivity_csv(sensitive()))),
         "results.csv of a suite": ("cell and metric", SUITE_COLUMNS),
     }
 
 
-def meaning_of(column: str) -> str:
-    """Return what a column holds."""
+def meaning_of(column: str, file: str) -> str:
+    """Return what a column of a file holds: in this file, else in all."""
+    if f"{file}: {column}" in meanings():
+        return meanings()[f"{file}: {column}"]
     at = re.fullmatch(r"p\d+_(\w+)", column)
-    if at:
+    if at and at[1] in _PERCENTILE:
         return _PERCENTILE[at[1]]
     if column.startswith("b_"):
         return meanings()[f"a_{column[2:]}"].replace("in A", "in B").replace("A's plan", "B's plan")
@@ -88,7 +99,7 @@ def files_part() -> str:
     """Return a section with a table for each file."""
     made = []
     for name, (row, columns) in files().items():
-        rows = [(f"`{one}`", meaning_of(one)) for one in columns]
+        rows = [(f"`{one}`", meaning_of(one, name)) for one in columns]
         made.append(f"## {name}\n\nOne row for each {row}.\n\n{table(('column', 'meaning'), rows)}")
     return "\n\n".join(made)
 
@@ -104,4 +115,4 @@ def perf_part() -> str:
 
 
 def _headers(data: bytes) -> tuple[str, ...]:
-    return tuple(next(csv.reader(io.StringIO(data.decode()))))
+    return tuple(next(csv.reader(io.StringIO(data.decode("utf-8-sig")))))

@@ -73,7 +73,7 @@ def test_each_cause_has_its_words() -> None:
     within = bisected(fine, error("b", 1e-3))
     assert start_text(within) == "the 2 compared tensors are within their limits"
     gone = msgspec.structs.replace(within, cause="gone")
-    assert "goes away" in start_text(gone)
+    assert "disappears" in start_text(gone)
     assert "fuses" in why_text(gone)
     late = bisected(error("a", 1e-3, peak=7e4), error("b", 0.5, over=True, nan=2))
     # the reader shows it, and the node that computes it is the start
@@ -168,7 +168,7 @@ def test_what_is_suggested_in_words() -> None:
     assert suggestion_text(nothing) == "nothing to try: it computes in fp32 already"
     fast = msgspec.structs.replace(found.trials[-1], latency_ms=1.1, interval=None)
     same = msgspec.structs.replace(found, trials=(*found.trials[:2], fast))
-    assert suggestion_text(same).startswith("everything: nothing that keeps less passes")
+    assert suggestion_text(same).startswith("everything: no smaller proposal passes")
     near = msgspec.structs.replace(fast, latency_ms=1.205, interval=Interval(low=1.2, high=1.21))
     like = msgspec.structs.replace(found, trials=(*found.trials[:2], near))
     assert suggestion_text(like).endswith("; everything in FP32 is no slower")

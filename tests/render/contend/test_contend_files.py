@@ -26,7 +26,7 @@ SLOWED = {("A", "B"): 2.0, ("B", "A"): 1.5}
 def test_the_answer_names_each_loss_and_the_throughput() -> None:
     text = answer_text(report(SLOWED))
     assert text.startswith("sharing slows A 2.00 × and B 1.50 ×; total throughput is 5")
-    assert text.endswith("% of the sum alone")
+    assert text.endswith("% of the sum without sharing")
 
 
 def test_no_loss_is_said_with_its_limit() -> None:
@@ -37,7 +37,7 @@ def test_an_inconclusive_answer_has_its_intervals() -> None:
     text = answer_text(report(scatter=0.2))
     assert text.startswith("inconclusive: A ")
     assert " … " in text
-    assert text.endswith("; more rounds may tell")
+    assert text.endswith("; measure more rounds")
 
 
 def test_an_inconclusive_contender_is_marked_beside_a_slowed_one() -> None:

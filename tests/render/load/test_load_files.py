@@ -24,8 +24,11 @@ SCENARIOS = ("single-stream", "multi-stream", "server", "offline")
         (single(50.0), "p99 latency 9"),
         (single(20.0, GOAL, queries=9_000), "p99 < 10.0 ms is met at 20.0 queries/s: p99"),
         (single(200.0, GOAL), "p99 < 10.0 ms is missed at 200 queries/s: p99"),
-        (single(50.0, GOAL, queries=100), "undecided whether p99 < 10.0 ms is met at 50.0"),
-        (single(200.0, GOAL, late=True), "undecided whether p99 < 10.0 ms is met at 200 queries/s"),
+        (single(50.0, GOAL, queries=100), "inconclusive whether p99 < 10.0 ms is met at 50.0"),
+        (
+            single(200.0, GOAL, late=True),
+            "inconclusive whether p99 < 10.0 ms is met at 200 queries/s",
+        ),
         (searched(), "highest rate that meets p99 < 10.0 ms: 20.0 queries/s; 200 queries/s misses"),
         (scenario("single-stream"), "single-stream: p90 latency"),
         (scenario("server"), "server: p99 latency"),
@@ -50,8 +53,12 @@ def test_a_screen_fits(report: LoadReport, width: int) -> None:
 def test_a_search_names_each_rate_and_what_is_undecided() -> None:
     text = as_text(load_tables(searched()), width=100)
     rows = [line.split() for line in text.splitlines()[2:5]]
-    assert [row[:2] for row in rows] == [["20.0", "met"], ["110", "undecided"], ["200", "missed"]]
-    assert "110 queries/s undecided" in answer_text(searched())
+    assert [row[:2] for row in rows] == [
+        ["20.0", "met"],
+        ["110", "inconclusive"],
+        ["200", "missed"],
+    ]
+    assert "110 queries/s inconclusive" in answer_text(searched())
 
 
 def test_a_late_run_is_marked() -> None:
@@ -64,7 +71,7 @@ def test_a_late_run_is_marked() -> None:
         steps=2 * report.steps,
         slo=GOAL,
     )
-    assert "undecided *" in as_text(load_tables(both), width=100)
+    assert "inconclusive *" in as_text(load_tables(both), width=100)
     assert "(W-LATE)" in as_text(load_tables(both), width=100)
 
 

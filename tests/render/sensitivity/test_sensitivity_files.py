@@ -134,9 +134,12 @@ def test_the_layer_that_fails_is_named_first_and_kept() -> None:
     assert found.layers[0].name == "loud"
     assert found.keep == ("loud",)
     text = answer_text(found)
-    assert text.startswith("keep 1 of 4 layers of net.onnx in FP32: loud; loud alone has")
+    assert text.startswith(
+        "keep 1 of 4 layers of net.onnx in FP32: loud; the rest passes in fp16; faster"
+    )
     assert "faster: 0.85" in text
     facts = dict(scope_facts(found))
+    assert facts["error"].endswith("; loud alone has error ÷ spread 0.4")
     assert facts["use"] == "enginescope bench net.onnx --on 'ort-cpu:fp16?node_block_list=loud'"
     assert facts["order"].startswith("by error per time saved")
     assert "3 of 4" in facts["front"]
@@ -146,8 +149,7 @@ def test_the_layer_that_fails_is_named_first_and_kept() -> None:
 def test_harmless_layers_are_not_ranked_and_cost_time() -> None:
     found = report(EQUALS, factor=1.1)
     text = answer_text(found)
-    assert text.startswith("every layer of net.onnx is harmless in fp16: 3 layers together")
-    assert "fp16 costs time here: 1.2" in text
+    assert text.startswith("every layer of net.onnx is harmless in fp16; fp16 costs time here: 1.2")
     assert "rank" not in layer_table(found).headers
     assert dict(scope_facts(found))["front"] == "FP32 alone: no converted model is faster"
 
@@ -168,6 +170,14 @@ def test_what_is_not_measured_says_so() -> None:
     assert dict(scope_facts(found))["times"] == "not measured"
     assert error_time_chart(found) is None
     assert answer_text(found).startswith("no fp16 model of net.onnx passes: a alone has")
+
+
+def test_where_no_model_was_compared_none_is_said_to_fail() -> None:
+    """With --max-time over it said that no model passes."""
+    found = report((layer("a", 2e-4, None), layer("b", 2e-4, None)), factor=None)
+    late = [replace(one, state="unreached", passes=None, error=None) for one in found.cumulative]
+    found = replace(found, cumulative=(found.cumulative[0], *late[1:]), proposed=None)
+    assert answer_text(found).startswith("inconclusive: no fp16 model of net.onnx was compared; ")
 
 
 def test_infinities_come_first_and_have_no_figure() -> None:

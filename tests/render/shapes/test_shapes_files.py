@@ -35,7 +35,7 @@ CLIFF = (1.0, 1.1, 2.4, 1.6, 2.0)
             "run batch 4: larger ones have less than 10 % more throughput (95 %: 2 … 8)",
         ),
         (Knee(gain_pct=10, label="4", low="4", high="4", support=1.0), "(95 %: 4)"),
-        (Knee(gain_pct=10, label="4"), "(uncertainty not known from 8 processes)"),
+        (Knee(gain_pct=10, label="4"), "(uncertainty unknown: only 8 processes)"),
         (
             Knee(gain_pct=5, low="16", support=1.0),
             "no knee up to batch 16: throughput still grows by 5 % or more (95 %: beyond 16)",
@@ -73,7 +73,7 @@ def test_facts_have_costs_slow_shapes_and_profiles() -> None:
     assert facts["slower"].startswith("batch 4 takes 1.49 × as long as 8 (95 %: ")
     assert facts["slower"].endswith("): pad it to 8")
     assert facts["build for"].startswith(
-        "min 1, opt 4, max 16: where the time is, with equal weights of the shapes"
+        "min 1, opt 4, max 16: opt is the median shape by time, with equal weights of the shapes"
     )
     assert dict(scope_facts(report()))["slower"].startswith("no shape takes significantly longer")
 
@@ -83,7 +83,7 @@ def test_a_trace_is_told() -> None:
     facts = dict(scope_facts(replace(report(), trace=use)))
     assert facts["trace"] == (
         "90 requests, 30 changes that take 12 % of the time; padded to the next measured "
-        "shape: 4; larger than every measured shape and left out: 2"
+        "shape: 4; larger than every measured shape and skipped: 2"
     )
 
 

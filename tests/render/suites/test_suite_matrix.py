@@ -120,7 +120,7 @@ def test_fp16_that_runs_as_fp32_is_not_ranked() -> None:
     assert chart.table is not None
     said = {line[0]: line[4] for line in chart.table.rows}
     assert said == {
-        "ort-cpu": "nothing is faster and closer",
+        "ort-cpu": "no backend is faster and closer",
         "ort-cpu:fp16": "not FP16, so not ranked",
         "trt:fp16": "beaten in both",
     }

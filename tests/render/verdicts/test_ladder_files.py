@@ -57,12 +57,12 @@ def test_without_a_figure_the_answer_is_the_largest_step() -> None:
     ("mine", "words"),
     [
         ("0.5ms", "is “pinned copies” (0.5"),
-        ("0.3ms", "cannot be told from “layers' own times” (0.3"),
+        ("0.3ms", "fits “layers' own times” (0.3"),
         ("0.4300ms", "nearest to “host latency, no copies” (0.3666 ms, × 1.17)"),
         ("0.4300ms", "and “pinned copies” (0.5099 ms); “host latency, no copies” has the enqueue"),
         ("0.5ms", "it waits for each query and copies from page-locked memory"),
-        ("0.3ms", "more rounds, or more digits, may tell"),
-        ("9.00ms", "it is above all rungs: it has something"),
+        ("0.3ms", "measure more rounds, or give more digits"),
+        ("9.00ms", "it is above all rungs: it contains work"),
         ("0.0010ms", "it is below all rungs: it leaves out"),
     ],
 )
@@ -78,7 +78,7 @@ def test_a_rung_with_a_wide_interval_is_not_named_as_the_answer() -> None:
         replace(rung, interval=wide) if rung.key is RungKey.PINNED else rung for rung in made.rungs
     )
     uncertain = replace(made, rungs=rungs)
-    assert answer_text(uncertain).startswith("0.5ms cannot be told from “pinned copies”")
+    assert answer_text(uncertain).startswith("0.5ms fits “pinned copies”")
     assert "measure more rounds" in str(meaning_text(uncertain))
 
 
@@ -86,7 +86,7 @@ def test_many_rungs_are_counted_and_not_named() -> None:
     made = report("0.3ms")
     assert made.mine is not None
     mine = replace(made.mine, alike=tuple(rung.key for rung in RUNGS[:5]))
-    assert "from 5 of 6 rungs (0.2" in answer_text(replace(made, mine=mine))
+    assert "fits 5 of 6 rungs (0.2" in answer_text(replace(made, mine=mine))
 
 
 def test_an_unstable_measurement_is_said_first() -> None:
@@ -120,7 +120,7 @@ def test_a_step_that_saves_time_has_another_sign_and_another_mark() -> None:
 
 def test_evidence_and_sums_are_facts() -> None:
     facts = dict(scope_facts(report()))
-    assert facts["evidence"] == "interleaved processes, 8 rounds, 1 disturbed left out"
+    assert facts["evidence"] == "interleaved processes, 8 rounds, 1 disturbed excluded"
     assert facts["adds up"].startswith("pinned copies: steps +0.1")
 
 

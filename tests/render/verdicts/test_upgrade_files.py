@@ -67,7 +67,7 @@ def untimed(name: str) -> UpgradedModel:
 @pytest.mark.parametrize(
     ("models", "answer"),
     [
-        ((measured("a", 1.0),), "upgrade is safe: 1 model is as right and as fast"),
+        ((measured("a", 1.0),), "upgrade is safe: 1 model is as correct and as fast"),
         ((measured("a", 0.9),), "upgrade is safe, and better: a is better (latency)"),
         (
             (measured("a", 1.05), measured("b", 1.0)),

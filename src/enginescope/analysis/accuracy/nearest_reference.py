@@ -89,7 +89,7 @@ class NearestReference:
             self._kept.append(item)
 
     def _judge(self, item: _Item, reference: Any, gap: float) -> None:
-        """Hold an item against another's reference, where the two can be told apart."""
+        """Compare an item with another's reference, where the two differ enough."""
         other = squared_distance(reference, item.candidate)
         if not are_apart(gap, min(item.own, other), item.reference.size):
             return

@@ -289,7 +289,7 @@ class _Output:
             made.append(
                 Notice(
                     code="W-BEST-CLASS",
-                    message=f"{self._name}: the best class is another in "
+                    message=f"{self._name}: the best class differs in "
                     f"{ranks.rows - ranks.top1:,} of {ranks.rows:,} items",
                     evidence={"top1": ranks.top1, "top5": ranks.top5, "items": ranks.rows},
                 )

@@ -275,7 +275,7 @@ def _best_class(compared: Compared, most: float) -> Iterator[OutputReason]:
         margin = changes[0].margin
         yield OutputReason(
             code="best-class",
-            message=f"the best class is another in {len(changes):,} of {best.items:,} items, "
+            message=f"the best class differs in {len(changes):,} of {best.items:,} items, "
             f"though it leads by up to {_digits(margin)} × the spread of the item's scores; "
             f"{_digits(most)} may be noise",
             evidence={

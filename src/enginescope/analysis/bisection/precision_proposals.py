@@ -1,6 +1,6 @@
 """Which nodes to keep in FP32, from where an error starts and what it grows by.
 
-Ways of keeping nodes in FP32, built and measured: what each costs and mends.
+Ways of keeping nodes in FP32, built and measured: time and error of each.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class PrecisionTrials(Record, frozen=True, kw_only=True):
 
     @property
     def suggested(self) -> PrecisionTrial | None:
-        """The fastest that passes; of those that cannot be told apart, the one keeping least."""
+        """Return the fastest that passes; of equally fast ones the one that keeps least."""
         passing = [trial for trial in self.trials if trial.passes and trial.latency_ms is not None]
         if not passing:
             return None

@@ -1,4 +1,4 @@
-"""Views of a build's story: steps, fusions, formats tried, conversions, what tuning cost."""
+"""Views of a build log: steps, fusions, formats tried, conversions, what tuning cost."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def read_figure(text: str) -> tuple[float, float]:
 def placed(text: str, rungs: Sequence[Rung]) -> Placement | None:
     """Return where a figure is on the ladder; ``None`` if no rung was measured.
 
-    The figure cannot be told from a rung whose interval overlaps what its digits stand for.
+    The figure fits a rung whose interval overlaps what its digits stand for.
 
     Raises:
         UsageError: As `read_figure`.

@@ -21,7 +21,7 @@ LATE = "W-LATE"
 
 
 class _Slow(Record, frozen=True, kw_only=True):
-    """How many queries were above a limit, and how many independent ones they stand for."""
+    """How many queries were above a limit, and their effective number."""
 
     slow: int
     planned: int

@@ -132,7 +132,7 @@ def _without_pointwise(part: str) -> str:
 
 
 def _indices(names: Iterable[str], by_name: dict[str, deque[int]]) -> tuple[int, ...]:
-    """Nodes of these names; one that several bear stands for each of them in turn."""
+    """Nodes of these names; one that several bear stands for each of them."""
     found: dict[int, None] = {}
     for name in names:
         bearers = by_name.get(name)
@@ -281,7 +281,7 @@ def node_macs(node: OnnxNode, shapes: Shapes) -> int | None:
     """Return a node's multiply-accumulates.
 
     Convolutions, transposed ones, Gemm and MatMul, and their quantized kinds; 0 for operators that
-    multiply no matrices, ``None`` where it cannot be told.
+    multiply no matrices, ``None`` where unknown.
     """
     if node.domain or node.op_type in _OPAQUE:
         return None

@@ -99,7 +99,7 @@ class PlanSummary(Record, frozen=True, kw_only=True):
 
     @property
     def items_per_s(self) -> float | None:
-        """Throughput in elements of the batch, where that can be told."""
+        """Throughput in elements of the batch, where the batch is known."""
         if self.throughput is None:
             return None
         if self.throughput.unit == "items":

@@ -140,7 +140,7 @@ class RunView(Result):
 
     @cached_property
     def notices(self) -> tuple[Notice, ...]:
-        """What weakens the figures: stored notices and those its samples give; warnings first.
+        """Stored notices, and those that the samples give; warnings first.
 
         A derived notice gives way to a stored one of the same code.
         """

@@ -4,7 +4,7 @@ What a map of relative depth means does not change with its scale and offset, an
 to 0…1 leaves those out. It leaves them out of sight too: factor and offset between the maps are
 therefore stated beside, and noticed where they are more than rounding.
 
-Models of depth side by side: how fast, how near, what they see.
+Depth-estimation models side by side: how fast, how near, what they see.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What weakens a comparison of energy: thermal states, and sides measured apart."""
+"""Warnings about a comparison of energy: thermal states, and sides measured apart."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def ranking_of(comparison: MeasuredComparison) -> Ranking | None:
     """Return the ranking of a comparison; ``None`` where fewer than three sides have verdicts.
 
     A side is better than another if a verdict says so, or by way of sides between them. Sides of
-    one rank cannot be told apart.
+    one rank are not distinguished.
     """
     base = comparison.sides[0].label
     headlines = dict(_both_ways((*comparison.pairs, *comparison.other_pairs)))

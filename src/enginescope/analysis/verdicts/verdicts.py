@@ -192,7 +192,7 @@ def _measured(runs: Sequence[Run], label: str) -> tuple[RunView, ...]:
     good = tuple(RunView(run) for run in runs if run.outcome.kind is OutcomeKind.OK)
     if not good:
         why = runs[0].outcome.message if runs else None
-        raise UsageError(f"nothing of {label} to compare", why=why or "no run went well")
+        raise UsageError(f"nothing of {label} to compare", why=why or "no run succeeded")
     return good
 
 

@@ -9,6 +9,8 @@ from enginescope.records.tensor import Tensor
 
 #: Of a request to the server, in seconds.
 TIMEOUT_S = 60.0
+#: What to do where a server does not answer.
+REACH = "check the address, and that the server runs"
 #: Between the address of a server and the name of a model.
 MODELS = "/v2/models/"
 

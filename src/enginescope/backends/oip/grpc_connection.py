@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.oip.connection import MODELS, TIMEOUT_S
+from enginescope.backends.oip.connection import MODELS, REACH, TIMEOUT_S
 from enginescope.backends.oip.grpc_messages import (
     SERVICE,
     described,
@@ -37,7 +37,7 @@ _REASONS: dict[str, tuple[str, str | None]] = {
         "set the shapes of the inputs to those that the server expects",
     ),
     "NOT_FOUND": ("the server has no such model", "grpc://localhost:8001/v2/models/NAME"),
-    "UNAVAILABLE": ("the server cannot be reached or is not ready", None),
+    "UNAVAILABLE": ("the server cannot be reached or is not ready", REACH),
     "UNIMPLEMENTED": ("the server does not offer the Open Inference Protocol over gRPC", None),
 }
 

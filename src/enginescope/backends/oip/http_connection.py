@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.oip.connection import MODELS, TIMEOUT_S
+from enginescope.backends.oip.connection import MODELS, REACH, TIMEOUT_S
 from enginescope.backends.oip.messages import (
     Message,
     encoded,
@@ -77,7 +77,8 @@ class HttpConnection:
                 timeout=TIMEOUT_S,
             )
         except HTTPError as error:
-            raise BackendError(f"endpoint {url}", why=reason_of_http(error)) from error
+            why = reason_of_http(error)
+            raise BackendError(f"endpoint {url}", why=why, hint=REACH) from error
         if response.status != _OK:
             why = f"HTTP {response.status}: {reason_in(response.data)}"
             raise BackendError(f"endpoint {url}", why=why)

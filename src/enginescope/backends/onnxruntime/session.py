@@ -44,8 +44,8 @@ class PairedRecorder:
     """One request from host memory, then the same one in device memory, each timed.
 
     Args:
-        host, device: The two steps. In turn, so that clocks, temperature and other load are the
-            same for both.
+        host, device: The two steps, interleaved, so that clocks, temperature and other load
+            are the same for both.
     """
 
     def __init__(self, host: Step, device: Step) -> None:

@@ -44,7 +44,7 @@ from enginescope.records.run.job import BackendSpec, Job, Mode
 def inspected(libraries: Libraries, job: Job) -> Measured:
     """Return the plan of an engine, its tensors and its GPU.
 
-    What is dynamic in its inputs is set to the optimum of the optimisation profile: other shapes
+    What is dynamic in its inputs is set to the optimum of the optimization profile: other shapes
     follow from these, and without them the inspector tells none.
 
     Raises:

@@ -70,7 +70,7 @@ class Driver:
     def facts(self, device: int = 0) -> DeviceFacts:
         """Return what a GPU is."""
         asked = self.runtime.cudaGetDeviceProperties(device)
-        properties = self.check(asked, f"asking GPU {device} what it is")
+        properties = self.check(asked, f"asking GPU {device} for its properties")
         name = properties.name
         return DeviceFacts(
             index=device,

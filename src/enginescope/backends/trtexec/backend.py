@@ -220,8 +220,8 @@ class GpuBeside:
         self.notices.append(
             Notice(
                 code="I-SAMPLED-BESIDE",
-                message="the GPU was sampled during the timed loop itself, since trtexec repeats "
-                "nothing; and its power at rest is not known",
+                message="the GPU was sampled during the timed loop, because trtexec runs it "
+                "once; the idle power is unknown",
                 evidence={"interval_ms": self._rule.interval_ms},
                 level="info",
             )

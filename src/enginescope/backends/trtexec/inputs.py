@@ -82,7 +82,7 @@ def _dim(dim: Any) -> int | str | None:
 def at_optimum(specs: tuple[InputSpec, ...], options: Mapping[str, str]) -> tuple[InputSpec, ...]:
     """Return the inputs with the shapes that the engine is built for as what they are by default.
 
-    Those of the optimisation profile in use: its optimum, else its largest, else its smallest.
+    Those of the optimization profile in use: its optimum, else its largest, else its smallest.
     """
     index = int(options.get("profile_index", "0"))
     shapes: dict[str, tuple[int, ...]] = {}

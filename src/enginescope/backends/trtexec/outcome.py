@@ -75,7 +75,7 @@ def _errors(report: ToolReport, ended: Ended) -> str:
 def _hint(report: ToolReport) -> str | None:
     text = " ".join(one.text for one in report.messages).lower()
     if "unknown option" in text:
-        return "what stands in --trtexec-args or after -- goes to trtexec as it is"
+        return "check --trtexec-args and the arguments after --: trtexec gets them unchanged"
     return build_failure_hint(one.text for one in report.messages)
 
 

@@ -1,4 +1,4 @@
-"""``enginescope depth``: models of depth compared by speed, GPU, agreement and known depth."""
+"""``enginescope depth``: depth-estimation models compared by speed, GPU, agreement and error."""
 
 from __future__ import annotations
 

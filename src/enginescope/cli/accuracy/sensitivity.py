@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     examples=(
         (
             "Find the layers to keep in FP32, five minutes at most",
-            "enginescope sensitivity model.onnx --to fp16 --max-time 5min --html layers.html",
+            "enginescope sensitivity model.onnx --max-time 5min --html layers.html",
         ),
         (
             "Find the blocks that INT8 harms; the images also calibrate it",
@@ -91,14 +91,14 @@ if TYPE_CHECKING:
     default=ROUNDS,
     help="Fresh processes of each model that is timed.",
 )
-@option("--max-time", type=DURATION_MS, help="Measure less rather than take longer than this.")
+@option("--max-time", type=DURATION_MS, help="Maximum total time; measures less if needed.")
 @timeout_option
-@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
+@option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
 @option("--csv", "csv_file", type=FILE, help="Write layers and models as CSV to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @stored_options
 def command(model: Path, **options: Any) -> int:
-    """Measure what each layer of MODEL loses in FP16 or INT8, and which ones to keep in FP32.
+    """Measure each layer of MODEL in FP16 or INT8, and find the layers to keep in FP32.
 
     Each layer alone is converted, with the others in FP32. Its outputs are compared with those of
     FP32, and its time is measured in interleaved rounds. Then more and more layers are converted

@@ -70,7 +70,7 @@ task_options = add_options(
     option(
         "--task",
         metavar="NAME[?KEY=VALUE&…]",
-        help="Measure task metrics too: depth, classification, segmentation, detection.",
+        help="Also measure task metrics: depth, classification, segmentation, detection.",
     ),
     option(
         "--images",
@@ -93,33 +93,29 @@ task_options = add_options(
 )
 
 
-def bisect_options(function: F) -> F:
-    """Add the options of looking into the sides."""
-    for add in (
-        option("--bisect", is_flag=True, help="Find where inside the model an error starts."),
-        option(
-            "--suggest-precision",
-            is_flag=True,
-            help="Find which layers to keep in FP32: build and measure proposals. Implies "
-            "--bisect.",
+#: Add the options of looking into the sides.
+bisect_options = add_options(
+    option("--bisect", is_flag=True, help="Find where inside the model an error starts."),
+    option(
+        "--suggest-precision",
+        is_flag=True,
+        help="Find which layers to keep in FP32: build and measure proposals. Implies --bisect.",
+    ),
+    option(
+        "--marks",
+        type=COUNT,
+        help="Number of tensors to mark at once.  [default: all; 32 if each try is a build]",
+    ),
+    option(
+        "--extract",
+        metavar="DIR",
+        type=PATH,
+        help=(
+            "Write the node where the error starts, its inputs and a script into an"
+            " empty folder. Needs --bisect."
         ),
-        option(
-            "--marks",
-            type=COUNT,
-            help="Number of tensors to mark at once.  [default: all; 32 if each try is a build]",
-        ),
-        option(
-            "--extract",
-            metavar="DIR",
-            type=PATH,
-            help=(
-                "Write the node where the error starts, its inputs and a script into an"
-                " empty folder. Needs --bisect."
-            ),
-        ),
-    ):
-        function = add(function)
-    return function
+    ),
+)
 
 
 EXIT_WRONG = 1

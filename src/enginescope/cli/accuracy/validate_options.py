@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import click
 
 from enginescope.analysis.errors.output_tolerance import ToleranceOption, parse_tolerance
-from enginescope.cli.options import ABOVE_0, Parsed, option, parse_shape
+from enginescope.cli.options import ABOVE_0, Parsed, add_options, option, parse_shape
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import InputShape
 from enginescope.records.run.sample_set import NORMALIZATIONS, PictureFilter, Preprocessing
 
-F = TypeVar("F", bound=Callable[..., Any])
 FILTERS: tuple[str, ...] = get_args(PictureFilter)
 #: No picture has a longer side.
 MOST_PIXELS = 65_536
@@ -81,49 +79,44 @@ DIVISORS = Parsed("A,B,C", parse_divisors)
 PIXELS = Parsed("HxW", parse_size)
 
 
-def image_options(function: F) -> F:
-    """Add what makes inputs of pictures."""
-    for add in (
-        option("--image-input", metavar="NAME", help="Feed images to this input."),
-        option(
-            "--image-size",
-            type=PIXELS,
-            help="Resize images to this size if the model's input is dynamic.",
-        ),
-        option(
-            "--image-fit",
-            type=click.Choice(["stretch", "crop", "pad"]),
-            help="Fit images to the input by stretching, cropping or padding.",
-        ),
-        option(
-            "--image-filter",
-            type=click.Choice(FILTERS),
-            help="Resize images with this filter of Pillow or OpenCV.",
-        ),
-        option(
-            "--image-colors",
-            "--image-colours",
-            "image_colours",
-            type=click.Choice(["rgb", "bgr"]),
-            help="Channel order of image inputs.",
-        ),
-        option(
-            "--layout", type=click.Choice(["nchw", "nhwc"]), help="Memory layout of image inputs."
-        ),
-        option(
-            "--normalize",
-            "--normalise",
-            "normalise",
-            type=click.Choice(list(NORMALIZATIONS)),
-            default="plain",
-            help="Normalize images: 0…1, −1…1, or ImageNet mean and deviation.",
-        ),
-        option("--image-divisor", type=ABOVE_0, help="Divide pixel values by this number."),
-        option("--image-mean", type=NUMBERS, help="Subtract this mean from each channel."),
-        option("--image-std", type=DIVISORS, help="Divide each channel by this deviation."),
-    ):
-        function = add(function)
-    return function
+#: Add what makes inputs of pictures.
+image_options = add_options(
+    option("--image-input", metavar="NAME", help="Feed images to this input."),
+    option(
+        "--image-size",
+        type=PIXELS,
+        help="Resize images to this size if the model's input is dynamic.",
+    ),
+    option(
+        "--image-fit",
+        type=click.Choice(["stretch", "crop", "pad"]),
+        help="Fit images to the input by stretching, cropping or padding.",
+    ),
+    option(
+        "--image-filter",
+        type=click.Choice(FILTERS),
+        help="Resize images with this filter of Pillow or OpenCV.",
+    ),
+    option(
+        "--image-colors",
+        "--image-colours",
+        "image_colours",
+        type=click.Choice(["rgb", "bgr"]),
+        help="Channel order of image inputs.",
+    ),
+    option("--layout", type=click.Choice(["nchw", "nhwc"]), help="Memory layout of image inputs."),
+    option(
+        "--normalize",
+        "--normalise",
+        "normalise",
+        type=click.Choice(list(NORMALIZATIONS)),
+        default="plain",
+        help="Normalize images: 0…1, −1…1, or ImageNet mean and deviation.",
+    ),
+    option("--image-divisor", type=ABOVE_0, help="Divide pixel values by this number."),
+    option("--image-mean", type=NUMBERS, help="Subtract this mean from each channel."),
+    option("--image-std", type=DIVISORS, help="Divide each channel by this deviation."),
+)
 
 
 def preprocessing_of(options: dict[str, Any]) -> Preprocessing:

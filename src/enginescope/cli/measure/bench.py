@@ -137,7 +137,7 @@ class BenchCommand(Verb):
     "--profile-mode",
     type=click.Choice(get_args(ProfileMode)),
     default="gated",
-    help="How TensorRT's layers are timed: own times, or as trtexec times them.",
+    help="Time TensorRT's layers without the profiler's cost, or as trtexec does.",
 )
 @option(
     "--timeout",

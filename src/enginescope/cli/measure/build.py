@@ -144,8 +144,8 @@ def _flag(key: str) -> str:
     examples=(
         ("Build an FP16 engine", "enginescope build model.onnx --on trt:fp16 -o model.engine"),
         (
-            "Build for batch sizes from 1 to 16",
-            "enginescope build model.onnx --min-shape x:1x8 --opt-shape x:8x8 --max-shape x:16x8",
+            "Build for batch sizes from 1 to 8",
+            "enginescope build a.onnx --min-shape x:1x8 --opt-shape x:4x8 --max-shape x:8x8",
         ),
     ),
 )

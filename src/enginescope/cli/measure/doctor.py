@@ -58,7 +58,7 @@ _OF_SELF_TEST = {
 )
 @on_option("Backend of --self-test.  [default: ort-cpu; trt for an engine]")
 @input_options
-@rounds_option(LOOKS[-1], MOST_ROUNDS)
+@rounds_option(LOOKS[-1], MOST_ROUNDS, " of each comparison")
 @option(
     "--threshold",
     "threshold_pct",
@@ -68,7 +68,7 @@ _OF_SELF_TEST = {
 )
 @option("--duration", type=DURATION_MS, help="Measuring time per process.  [default: 1s]")
 @option("--max-time", type=DURATION_MS, help="Time limit of --self-test.  [default: 2min]")
-@option("--markdown", type=FILE, help="Write the answer and tables of --self-test to FILE.")
+@option("--markdown", type=FILE, help="Write the tables of --self-test as Markdown to FILE.")
 @option("--html", type=FILE, help="Write the page of --self-test to FILE.")
 @stored_options
 def command(

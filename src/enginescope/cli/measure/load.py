@@ -83,15 +83,15 @@ from enginescope.services.load.request import (
     default="poisson",
     help="Draw random gaps between queries, or use equal ones.",
 )
-@option("--trace", type=EXISTING, help="Read arrival times from a file, one in seconds a line.")
+@option("--trace", type=EXISTING, help="Read arrival times in seconds from a file, one per line.")
 @option(
     "--concurrency",
     type=click.IntRange(1, MOST_WORKERS),
     default=1,
-    help="Number of workers, each with a session or a connection of its own.",
+    help="Number of workers, each with its own session or connection.",
 )
-@option("--slo", metavar="pN<TIME", help="Objective of the latency, as p99<10ms.")
-@option("--find-max", is_flag=True, help="Search the highest rate that meets --slo.")
+@option("--slo", metavar="pN<TIME", help="Latency objective, such as p99<10ms.")
+@option("--find-max", is_flag=True, help="Search for the highest rate that meets --slo.")
 @option(
     "--resolution",
     type=Finite(0.1, 100),
@@ -106,7 +106,7 @@ from enginescope.services.load.request import (
     "--samples-per-query",
     type=COUNT,
     default=SAMPLES_PER_QUERY,
-    help="Requests of a query in the scenario multi-stream.",
+    help="Requests per query in the scenario multi-stream.",
 )
 @option("--duration", type=DURATION_MS, help="Let queries arrive for this long.  [default: 10s]")
 @option("--queries", type=COUNT, help="Issue exactly this many queries.")
@@ -121,7 +121,7 @@ from enginescope.services.load.request import (
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @stored_options
 def command(target: str, **options: Any) -> int:
-    """Measure how long queries take that arrive at a rate, whether or not earlier ones have ended.
+    """Measure the latency of queries that arrive at a rate, whether or not earlier ones have ended.
 
     MODEL is a model or an engine. URL is a model of a server that speaks the Open Inference
     Protocol, over HTTP as http://localhost:8000/v2/models/NAME or over gRPC as
@@ -190,10 +190,10 @@ class LoadProgress(JobProgress, LoadObserver):
 
     def step_ended(self, step: LoadStep) -> None:
         """Print a rate with its verdict."""
-        from enginescope.render.load.load_phrases import rate_of, rate_text
+        from enginescope.render.load.load_phrases import kind_text, rate_of, rate_text
 
         if not self._quiet and step.kind is not LoadKind.MEASURED:
-            self._line(f"{rate_text(rate_of(step))}: {step.kind.value}")
+            self._line(f"{rate_text(rate_of(step))}: {kind_text(step.kind)}")
 
 
 def _show(report: LoadReport) -> None:

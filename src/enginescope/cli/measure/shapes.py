@@ -66,7 +66,7 @@ if TYPE_CHECKING:
         ),
         (
             "Propose two optimization profiles where batch 1 is most of the traffic",
-            "enginescope shapes model.onnx --batch 1:8 --weight 1=0.9 --weight 8=0.1 --profiles 2",
+            "enginescope shapes model.onnx --weight 1=9 --weight 8=1 --profiles 2",
         ),
     ),
 )
@@ -94,13 +94,13 @@ if TYPE_CHECKING:
     "--graph",
     type=click.Choice(("auto", "off")),
     default="auto",
-    help="Capture a CUDA graph after each change, on TensorRT, or run without.",
+    help="Use CUDA graphs on TensorRT, captured after each change; off: run without.",
 )
 @option(
     "--gain",
     type=Finite(0, 100, min_open=True),
     default=GAIN_PCT,
-    help="At the knee, no larger shape has this percentage more throughput.",
+    help="Gain in throughput, in percent, that no shape above the knee reaches.",
 )
 @option(
     "--weight",
@@ -109,7 +109,7 @@ if TYPE_CHECKING:
     type=Parsed("SHAPE=WEIGHT", parse_weight),
     help="Share of the requests that have a shape, in any unit; repeat for several.",
 )
-@option("--trace", type=EXISTING, help="Read the sizes of requests as they come, one a line.")
+@option("--trace", type=EXISTING, help="Read the sizes of requests in their order, one per line.")
 @option(
     "--profiles",
     type=click.IntRange(1, MOST_PROFILES),
@@ -126,7 +126,7 @@ if TYPE_CHECKING:
     "--visits",
     type=click.IntRange(LEAST_VISITS, MOST_ROUNDS),
     default=VISITS,
-    help="How often a process changes to each shape.",
+    help="Number of changes to each shape per process.",
 )
 @option(
     "--requests",
@@ -136,17 +136,17 @@ if TYPE_CHECKING:
 )
 @timeout_option
 @option("--csv", type=FILE, help="Write the shapes as CSV to FILE.")
-@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
+@option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @store_option
 @json_option
 def command(model: Path, **options: Any) -> int:
-    """Measure MODEL with several shapes, and what a change between them costs.
+    """Measure MODEL with several shapes, and the cost of a change of shape.
 
-    Every fresh process loads MODEL once and changes between all shapes in random order. The answer
-    is the knee: the smallest shape at which larger ones have hardly more throughput. The first
-    request after a change is compared with a request that follows no change. Optimization profiles
-    are proposed from the times and the weights of the shapes. The runs are not stored.
+    Every fresh process loads MODEL once and changes between all shapes in random order. The result
+    is the knee: above this shape, throughput hardly grows. The first request after a change is
+    compared with a request that follows no change. enginescope proposes optimization profiles from
+    the times and the weights of the shapes. It does not store the runs.
     """
     from enginescope.render.shapes.shapes_phrases import build_command
     from enginescope.render.shapes.shapes_writers import (

@@ -119,7 +119,7 @@ file_options = add_options(
         default="io",
         help="Draw tensors as boxes: inputs, outputs and reused memory; also forks; all.",
     ),
-    option("--constants", is_flag=True, help="Draw constants too."),
+    option("--constants", is_flag=True, help="Also draw constants."),
     option("--html", "html_file", type=FILE, help="Write one HTML page with everything to FILE."),
 )
 _DRAWING = (

@@ -17,7 +17,7 @@ from enginescope.store.location import StorePlace
     "passport",
     cls=Verb,
     examples=(
-        ("Show what is known of an engine", "enginescope passport model.engine"),
+        ("Show how an engine was built", "enginescope passport model.engine"),
         (
             "Write it as a file to ship with the engine",
             "enginescope passport model.engine -o model.engine.passport.json",
@@ -29,7 +29,7 @@ from enginescope.store.location import StorePlace
 @store_option
 @json_option
 def command(file: Path, output: Path | None, store_folder: StorePlace | None, as_json: bool) -> int:
-    """Show what is known of FILE, an engine or its plan's JSON, without loading it.
+    """Show how FILE, an engine or its plan's JSON, was built and measured, without loading it.
 
     The facts come from the engine's header, the files next to it, and stored runs of that engine.
     `enginescope build` writes a passport next to each engine.

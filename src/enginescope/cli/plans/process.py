@@ -33,7 +33,7 @@ from enginescope.cli.verb import Verb, ending_in_order
     shell_complete=complete_backends,
     help="Build and run with trt or trt-rtx, and these options.",
 )
-@option("--archive", is_flag=True, help="Write MODEL.engine.tea with all files too.")
+@option("--archive", is_flag=True, help="Also write MODEL.engine.tea with all files.")
 @option(
     "--store",
     "store_folder",

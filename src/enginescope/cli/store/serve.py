@@ -56,7 +56,7 @@ _PORT = 8642
     "--config",
     "configuration",
     type=EXISTING,
-    help="Gates and webhooks in TOML: tables [[gate]] and [[webhook]].",
+    help="Read gates and webhooks from a TOML file: tables [[gate]] and [[webhook]].",
 )
 @option("--certificate", type=EXISTING, help="Certificate for https; needs --key.")
 @option("--key", "key_file", type=EXISTING, help="Private key of the certificate.")
@@ -65,8 +65,8 @@ def command(store_folder: StorePlace | None, host: str, port: int, **options: An
     """Serve the store as web pages: runs, models, histories, comparisons, suites.
 
     The pages are read-only. Listening on another address than this machine's, or --accept-push,
-    requires a token: enginescope tokens create NAME makes one with scopes, --token-file FILE one
-    that allows everything.
+    requires a token: enginescope tokens create NAME makes one with scopes. --token-file FILE makes
+    one that allows everything.
     """
     _check_libraries()
     from enginescope.serve.app import Taking, application

@@ -35,7 +35,7 @@ def _lifetime(text: str) -> timedelta | str:
         end = None
     if end is None or end <= datetime.now(timezone.utc):
         raise UsageError(
-            f"{text!r} is not a day to come",
+            f"{text!r} is not a day in the future",
             hint="a number of days, as 90d, a date, as 2027-01-31, or never",
         )
     return end - datetime.now(timezone.utc)
@@ -73,7 +73,7 @@ def command() -> None:
     type=click.Choice(SCOPES),
     multiple=True,
     default=("read",),
-    help="Allow this: read pages, push runs, or admin: both, and the list of pushes.",
+    help="Allow to read pages, to push runs, or both and the list of pushes (admin).",
 )
 @option(
     "--expires",
@@ -81,7 +81,7 @@ def command() -> None:
     type=Parsed("lifetime", _lifetime),
     default="90d",
     metavar="DAYSd|DATE|never",
-    help="When the token expires.",
+    help="Expiry of the token.",
 )
 @store_option
 @json_option

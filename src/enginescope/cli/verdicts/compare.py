@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     examples=(
         ("Compare two plans layer by layer", "enginescope compare a.json b.json"),
         (
-            "Measure more rounds of an undecided comparison",
+            "Measure more rounds of an inconclusive comparison",
             "enginescope compare cmp-0a1b2c3d --continue",
         ),
     ),
@@ -163,7 +163,7 @@ def _continue(
     for name in ("threshold", "across"):
         if options["threshold_pct" if name == "threshold" else name]:
             raise UsageError(
-                f"--{name} with --continue", why="a comparison keeps what it was started with"
+                f"--{name} with --continue", why="a comparison keeps its first settings"
             )
     request = ContinueRequest(
         name=what[0], rounds=options["rounds"], store=store, command=command_line()

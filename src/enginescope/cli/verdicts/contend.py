@@ -32,7 +32,7 @@ from enginescope.stats.comparison.ratio import MOST_ROUNDS
     cls=Verb,
     examples=(
         (
-            "Measure what two models lose when they share the processor",
+            "Measure how two models slow down when they share the processor",
             "enginescope contend model.onnx other.onnx --html contend.html",
         ),
         (
@@ -50,7 +50,7 @@ from enginescope.stats.comparison.ratio import MOST_ROUNDS
     "--share",
     type=click.Choice(SHARES),
     default="processes",
-    help="Run each contender in a process of its own, or as a stream of one process.",
+    help="Run each contender in its own process, or as a stream of one process.",
 )
 @input_options
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
@@ -67,15 +67,15 @@ from enginescope.stats.comparison.ratio import MOST_ROUNDS
     default=ROUNDS,
     help="Number of rounds; each measures every contender alone, every pair, and all.",
 )
-@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
+@option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
 @option("--csv", "csv_file", type=FILE, help="Write a row for each slow-down to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @stored_options
 def command(models: tuple[Path, ...], **options: Any) -> int:
-    """Measure what each model loses when 2 to 6 of them share one GPU or processor.
+    """Measure how much 2 to 6 models slow down when they share one GPU or processor.
 
-    enginescope runs each contender alone, beside each other one, and beside all, in interleaved
-    rounds of fresh processes. All contenders issue requests during the whole window in which they
+    enginescope runs each contender alone, with each other one, and with all, in interleaved rounds
+    of fresh processes. All contenders issue requests during the whole window in which they
     are timed. A model named twice contends with itself.
     """
     from enginescope.render.contend.contend_writers import (

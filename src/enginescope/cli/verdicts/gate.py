@@ -35,7 +35,7 @@ from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, GateReport,
         ),
         (
             "Check p99 too, and write a pull request table",
-            "enginescope gate new --baseline main --max-regression p99=5% --markdown gate.md",
+            "enginescope gate new --baseline main --max-regression p99=5% --markdown pr.md",
         ),
     ),
 )
@@ -84,7 +84,7 @@ from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, GateReport,
     "--all",
     "everything",
     is_flag=True,
-    help="List jobs without a regression too.",
+    help="Also list jobs without a regression.",
 )
 @option("--markdown", type=FILE, help="Write a table for a pull request to FILE.")
 @option("--junit", type=FILE, help="Write JUnit XML to FILE.")

@@ -54,7 +54,7 @@ from enginescope.stats.comparison.ratio import MOST_ROUNDS
 @on_option(
     "Backend to measure on: TensorRT or ONNX Runtime.  [default: ort-cpu; trt for an engine]"
 )
-@option("--mine", metavar="TIME", help="A latency to place on the ladder, such as 1.9ms.")
+@option("--mine", metavar="TIME", help="Place this latency on the ladder, such as 1.9ms.")
 @input_options
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs.")
 @stop_options
@@ -69,7 +69,7 @@ from enginescope.stats.comparison.ratio import MOST_ROUNDS
     "--streams",
     type=click.IntRange(LEAST_STREAMS, MOST_STREAMS),
     default=STREAMS,
-    help="Number of streams, or of requests in flight, of the rung with several.",
+    help="Number of parallel streams or requests at the last rung.",
 )
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @stored_options
@@ -78,8 +78,8 @@ def command(model: Path, **options: Any) -> int:
 
     Each rung of the ladder is one way to measure: the layers alone, GPU work, a query with its
     copies, queries ahead. Fresh processes of all ways are interleaved, so that each rung and each
-    step between two rungs has an interval. With --mine, the answer says which rung your latency
-    is.
+    step between two rungs has an interval. With --mine, the result names the rung that your
+    latency fits.
     """
     from enginescope.render.ladder.ladder_writers import ladder_json, ladder_page
 

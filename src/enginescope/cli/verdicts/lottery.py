@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     "--budget",
     type=DURATION_MS,
     help=(
-        "Time for which to compute the best numbers of builds, processes and iterations.  "
+        "Find the best numbers of builds, processes and iterations for this time.  "
         "[default: as long as the lottery took]"
     ),
 )
@@ -83,14 +83,14 @@ if TYPE_CHECKING:
 @option(
     "--max-time",
     type=DURATION_MS,
-    help="Make fewer builds and processes rather than take longer than this.",
+    help="Maximum total time; makes fewer builds and processes if needed.",
 )
 @timeout_option
-@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
+@option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @stored_options
 def command(model: Path, **options: Any) -> int:
-    """Measure how much builds of MODEL differ, against processes and iterations.
+    """Measure how much builds of MODEL differ, compared with processes and iterations.
 
     enginescope builds MODEL several times and interleaves processes of all builds. TensorRT builds
     each engine without engine cache and timing cache. On ONNX Runtime a build is the graph that a

@@ -20,7 +20,7 @@ from enginescope.cli.process_options import command_line
 from enginescope.cli.progress import measuring
 from enginescope.cli.report_output import end_report, present_report
 from enginescope.cli.verb import Verb
-from enginescope.cli.verdicts.upgrade import UpgradeProgress
+from enginescope.cli.verdicts.upgrade import UpgradeProgress, next_step
 from enginescope.services.upgrade.reproduce import ReproduceRequest, reproduce_upgrade
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         ("Check that no file of a bundle was changed", "enginescope reproduce bundle --check-only"),
         (
             "Run the upgrade again, with the old version in another place",
-            "enginescope reproduce bundle --old /opt/ort118/bin/python",
+            "enginescope reproduce bundle --old old/bin/python",
         ),
     ),
 )
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     metavar="PYTHON|docker:IMAGE",
     help="Python or image of the new stack.  [default: the recorded one]",
 )
-@option("--all", "everything", is_flag=True, help="List metrics that do not count too.")
+@option("--all", "everything", is_flag=True, help="Also list metrics that do not count.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @store_option
 @json_option
@@ -89,9 +89,10 @@ def command(folder: Path, **options: Any) -> int:
         screen=lambda result: _show(result, everything=options["everything"]),
         html=reproduction_page,
     )
-    if options["html"] or options["check_only"]:
-        again = ("run it again", words("enginescope", "reproduce", str(folder)))
-        end_report(options, *([again] if options["check_only"] else []))
+    if result.again is None:
+        end_report(options, ("run it again", words("enginescope", "reproduce", str(folder))))
+    else:
+        end_report(options, next_step(result.again, options))
     return int(result.is_reproduced is False)
 
 

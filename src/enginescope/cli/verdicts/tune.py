@@ -72,11 +72,11 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     examples=(
         (
             "Try numbers of threads of ONNX Runtime, two minutes at most",
-            "enginescope tune model.onnx --option intra_op_num_threads=1,2,4 --max-time 2min",
+            "enginescope tune model.onnx --option intra_op_num_threads=1,2 --max-time 2min",
         ),
         (
             "Try precisions and batch sizes on TensorRT; figures are per item",
-            "enginescope tune model.onnx --on trt --on trt:fp16 --batch 1,4,16 --html tune.html",
+            "enginescope tune model.onnx --on trt --on trt:fp16 --batch 1,4,16",
         ),
     ),
 )
@@ -112,7 +112,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 )
 @option("--data", multiple=True, type=PATH, help="Samples whose outputs to check; repeat for more.")
 @option("--samples", type=COUNT, help="Number of samples whose outputs to check.  [default: 8]")
-@option("--tolerance", metavar="NAME", help="Row of tolerances for outputs, such as fp16.")
+@option("--tolerance", metavar="NAME", help="Use the tolerances of this precision, such as fp16.")
 @shape_option
 @dims_option
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
@@ -134,20 +134,20 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 @option(
     "--max-time",
     type=DURATION_MS,
-    help="Measure fewer rounds rather than take longer than this.",
+    help="Maximum total time; measures fewer rounds if needed.",
 )
 @timeout_option
-@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
+@option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
 @option("--csv", "csv_file", type=FILE, help="Write the alternatives as CSV to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @stored_options
 def command(model: Path, **options: Any) -> int:
     """Find the options that make MODEL fastest, and measure the winner anew.
 
-    Outputs are checked first: an alternative whose outputs differ from the default's is out. Rounds
-    of fresh processes then drop the slower half of the alternatives, as far as there is evidence.
-    Fresh builds and other inputs compare the leader with the default. The claim comes from this
-    confirmation alone, so that a winner among equals is claimed in at most 5 % of searches.
+    Outputs are checked first: an alternative whose outputs differ from the default's is excluded.
+    Rounds of fresh processes then drop the slower half of the alternatives, as far as there is
+    evidence. Fresh builds and other inputs compare the leader with the default. Only this
+    confirmation decides: among equals, at most 5 % of searches claim a winner.
     """
     from enginescope.render.tune.tune_writers import (
         tune_csv,

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from enginescope.cli.compare_options import rounds_option
+from enginescope.cli.completion import complete_runs
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import note, words
 from enginescope.cli.options import (
@@ -48,10 +49,10 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
     examples=(
         (
             "Check a new ONNX Runtime against the one in another environment",
-            "enginescope upgrade model.onnx --old /opt/ort118/bin/python --markdown upgrade.md",
+            "enginescope upgrade model.onnx --old old/bin/python --markdown upgrade.md",
         ),
         (
-            "Compare what two versions left as logs",
+            "Compare logs of two versions",
             "enginescope upgrade --old trt10.3.log --new trt10.16.log",
         ),
     ),
@@ -60,6 +61,7 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 @option(
     "--old",
     required=True,
+    shell_complete=complete_runs,
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
     help=(
         "Stack in use: a Python with enginescope in it, docker:IMAGE or podman:IMAGE; without "
@@ -68,6 +70,7 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 )
 @option(
     "--new",
+    shell_complete=complete_runs,
     metavar="[NAME=]PYTHON|docker:IMAGE|RUN|TAG|FOLDER",
     help="Stack to check, as --old.  [default: this Python]",
 )
@@ -78,13 +81,16 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 @option(
     "--reference",
     help=(
-        "What the outputs are compared with, as for validate; BACKEND@old names the stack that "
+        "Compare outputs with this reference, as in validate; BACKEND@old names the stack that "
         "computes it.  [default: expected outputs, else ort-cpu in this Python]"
     ),
 )
 @option("--data", multiple=True, type=PATH, help="Files and folders with samples.")
 @option("--samples", type=COUNT, help="Number of samples.  [default: 8 random, or all of --data]")
-@option("--tolerance", help="Row of limits for outputs.  [default: by the coarsest precision]")
+@option(
+    "--tolerance",
+    help="Use the tolerances of this precision, such as fp16.  [default: the coarsest one]",
+)
 @option(
     "--repeats",
     type=click.IntRange(2),
@@ -118,7 +124,7 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
     default="warn",
     help="Choose how to treat inconclusive results.",
 )
-@option("--all", "everything", is_flag=True, help="List metrics that do not count too.")
+@option("--all", "everything", is_flag=True, help="Also list metrics that do not count.")
 @option("--markdown", type=FILE, help="Write a table for a pull request to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @option(
@@ -133,7 +139,7 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 )
 @stored_options
 def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any) -> int:
-    """Check whether MODELS are as right and as fast on a new stack; exit with 1 if not.
+    """Check whether MODELS are as correct and as fast on a new stack; exit with 1 if not.
 
     Outputs come first: fresh processes of both stacks are compared with a reference and with each
     other. A model whose outputs fail is not timed. Then enginescope interleaves processes of both
@@ -218,10 +224,18 @@ def _show(report: UpgradeReport, *, everything: bool) -> None:
     show_answer(upgrade_answer(report, everything=everything))
 
 
-def _steps(report: UpgradeReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def next_step(report: UpgradeReport, options: dict[str, Any]) -> tuple[str, str]:
+    """Return the figures of a timed model; without any, what the first open reason means."""
     timed = next((model for model in report.models if model.comparison), None)
     if timed is not None:
         tag = f"{COMPARISON_TAG}{timed.comparison}"
-        yield step(options, f"figures of {timed.model}", "compare", tag)
+        return step(options, f"figures of {timed.model}", "compare", tag)
+    rows = [row for model in report.models for row in model.rows if row.decides]
+    row = next((row for row in rows if row.kind is report.kind), rows[0])
+    return "the reason", words("enginescope", "explain", row.reason)
+
+
+def _steps(report: UpgradeReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield next_step(report, options)
     if options["evidence"] is not None:
         yield "run it again", words("enginescope", "reproduce", options["evidence"])

@@ -161,7 +161,7 @@ def _check_model(arguments: Arguments, onnx: str | None, load: str | None) -> No
         raise UsageError("--loadEngine and --saveEngine", why="a loaded engine is not saved again")
     for name in ("--refitFromOnnx", "--getPlanVersionOnly"):
         if arguments.has(name) and load is None:
-            raise UsageError(f"{name} without --loadEngine", why="it is about a loaded engine")
+            raise UsageError(f"{name} without --loadEngine", why="it needs a loaded engine")
     if arguments.text("--useRuntime", "full") != "full" and load is None:
         raise UsageError(
             f"--useRuntime={arguments.text('--useRuntime')} without --loadEngine",

@@ -65,7 +65,7 @@ def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
         return UsageError(f"{path} is empty", hint="give what trtexec --exportLayerInfo writes")
     if path.suffix.lower() == ".onnx":
         return UsageError(
-            f"{path} is a model, no plan",
+            f"{path} is a model, not a plan",
             hint="enginescope build makes an engine and its plan; with a plan, use --onnx",
         )
     known = _FOREIGN_KINDS.get(recognise(data, path.name).kind)

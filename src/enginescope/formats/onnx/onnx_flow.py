@@ -50,7 +50,7 @@ class FlowNode(Record, frozen=True, kw_only=True):
 
 
 class FlowTensor(Record, frozen=True, kw_only=True):
-    """Type and shape as far as they can be told without running; ``None`` where not.
+    """Type and shape as far as they are known without running; ``None`` where not.
 
     Attributes:
         is_tensor: False for a sequence, a map or an optional value.

@@ -1,4 +1,4 @@
-"""``output_diff.json``: ours, and what scripts before it wrote, as far as that can be told."""
+"""``output_diff.json``: ours, and files of older scripts, as far as they are understood."""
 
 from __future__ import annotations
 

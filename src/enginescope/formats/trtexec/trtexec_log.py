@@ -219,9 +219,9 @@ def _processes(text: str, source: str) -> list[tuple[int, str]]:
     if any(len(_ENDED.findall(part)) > 1 for part in parts) and len(parts) > 1:
         raise FormatError(
             source,
-            why="several processes of trtexec wrote this log at the same time, and their lines "
-            "cannot be told apart",
-            hint="give each process a log of its own",
+            why="several processes of trtexec wrote this log at the same time, so their lines "
+            "are mixed",
+            hint="give each process its own log",
         )
     return [(text.count("\n", 0, at) + 1, part) for at, part in zip(cuts, parts, strict=False)]
 

@@ -88,7 +88,7 @@ class Placement(Record, frozen=True, kw_only=True):
         text: As it was given.
         low_ms, high_ms: All that its digits may stand for: 1.9 ms is 1.85 to 1.95 ms.
         nearest: The rung at the smallest ratio.
-        alike: Rungs that the figure cannot be told from, in the order of the ladder; with more
+        alike: Rungs that the figure fits, in the order of the ladder; with more
             than one, it does not say which.
         below, above: The measured rungs next to it, if it is between any.
     """

@@ -57,7 +57,7 @@ def energy_sentences(energy: Energy) -> tuple[str, ...]:
     said = [
         f"{energy.sampling[:1].upper()}{energy.sampling[1:]}.",
         f"{way}; {energy.requests:,} requests in {seconds:.1f} s at {watts} W.",
-        "The intervals are of the reading; the sensor's own accuracy is not in them.",
+        "The intervals cover the readings, not the accuracy of the sensor.",
     ]
     if energy.net_joules is None:
         said.append("Idle power was not measured, so nothing is subtracted.")

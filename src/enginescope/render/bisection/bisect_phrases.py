@@ -24,7 +24,7 @@ def start_text(found: Bisected) -> str:
     step = found.first_step
     if step is None:
         if found.cause == "gone":
-            return "not found: it goes away when tensors are marked"
+            return "not found: the error disappears when tensors are marked"
         if found.cause == "unpaired":
             return "not found: no intermediate tensor can be compared"
         if len(found.steps) == 1 and found.is_complete:
@@ -209,7 +209,7 @@ def bar(value: float, low: float, high: float) -> str:
     return _BARS[round(max(0.0, min(1.0, share)) * (len(_BARS) - 1))]
 
 
-#: Marks what nothing is both faster and nearer than.
+#: Marks a proposal: no other one is both faster and closer.
 FRONT = "◆"
 _MOST_NAMES = 4
 
@@ -231,10 +231,10 @@ def _suggestion(found: PrecisionTrials) -> str:
     if one is None:
         return "no proposal brings the outputs within their limits"
     if one.kind == "none":
-        return "nothing: it is within its limits as it is, and nothing tried is faster"
+        return "nothing: the outputs are within their limits, and no proposal is faster"
     figures = f"{format_ms(one.latency_ms)}, err ÷ spread {error_text(one.error)}"
     if one.kind == "all":
-        return f"everything: nothing that keeps less passes and is faster ({figures})"
+        return f"everything: no smaller proposal passes and is faster ({figures})"
     saved = "; everything in FP32 is no slower" if found.saves_nothing else ""
     return f"{kept_text(one)} ({figures}){saved}"
 

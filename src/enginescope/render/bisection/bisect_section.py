@@ -54,7 +54,7 @@ def precision_front(found: PrecisionTrials, key: str, limit: float | None) -> Ch
     line = [
         {"latency": one.latency_ms, "error": one.error or least / _BELOW} for one in found.front
     ]
-    subtitle = ["The line joins those that nothing tried is both faster and nearer than"]
+    subtitle = ["The line joins the best proposals: no other one is both faster and closer"]
     if any(not one.error for one in known):
         subtitle.append("An error of 0 is drawn at the lower edge")
     lost = len(found.trials) - len(known)
@@ -62,7 +62,7 @@ def precision_front(found: PrecisionTrials, key: str, limit: float | None) -> Ch
         subtitle.append(f"{lost:,} without a finite error or a latency are in the table alone")
     return Chart(
         key=key,
-        title="What keeping nodes in FP32 costs and mends",
+        title="Time and error with nodes kept in FP32",
         subtitle=tuple(subtitle),
         spec={"layer": [*_limit(limit), _front(line), *_points(rows)]},
         height=280,
@@ -167,7 +167,7 @@ def precision_section(found: PrecisionTrials, key: str, limit: float | None) -> 
 
 def _table(found: PrecisionTrials) -> Figures:
     return Figures(
-        caption=f"What was tried; {FRONT} nothing tried is both faster and nearer",
+        caption=f"Proposals; {FRONT} no other one is both faster and closer",
         headers=("Kept in FP32", "Nodes", "", "RMSE ÷ spread", "Median ms", "95 % CI ms", FRONT),
         rows=tuple(trial_row(trial, found) for trial in found.trials),
         numbers=(1, 3, 4, 5),

@@ -153,7 +153,7 @@ def precision_lines(found: PrecisionTrials, *, width: int = 80) -> list[Renderab
     if not found.trials:
         return [*lines, Text()]
     lines += [Text(), _precision_table(found, width)]
-    lines.append(Text(f"{FRONT} nothing tried is both faster and nearer to the reference"))
+    lines.append(Text(f"{FRONT} no other proposal is both faster and closer to the reference"))
     lines += [label_row("failed", failure) for failure in failures(found)]
     return [*lines, Text()]
 

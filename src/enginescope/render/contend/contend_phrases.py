@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.core.units import format_significant, listed
+from enginescope.core.units import counted, format_significant, listed
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.contend import (
     ContenderSet,
@@ -17,7 +17,7 @@ from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import unstable_mark
 
 _SHARES = {
-    "processes": "each in a process of its own",
+    "processes": "each in its own process",
     "streams": "each in a thread of one process",
 }
 _MPS = {
@@ -37,12 +37,12 @@ def answer_text(report: ContendReport) -> str:
 
 def _answer(report: ContendReport) -> str:
     whole = report.sets[-1]
-    throughput = f"total throughput is {percent(whole.share.ratio)} of the sum alone"
+    throughput = f"total throughput is {percent(whole.share.ratio)} of the sum without sharing"
     if report.kind is ContendKind.UNAFFECTED:
         return f"no contender is slowed by more than {report.threshold_pct:g} %; {throughput}"
     if report.kind is ContendKind.UNDECIDED:
         open_texts = ", ".join(map(_open_text, report.together))
-        return f"inconclusive: {open_texts}; more rounds may tell"
+        return f"inconclusive: {open_texts}; measure more rounds"
     texts = [_slowed(slowed) for slowed in report.together]
     return f"sharing slows {listed(texts)}; {throughput}"
 
@@ -91,7 +91,9 @@ def scope_facts(report: ContendReport) -> tuple[tuple[str, str], ...]:
     if report.mps is not None and (report.mps != "off" or report.share == "processes"):
         shared = f"{shared}; {_MPS[report.mps]}"
     disturbed = report.measured_rounds - report.rounds
-    rounds = f"{report.rounds} rounds" + (f", {disturbed} disturbed left out" if disturbed else "")
+    rounds = counted(report.rounds, "round") + (
+        f", {disturbed} disturbed excluded" if disturbed else ""
+    )
     level = f"{report.evidence.value}, {rounds}" if report.evidence else rounds
     whole = report.sets[-1]
     interval = whole.fairness_interval
@@ -107,7 +109,7 @@ def scope_facts(report: ContendReport) -> tuple[tuple[str, str], ...]:
 
 def _throughput(whole: ContenderSet) -> str:
     rates = (format_significant(rate, 4) for rate in (whole.per_s, whole.alone_per_s))
-    return "{} requests/s together, {} alone and summed: {} ({})".format(
+    return "{} requests/s together, {} in sum without sharing: {} ({})".format(
         *rates, percent(whole.share.ratio), _share_ends(whole.share)
     )
 
@@ -171,12 +173,12 @@ def _sets(report: ContendReport) -> TextTable:
         rows=rows,
         numbers=SET_HEADERS[1:],
         whole=SET_HEADERS[:1],
-        note="share: together ÷ sum alone; fairness: Jain's index of the slow-downs",
+        note="share: together ÷ sum without sharing; fairness: Jain's index of the slow-downs",
     )
 
 
 def _times(report: ContendReport) -> TextTable:
-    note = "with 95 % CI; left out: requests not wholly within the window"
+    note = "with 95 % CI; without requests that begin or end outside the window"
     if any(times.p99_ms is None for times in report.times):
         note = f"{note}; {UNKNOWN} too few for p99"
     return TextTable(

@@ -1,6 +1,6 @@
 """Writers of a benchmark of depth-estimation models: terminal and JSON.
 
-Models of depth compared, in words and cells.
+Depth-estimation models compared, in words and cells.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from enginescope.core.units import listed
+from enginescope.core.units import counted, listed
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.ladder import (
     LadderReport,
@@ -71,7 +71,7 @@ _MEANINGS = {
     RungKey.ENQUEUE: "has the enqueue call alone: it does not wait for the GPU",
     RungKey.TRTEXEC: "adds up copies and GPU work on the GPU's clock, as trtexec's Latency does",
 }
-_TELL = "more rounds, or more digits, may tell"
+_MORE = "measure more rounds, or give more digits"
 #: An interval from a value to this many times it is too wide to name a rung.
 _WIDE = 1.5
 #: Rungs that a sentence has room for.
@@ -157,21 +157,21 @@ def _placement(report: LadderReport, mine: Placement) -> tuple[str, str]:
     """Return where the figure of the user is, and what that means."""
     text = printable(mine.text)
     if len(mine.alike) > 1:
-        return f"{text} cannot be told from {_several(report, mine.alike)}", _TELL
+        return f"{text} fits {_several(report, mine.alike)}", _MORE
     if mine.alike:
         (key,) = mine.alike
         rung = report.rung(key)
         ends = rung.interval if rung is not None else None
         if ends is not None and ends.high > _WIDE * ends.low:
             why = f"its interval is {ends_text(report, ends)} ms: measure more rounds"
-            return f"{text} cannot be told from {_named(report, key)}", why
+            return f"{text} fits {_named(report, key)}, whose interval is wide", why
         return f"{text} is {_named(report, key)}", f"it {_MEANINGS[key]}"
     ratio = mine.value_ms / (report.level_ms(mine.nearest) or mine.value_ms)
     place = f"{text} is nearest to {_named(report, mine.nearest, f', × {ratio:.3g}')}"
     if mine.above is None:
-        return place, "it is above all rungs: it has something that no rung has"
+        return place, "it is above all rungs: it contains work that no rung contains"
     if mine.below is None:
-        return place, "it is below all rungs: it leaves out what every rung has"
+        return place, "it is below all rungs: it leaves out work that every rung contains"
     between = f"it is between {_named(report, mine.below)} and {_named(report, mine.above)}"
     nearest = f"“{title_of(report, mine.nearest)}” {_MEANINGS[mine.nearest]}"
     return place, f"{between}; {nearest}"
@@ -196,7 +196,9 @@ def _several(report: LadderReport, keys: Sequence[RungKey]) -> str:
 def scope_facts(report: LadderReport) -> tuple[tuple[str, str], ...]:
     """Return the model, the evidence and the sums, as names and texts."""
     disturbed = report.measured_rounds - report.rounds
-    rounds = f"{report.rounds} rounds" + (f", {disturbed} disturbed left out" if disturbed else "")
+    rounds = counted(report.rounds, "round") + (
+        f", {disturbed} disturbed excluded" if disturbed else ""
+    )
     level = f"{report.evidence.value}, {rounds}" if report.evidence else rounds
     sums = "; ".join(
         f"{title_of(report, total.whole.to)}: steps {signed_ms(report, total.steps_ms)} ms, whole "

@@ -9,6 +9,7 @@ from enginescope.render.base.phrases import metric_title, percentile_name
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.load.load_phrases import (
     STEP_HEADERS,
+    kind_text,
     part,
     percentile_of,
     rate_of,
@@ -34,13 +35,13 @@ def load_chart(report: LoadReport) -> Chart | None:
 def _by_rate(report: LoadReport) -> Chart:
     name = percentile_name(percentile_of(report))
     rows = [
-        {"x": rate_of(step), "y": trial.percentile.value_ms, "verdict": trial.kind.value}
+        {"x": rate_of(step), "y": trial.percentile.value_ms, "verdict": kind_text(trial.kind)}
         for step in report.steps
         for trial in step.trials
         if trial.percentile is not None
     ]
-    kinds = [kind for kind in _KINDS if any(row["verdict"] == kind.value for row in rows)]
-    domain = [kind.value for kind in kinds]
+    kinds = [kind for kind in _KINDS if any(row["verdict"] == kind_text(kind) for row in rows)]
+    domain = [kind_text(kind) for kind in kinds]
     rate = quantity("x", "queries per second", axis={"grid": False})
     ticks = {"tickCount": 6, "format": ",~g"}
     latency = quantity("y", f"{name} latency, ms (log)", scale={"type": "log"}, axis=ticks)

@@ -43,7 +43,7 @@ def answer_text(report: LoadReport) -> str:
         LoadKind.MISSED: f"{goal} is missed{at}: {value}",
     }
     why = _why_undecided(step, report.slo)
-    return verdicts.get(report.kind, f"undecided whether {goal} is met{at}: {value}; {why}")
+    return verdicts.get(report.kind, f"inconclusive whether {goal} is met{at}: {value}; {why}")
 
 
 def _why_undecided(step: LoadStep, slo: Slo) -> str:
@@ -58,7 +58,7 @@ def _why_undecided(step: LoadStep, slo: Slo) -> str:
 def _search_answer(report: LoadReport, goal: str) -> str:
     missed = f"{rate_text(report.lowest_missed)} misses it" if report.lowest_missed else ""
     open_rates = ", ".join(format_significant(rate) for rate in report.undecided)
-    between = f"{open_rates} queries/s undecided" if open_rates else ""
+    between = f"{open_rates} queries/s inconclusive" if open_rates else ""
     rest = "; ".join(part for part in (missed, between) if part)
     if report.highest_met is None:
         return f"no rate that was tried meets {goal}: {rest}"
@@ -185,6 +185,11 @@ def step_rows(report: LoadReport) -> tuple[tuple[str, ...], ...]:
     return tuple(_trial_row(step, trial, p) for step in steps for trial in step.trials)
 
 
+def kind_text(kind: LoadKind) -> str:
+    """Return a verdict in words."""
+    return "inconclusive" if kind is LoadKind.UNDECIDED else kind.value
+
+
 def percentile_of(report: LoadReport) -> float:
     """Return the percentile that the report is about."""
     return report.slo.p if report.slo else 99.0
@@ -195,7 +200,7 @@ def _trial_row(step: LoadStep, trial: LoadTrial, p: float) -> tuple[str, ...]:
     slow = UNKNOWN if trial.slow is None else f"{100 * trial.slow / trial.planned:.2f}"
     return (
         format_significant(rate) if (rate := rate_of(step)) is not None else UNKNOWN,
-        f"{trial.kind.value}{late}",
+        f"{kind_text(trial.kind)}{late}",
         trial.run[:6],
         *(_percentile(part(trial, metric), p) for metric in ("latency", "queueing", "service")),
         slow,

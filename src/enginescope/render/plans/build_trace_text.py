@@ -1,4 +1,4 @@
-"""A build's story as rows: tables for the terminal, or for whatever sets tables."""
+"""A build log summary as rows: tables for the terminal, or for whatever sets tables."""
 
 from __future__ import annotations
 

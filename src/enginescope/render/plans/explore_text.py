@@ -261,10 +261,10 @@ _NO_LAYERS = (
     "--exportLayerInfo"
 )
 _HOW_DETAILED = (
-    "the engine was built without detailed profiling verbosity, so it says nothing of its layers "
-    "but their names; build again with trtexec --profilingVerbosity=detailed, with "
+    "the engine was built without detailed profiling verbosity, so it has only the names of its "
+    "layers; build again with trtexec --profilingVerbosity=detailed, with "
     "config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED in Python, or with enginescope "
-    "build, which does so"
+    "build"
 )
 
 

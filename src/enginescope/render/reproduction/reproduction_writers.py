@@ -85,7 +85,7 @@ def reproduction_page(result: Reproduction) -> bytes:
         title="Reproduction",
         skip="upgrade",
         overview=_figures(
-            "Verdicts, recorded and again", (pair for pair in rows if is_listed(pair[1]))
+            "Recorded and new verdicts", (pair for pair in rows if is_listed(pair[1]))
         ),
         sections=[
             PageSection(

@@ -105,8 +105,8 @@ _NOT_SAMPLED = (
     "energy per request."
 )
 _IDLE = (
-    "Time counts from where requests were made again; left of 0 the model is loaded and nothing is "
-    "asked of it. The driver updates utilization every 1/6 to 1 s."
+    "Time starts with the first request of the pass; left of 0 the model is loaded and idle. "
+    "The driver updates utilization every 1/6 to 1 s."
 )
 
 

@@ -23,7 +23,7 @@ _VERDICTS = {
 def answer_text(test: SelfTest) -> str:
     """Return which difference comparisons find in 95 of 100 cases, in one line."""
     if test.smallest_pct is None:
-        return "comparisons on this machine find not even 100 % in 95 of 100 cases"
+        return "comparisons on this machine miss even a difference of 100 % in over 5 of 100 cases"
     low, high = test.smallest_low_pct, test.smallest_high_pct
     ends = " … ".join("over 100" if end is None else _number(end) for end in (low, high))
     return (
@@ -64,7 +64,7 @@ def _measured(test: SelfTest) -> str:
 
 def _false(test: SelfTest) -> str:
     if not test.ended:
-        return "none came to its end"
+        return "none finished"
     return f"{test.false_verdicts} of {test.ended} false"
 
 
@@ -91,7 +91,7 @@ def curve_table(test: SelfTest) -> TextTable:
         headers=headers,
         rows=tuple(map(_cells, test.curve)),
         numbers=headers,
-        note="drawn comparisons; found where nothing is planted: false verdicts; rounds: mean",
+        note="drawn comparisons; found without a planted difference: false verdicts; rounds: mean",
     )
 
 

@@ -37,9 +37,7 @@ def error_time_chart(report: SensitivityReport) -> Chart | None:
     kinds = [f"{report.by}s together", "proposed", f"one {report.by} {_ALONE}"]
     for row in single:
         row["kind"] = kinds[-1]
-    subtitle = [
-        "The line joins the models that no other one is both faster and closer to FP32 than"
-    ]
+    subtitle = ["The line joins the best models: no other one is both faster and closer to FP32"]
     subtitle.append("Bars: 95 % intervals. FP32's error of 0 is drawn at the lower edge")
     missing = len(report.cumulative) - 1 - len(timed) + len(report.layers) - len(alone)
     if missing:

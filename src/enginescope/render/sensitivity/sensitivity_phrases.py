@@ -29,18 +29,18 @@ def answer_text(report: SensitivityReport) -> str:
     name, to = printable(report.model), report.to
     chosen, total = report.proposal, counted(_convertible(report), report.by)
     if report.is_harmless:
-        return (
-            f"every {report.by} of {name} is harmless in {to}: {total} together have error ÷ "
-            f"spread {error_text(report.whole)}; {time_text(report, report.whole)}"
-        )
+        return f"every {report.by} of {name} is harmless in {to}; {time_text(report, report.whole)}"
     if chosen is None:
-        return f"no {to} model of {name} passes: {_worst(report)}"
-    passes = f"passes in {to} with error ÷ spread {error_text(chosen)}"
+        states = {model.state for model in report.cumulative[1:]}
+        if "compared" not in states:
+            return f"inconclusive: no {to} model of {name} was compared; {_worst(report)}"
+        which = "compared " if "unreached" in states else ""
+        return f"no {which}{to} model of {name} passes: {_worst(report)}"
     if not report.keep:
-        return f"{name} {passes}, nothing kept in FP32; {time_text(report, chosen)}"
+        return f"{name} passes in {to}, nothing kept in FP32; {time_text(report, chosen)}"
     return (
         f"keep {len(report.keep)} of {total} of {name} in FP32: {_names(report.keep)}; "
-        f"{_worst(report)}; the rest {passes}; {time_text(report, chosen)}"
+        f"the rest passes in {to}; {time_text(report, chosen)}"
     )
 
 
@@ -94,6 +94,7 @@ def scope_facts(report: SensitivityReport) -> tuple[tuple[str, str], ...]:
     """Return what was compared and measured, and how to use the proposal."""
     facts = (
         ("keep FP32", _kept(report)),
+        ("error", _error(report)),
         ("use", use_text(report)),
         ("limits", _limits(report)),
         ("order", _order(report)),
@@ -108,6 +109,15 @@ def _kept(report: SensitivityReport) -> str:
     if report.proposal is None:
         return ""
     return ", ".join(map(printable, report.keep)) or "nothing"
+
+
+def _error(report: SensitivityReport) -> str:
+    """Return the error of the proposal, and of the worst layer where one is kept."""
+    chosen = report.whole if report.is_harmless else report.proposal
+    if chosen is None:
+        return ""
+    worst = f"; {_worst(report)}" if report.keep else ""
+    return f"error ÷ spread {error_text(chosen)}{worst}"
 
 
 def use_text(report: SensitivityReport) -> str:
@@ -169,7 +179,7 @@ def _times(report: SensitivityReport) -> str:
         return NOT_MEASURED
     alone = sum(layer.alone.time is not None for layer in report.layers)
     return (
-        f"{report.evidence.value}, {report.rounds} rounds; FP32 takes "
+        f"{report.evidence.value}, {counted(report.rounds, 'round')}; FP32 takes "
         f"{format_ms(report.baseline_ms)}; {alone} of {counted(len(report.layers), report.by)} "
         "timed alone"
     )
@@ -282,7 +292,7 @@ def model_table(report: SensitivityReport) -> TextTable:
         headers=headers,
         rows=tuple(rows),
         numbers=headers[:1] + headers[2:5],
-        note=f"more and more {report.by}s in {report.to}; ◆: no other is faster and closer to FP32",
+        note=f"each row adds {report.by}s in {report.to}; ◆: no other is faster and closer to FP32",
     )
 
 

@@ -73,7 +73,7 @@ def _answer(report: ShapesReport) -> str:
 def _surely(report: ShapesReport, knee: Knee) -> str:
     """Return the interval of the knee in parentheses."""
     if knee.low is None:
-        return f" (uncertainty not known from {report.rounds} processes)"
+        return f" (uncertainty unknown: only {report.rounds} processes)"
     last = report.measured[-1].label
     high = f"beyond {last}" if knee.high is None else knee.high
     is_one = knee.low == knee.high or (knee.high is None and knee.low == last)
@@ -132,7 +132,7 @@ def _proposal(report: ShapesReport) -> str:
     spans = "; ".join(
         f"min {profile.low}, opt {profile.opt}, max {profile.high}" for profile in report.profiles
     )
-    return f"{spans}: where the time is, with {_basis(report)}"
+    return f"{spans}: opt is the median shape by time, with {_basis(report)}"
 
 
 def _basis(report: ShapesReport) -> str:
@@ -149,7 +149,7 @@ def _trace(report: ShapesReport) -> str:
     if use.padded:
         text += f"; padded to the next measured shape: {use.padded:,}"
     if use.beyond:
-        text += f"; larger than every measured shape and left out: {use.beyond:,}"
+        text += f"; larger than every measured shape and skipped: {use.beyond:,}"
     return text
 
 
@@ -251,8 +251,8 @@ def profile_table(report: ShapesReport) -> TextTable | None:
             for at, profile in enumerate(report.profiles)
         ),
         numbers=("Profile", "min", "opt", "max", "requests", "time"),
-        note=f"opt is where the time is, with {_basis(report)}; TensorRT chooses tactics for "
-        "opt: build it and measure again",
+        note=f"opt is the median shape by time, with {_basis(report)}; TensorRT chooses tactics "
+        "for opt: build it and measure again",
     )
 
 

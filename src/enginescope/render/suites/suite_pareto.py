@@ -17,7 +17,7 @@ from enginescope.render.suites.suite_phrases import backend_names, status_text
 MOST_PARETO = 12
 #: Errors below this count as this on the logarithmic axis where none is above 0.
 _LEAST_ERROR = 1e-9
-_FRONT, _BEATEN = "nothing is faster and closer", "beaten in both"
+_FRONT, _BEATEN = "no backend is faster and closer", "beaten in both"
 _UNRANKED = "not FP16, so not ranked"
 #: A seventh backend has the first one's color and another shape.
 _SHAPES = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross")

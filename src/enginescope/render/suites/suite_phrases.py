@@ -231,8 +231,8 @@ def processes_sentence(result: SuiteResult) -> str | None:
     if count == 1 or not any(row.runs for row in result.rows):
         return None
     return (
-        f"{count} processes a cell, one after another: figures are the medians of theirs, the "
-        "interval of the latency is of how they differ"
+        f"{count} processes a cell, one after another: figures are medians over the processes, "
+        "and the interval of the latency covers how they differ"
     )
 
 
@@ -241,8 +241,8 @@ def single_process_sentence(result: SuiteResult) -> str | None:
     if result.plan.suite.processes > 1 or not any(row.figure("latency") for row in result.rows):
         return None
     return (
-        "one process a cell: intervals leave out how processes differ, and the fastest allows for "
-        f"±{ASSUMED_SCATTER_PCT:g} %; enginescope suite --processes 5 measures it"
+        "one process a cell: intervals do not cover how processes differ, and the fastest allows "
+        f"for ±{ASSUMED_SCATTER_PCT:g} %; enginescope suite --processes 5 measures it"
     )
 
 

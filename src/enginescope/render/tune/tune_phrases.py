@@ -15,7 +15,7 @@ from enginescope.render.base.figures import TextTable
 from enginescope.render.verdicts.verdict_phrases import confidence_text, range_of, ratio_text
 
 #: Heading of the column of reasons, which are sentences.
-WHY = "why it is out"
+WHY = "reason"
 _LED = {
     VerdictKind.SAME: "but is no faster in the confirmation",
     VerdictKind.SLOWER: "but is slower in the confirmation",
@@ -79,7 +79,7 @@ def _typed(one: Alternative | InvalidAlternative) -> str:
 def _search(report: TuneReport) -> str:
     left = sum(one.state in ("default", "candidate", "left") for one in report.alternatives)
     routes = report.unsearched_routes
-    more = f"; {counted(routes, 'build route')} of trtexec's file left out" if routes else ""
+    more = f"; {counted(routes, 'build route')} of trtexec's file skipped" if routes else ""
     return (
         f"{counted(len(report.alternatives), 'alternative')}, {report.rounds} rounds of fresh "
         f"processes, {left} left at the end{more}"
@@ -89,12 +89,12 @@ def _search(report: TuneReport) -> str:
 def _confirmation(report: TuneReport) -> str:
     confirmed = report.confirmation
     if confirmed is None:
-        return "no: nothing is claimed" if report.leader else ""
+        return "no, so that there is no winner" if report.leader else ""
     if confirmed.why is not None:
         return printable(confirmed.why)
     level = f"{confirmed.evidence.value}, " if confirmed.evidence is not None else ""
     return (
-        f"{level}{confirmed.rounds} rounds of the default and the leader, inputs of seed "
+        f"{level}{confirmed.rounds} rounds of the default and the leader, inputs with seed "
         f"{confirmed.seed}"
     )
 
@@ -118,7 +118,7 @@ def _outputs(report: TuneReport) -> str:
         return f"{wrong} of {counted(others, 'alternative')} give other outputs than the default"
     if not measured:
         return ""
-    return "those measured agree with the default within the tolerances of validate"
+    return "all measured alternatives agree with the default within the tolerances of validate"
 
 
 def _use(report: TuneReport) -> str:
@@ -154,7 +154,7 @@ def alternative_table(report: TuneReport) -> TextTable:
         headers=headers,
         rows=rows,
         numbers=headers[:-2],
-        note="figures of the search: the leader is selected, so its figure is too good by chance",
+        note="figures of the search; selection makes the leader's figure look too good",
     )
 
 
@@ -222,7 +222,7 @@ def confirmation_table(report: TuneReport) -> TextTable | None:
             ),
         ),
         numbers=headers[:-1],
-        note="processes of their own: the claim comes from these alone",
+        note="separate processes; only these decide about a winner",
     )
 
 

@@ -50,7 +50,7 @@ def history_page(
     Args:
         found: One or more.
         model: What was asked for.
-        notices: What weakens the whole, as runs that were left out.
+        notices: Warnings about the whole, such as skipped runs.
         script_address: See `page_bytes`.
     """
     sections = [_section(one, number) for number, one in enumerate(found)]
@@ -88,7 +88,7 @@ def _changes(found: JobHistory) -> Figures | None:
         (
             letter(number),
             f"{amount_text(one)}, {way_text(one)}",
-            "; ".join(map(fact_text, one.changed)) or "nothing that the runs know of",
+            "; ".join(map(fact_text, one.changed)) or "no recorded fact",
             levels_sentence(found, one) or "—",
             interval_text(one),
             when_text(found, one),

@@ -29,7 +29,7 @@ def answer_text(report: LotteryReport) -> str:
     name = printable(report.model)
     rest = ", ".join(f"{_PLURAL[one.level]} by {sd_text(one)}" for one in others)
     if build.low_pct == 0:
-        return f"builds of {name} are not seen to differ: {_sure(build)}; {rest}"
+        return f"builds of {name} show no difference: {_sure(build)}; {rest}"
     return f"builds of {name} differ by {_sure(build)}, {rest}"
 
 
@@ -170,7 +170,7 @@ def build_table(report: LotteryReport) -> TextTable:
         headers=headers,
         rows=tuple(tuple(row[at] for at in kept) for row in rows),
         numbers=tuple(header for header in headers if header not in ("build", "outputs")),
-        note="outputs of one letter are the same bits; layers: those that build 1 does not have",
+        note="outputs with one letter have the same bits; layers: how many build 1 does not have",
     )
 
 

@@ -40,7 +40,7 @@ def answer_text(report: UpgradeReport) -> str:
     kind, models = report.kind, report.models
     those = [model for model in models if model.kind is kind]
     if kind is UpgradeKind.SAFE:
-        return f"{_ANSWERS[kind]}: {_count(len(models))} {_are(models)} as right and as fast"
+        return f"{_ANSWERS[kind]}: {_count(len(models))} {_are(models)} as correct and as fast"
     verb = _are(those)
     if len(models) == 1:
         return f"{_ANSWERS[kind]}: {name_of(models[0])} {verb} {kind.value}{_metrics(models[0])}"
@@ -160,7 +160,7 @@ def why_of(row: UpgradeRow) -> str:
     if row.message:
         text = row.message
     elif row.verdict is not None and row.kind is UpgradeKind.INCONCLUSIVE:
-        text = why_text(row.verdict) or "the interval leaves it open"
+        text = why_text(row.verdict) or "the interval does not decide it"
     else:
         text = _BY_KIND[row.kind].format(limit=f"{row.limit_pct:g} %")
     return f"{text} ({row.reason})"

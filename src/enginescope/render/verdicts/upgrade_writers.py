@@ -165,7 +165,7 @@ def upgrade_page(report: UpgradeReport) -> bytes:
         title="Upgrade",
         skip="upgrade",
         overview=Figures(
-            caption="What counts, model by model",
+            caption="Metrics that count, by model",
             headers=ROW_HEADERS,
             rows=tuple(_cells(report, listed=True)),
             numbers=_NUMBERS,

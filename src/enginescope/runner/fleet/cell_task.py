@@ -149,7 +149,7 @@ def _unpacked(data: bytes, kind: type[T], what: str) -> T:
         raise FormatError(
             what,
             why=str(error),
-            expected="the one of this version: every machine needs the same enginescope",
+            expected="a result of this version: every machine needs the same enginescope",
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""What weakens the figures of a load test."""
+"""Warnings about the figures of a load test."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def models_named(word: str, base: Path, *, samples: Path) -> tuple[FoundModel, .
         hint = closest(word, (LIGHT, SAMPLES))
         raise UsageError(
             f"models {word}",
-            why=f"there is no model at {path}",
+            why=f"no model at {path}",
             hint=f"did you mean {hint}?" if hint else f"a file, a folder, a pattern, or {LIGHT}",
         )
     return found

@@ -170,7 +170,7 @@ def _shapes(given: dict[str, str | tuple[int, ...]]) -> tuple[InputShape, ...]:
                 sizes = tuple(int(one) for one in dims.lower().replace("×", "x").split("x"))
             except ValueError:
                 raise UsageError(
-                    f"shape {dims!r} of {name}", why="it is none", hint='as in "1x3x224x224"'
+                    f"shape {dims!r} of {name}", why="it is not a shape", hint='as in "1x3x224x224"'
                 ) from None
         else:
             sizes = dims

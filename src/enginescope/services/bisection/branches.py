@@ -31,7 +31,7 @@ class IntermediateOutputs:
 
     Args:
         folder: For copies, answers, and the engines that marked copies become.
-        watch: Told who answers, and how far that is.
+        watch: Told which model runs, and how far it is.
     """
 
     def __init__(self, folder: Path, preprocessing: Preprocessing, watch: Watch) -> None:

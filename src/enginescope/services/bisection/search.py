@@ -284,8 +284,8 @@ def optimisation_text(job: Job) -> str:
 
 _BY_MARKS = Notice(
     code="W-ERROR-BY-MARKS",
-    message="with tensors marked the outputs are over their limits, and without marks they are "
-    "not: marks keep the runtime from fusing, and make it store what it would not",
+    message="with tensors marked the outputs exceed their limits, and without marks they do not: "
+    "marks keep the runtime from fusing layers, and make it store more tensors",
 )
 
 
@@ -304,7 +304,7 @@ def _of_cpu(plan: BisectPlan) -> tuple[Notice, ...]:
 
 
 def _gone(when: str) -> Notice:
-    return Notice(code="W-ERROR-GONE", message=f"the error goes away {when}")
+    return Notice(code="W-ERROR-GONE", message=f"the error disappears {when}")
 
 
 def _refused(name: str, why: str) -> Notice:

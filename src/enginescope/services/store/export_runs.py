@@ -87,7 +87,7 @@ def _series(
 
     sampled = [run for run in runs if run.headline is not None]
     if not sampled:
-        raise UsageError(f"no samples in {name}", why="a printed figure is no sample")
+        raise UsageError(f"no samples in {name}", why="a printed figure is not a sample")
     if len(sampled) < len(runs):
         warn(f"skipped: {len(runs) - len(sampled)} of {len(runs)} runs have no samples")
     groups: dict[tuple[object, ...], list[Run]] = {}

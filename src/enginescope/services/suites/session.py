@@ -245,7 +245,7 @@ def collect_results(
     count = 0
     for file in sorted((folder.path / RESULTS).glob("[!.]*")):
         if file.name not in known:
-            observer.warn(f"left where it is: {file}: this suite has no such cell now")
+            observer.warn(f"not collected: {file}: this suite no longer has this cell")
             continue
         try:
             returned = unpacked_returned(read_stored(file))
@@ -253,7 +253,7 @@ def collect_results(
                 raise FormatError(str(file), why=f"it is of cell {returned.row.cell.key}")
             row = store_returned(returned, plan, store)
         except (EnginescopeError, OSError) as error:
-            observer.warn(f"left where it is: {file}: {error}; its cell counts as not done")
+            observer.warn(f"not collected: {file}: {error}; its cell counts as not done")
             continue
         folder.keep(row)
         file.unlink()

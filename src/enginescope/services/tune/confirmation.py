@@ -40,7 +40,7 @@ def confirm(
 
     Returns:
         confirmation: ``None`` if the maximum time leaves none for the fewest rounds.
-        notices: What weakens its figures.
+        notices: Warnings about its figures.
     """
     from enginescope.runner.interleaved import Pacing, is_given_up, looks_up_to
 

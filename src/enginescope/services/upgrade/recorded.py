@@ -54,7 +54,7 @@ def recorded_pairs(
     pairs = pairs_of(*sides)
     if not pairs:
         raise UsageError(
-            f"nothing in common of {old} and {new}",
+            f"{old} and {new} have nothing in common",
             why="no job of one has a counterpart in the other",
             hint="name models and two Pythons, to measure both",
         )

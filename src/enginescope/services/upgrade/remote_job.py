@@ -62,7 +62,7 @@ def unpacked_run(data: bytes, store: Store) -> Run:
     try:
         result = msgspec.msgpack.decode(data, type=JobResult)
     except msgspec.DecodeError as error:
-        expected = "the one of this version: every environment needs the same enginescope"
+        expected = "a result of this version: every environment needs the same enginescope"
         raise FormatError("the result of a job", why=str(error), expected=expected) from error
     if result.run is None:
         kind = UnsupportedError if result.is_unsupported else BackendError

@@ -86,7 +86,7 @@ def wheel_hint(provider: Provider) -> str:
 
 
 def did_not_start(ort: Any, provider: Provider, said: str | None = None) -> UnsupportedError:
-    """Return the error that names the library a provider misses, as far as it can be told."""
+    """Return the error that names the library a provider misses, where the message says it."""
     library = missing_library(ort, provider)
     if library is None:
         return UnsupportedError(

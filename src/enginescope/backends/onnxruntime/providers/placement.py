@@ -126,7 +126,7 @@ def leftover_notices(setup: Setup, active: tuple[str, ...]) -> tuple[Notice, ...
     found = [
         Notice(
             code="W-LEFTOVER-ON-CPU",
-            message=f"{name} did not start: what {setup.provider.name} leaves runs on the CPU",
+            message=f"{name} did not start: the CPU runs nodes that {setup.provider.name} leaves",
             evidence={"provider": name},
         )
         for name in setup.leftover

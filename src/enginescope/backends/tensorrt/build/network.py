@@ -20,7 +20,7 @@ from enginescope.records.tensor import DataType
 
 
 def node_at(path: str, index: int) -> tuple[str | None, str | None]:
-    """Return name and operator of a model's node; ``None`` for both if it cannot be told."""
+    """Return name and operator of a model's node; ``None`` for both if unknown."""
     try:
         nodes = load_without_weights(path).graph.node
     except BackendError:

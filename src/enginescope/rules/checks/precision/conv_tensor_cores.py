@@ -48,7 +48,7 @@ def _check(view: LintView) -> Iterator[Found]:
         reason = _reason(layer, depthwise=depthwise)
         message = "does not use tensor cores" + (f": {reason}" if reason else "")
         if used is None:
-            told = "a tactic whose name does not tell" if layer.tactic_name else "no tactic"
+            told = "a tactic whose name does not say it" if layer.tactic_name else "no tactic"
             message = f"is depthwise and names {told}: does it use tensor cores?"
         yield Found(
             layers=(layer.index,),
