@@ -269,7 +269,8 @@ def _layers(view: RunView) -> list[RenderableType]:
     path = path_sentence(view)
     lines = [label_row("parts", path)] if path else []
     if view.layer_sum is not None:
-        lines.append(label_row("layers", layer_sum_sentence(view.layer_sum)))
+        found = view.layer_sum
+        lines.append(label_row(f"{found.part}s", layer_sum_sentence(found)))
     return [*lines, Text()] if lines else []
 
 

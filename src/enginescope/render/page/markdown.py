@@ -192,7 +192,7 @@ def _layers(view: RunView, topk: int) -> list[str]:
         ]
         for row in slowest_first(view.layers)[:topk]
     ]
-    headers = ("Layer", "Type", "Precision", "Mean ms", "Share %")
+    headers = (view.layer_sum.part.capitalize(), "Type", "Precision", "Mean ms", "Share %")
     return [*lines, "", *_table(headers, rows)]
 
 
