@@ -5,13 +5,14 @@ A run without samples has only printed figures, on terminal, page and in Markdow
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import varying_conditions
 from enginescope.core.record import Record
-from enginescope.core.units import format_bytes, format_ms, format_significant
-from enginescope.records.samples import Interval, ReportedSummary
+from enginescope.core.units import counted, format_bytes, format_ms, format_significant
+from enginescope.records.run.run import OutcomeKind
+from enginescope.records.samples import Interval, ReportedSummary, Summary
 from enginescope.render.base.facts import backend_text
 from enginescope.render.base.phrases import (
     Figure,
@@ -167,6 +168,39 @@ def reported_rows(view: RunView) -> Figures | None:
     )
 
 
+def cells_without_samples(
+    view: RunView, as_text: Callable[[float], str]
+) -> tuple[str, str, str, str]:
+    """Return the cells median, interval, p99 and n of a run without samples.
+
+    They are what its tool printed; else the second says what the run has. Of a run that failed
+    nothing is known.
+
+    Args:
+        as_text: Formats milliseconds.
+    """
+    run = view.run
+    if run.outcome.kind is not OutcomeKind.OK:
+        return UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN
+    if run.printed is None:
+        return UNKNOWN, _held(view), UNKNOWN, UNKNOWN
+    median, mean = run.printed.median_ms, run.printed.mean_ms
+    p99 = dict(run.printed.percentiles).get(99)
+    how = "printed" if median is not None or mean is None else f"mean {as_text(mean)}, printed"
+    cells = [as_text(one) if one is not None else UNKNOWN for one in (median, p99)]
+    return cells[0], how, cells[1], UNKNOWN
+
+
+def _held(view: RunView) -> str:
+    """Say what a run has in place of figures."""
+    run = view.run
+    if run.profile is not None:
+        return f"{view.layer_sum.part if view.layer_sum else 'layer'} times"
+    if run.plan is not None:
+        return counted(len(run.plan.layers), "layer")
+    return "a build" if run.tool is not None and run.tool.build_s is not None else "no samples"
+
+
 def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures:
     """Return one row per run; its first cell leads to the run's place in the page."""
     apart = told_apart([backend_text(view.run.job.backend) for view in views])
@@ -174,18 +208,13 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
     rows = []
     for at, (view, backend) in enumerate(zip(views, apart.labels, strict=True)):
         job, latency = view.run.job, view.latency
-        p99 = latency.percentile(99) if latency else None
-        weak = "" if p99 is None or p99.is_supported else " *"
         rows.append(
             (
                 view.id[:8],
                 job.subject.name,
                 backend,
                 UNKNOWN if job.workload.batch is None else str(job.workload.batch),
-                format_ms(latency.median_ms) if latency else UNKNOWN,
-                interval_cell(latency.median_interval) if latency else UNKNOWN,
-                f"{format_ms(p99.value_ms)}{weak}" if p99 else UNKNOWN,
-                f"{latency.n:,}" if latency else UNKNOWN,
+                *(_sampled_cells(latency) if latency else cells_without_samples(view, format_ms)),
                 outcome_text(view.run.outcome),
                 *(values[at] or UNKNOWN for values in varying.values()),
             )
@@ -209,6 +238,17 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
         rows=tuple(rows),
         numbers=(3, 4, 5, 6, 7),
         anchors=anchors,
+    )
+
+
+def _sampled_cells(latency: Summary) -> tuple[str, str, str, str]:
+    p99 = latency.percentile(99)
+    weak = "" if p99 is None or p99.is_supported else " *"
+    return (
+        format_ms(latency.median_ms),
+        interval_cell(latency.median_interval),
+        f"{format_ms(p99.value_ms)}{weak}" if p99 else UNKNOWN,
+        f"{latency.n:,}",
     )
 
 
