@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1] / "src" / "enginescope"
 FILES = sorted(ROOT.rglob("*.py"))
@@ -414,6 +417,15 @@ def test_services_know_neither_the_terminal_nor_the_command_line() -> None:
         if name.split(".")[0] in {"click", "rich"}
     ]
     assert not wrong
+
+
+def test_no_folder_of_tests_has_a_name_that_pytest_passes_over(
+    pytestconfig: pytest.Config,
+) -> None:
+    left_out = pytestconfig.getini("norecursedirs")
+    tests = Path(__file__).parent
+    names = {part for path in tests.rglob("test_*.py") for part in path.relative_to(tests).parts}
+    assert [name for name in names if any(fnmatch(name, one) for one in left_out)] == []
 
 
 def test_names_say_something() -> None:

@@ -73,6 +73,7 @@ SYMBOLS: dict[str, tuple[str, str | None]] = {
     "IBuilderConfig.clear_flag": ("8.6.0", None),
     "IBuilderConfig.create_timing_cache": ("8.6.0", None),
     "IBuilderConfig.default_device_type": ("8.6.0", None),
+    "IBuilderConfig.get_flag": ("8.6.0", None),
     "IBuilderConfig.get_tactic_sources": ("8.6.0", None),
     "IBuilderConfig.get_timing_cache": ("8.6.0", None),
     "IBuilderConfig.hardware_compatibility_level": ("8.6.0", None),

@@ -22,6 +22,13 @@ MEMORY = "Requested amount of GPU memory (8589934592 bytes) could not be allocat
         (["Cuda Runtime (out of memory)"], "the GPU's memory was too small"),
         (["Device memory is insufficient to use tactic.", NONE], "the GPU's memory was too small"),
         (["CUDA_ERROR_OUT_OF_MEMORY"], "the GPU's memory was too small"),
+        ([NONE.replace("conv1.", "a.0 + relu. In computeCosts at x.cpp:1")], "of a.0 + relu with"),
+        ([NONE.replace(".)", "")], "no implementation of conv1 with"),
+        (
+            [NONE.replace(".)", " due to insufficient workspace. See verbose log.)")],
+            "the workspace was too small for conv1: allow a larger one",
+        ),
+        ([MEMORY, "Skipping tactic 1 due to insufficient workspace"], "the GPU's memory"),
         (["parse error"], None),
         ([], None),
     ],

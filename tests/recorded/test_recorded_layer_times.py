@@ -12,6 +12,9 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
 from enginescope.render.base.phrases import layer_sum_sentence
+from enginescope.render.base.text import as_text, summary
+from enginescope.render.page.markdown import report_markdown
+from enginescope.render.page.page import report_page
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
 from enginescope.store.archive import Store
@@ -48,6 +51,14 @@ def test_the_bridge_adds_up(view) -> None:
     text = layer_sum_sentence(found)
     assert text.startswith("Layers 0.3316 ms (own times")
     assert text.endswith("launches hidden by the CUDA graph −0.104 ms; GPU compute time 0.2272 ms.")
+
+
+def test_terminal_page_and_markdown_have_the_bridge(view) -> None:
+    text = layer_sum_sentence(view.layer_sum)
+    screen = as_text(summary(view), width=80)
+    assert text in " ".join(screen.split())
+    assert text in report_markdown([view]).decode()
+    assert text in report_page([view]).decode()
 
 
 def test_a_page_and_lint_use_own_times(folder, view, capsys) -> None:

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from enginescope.formats.lenient_json import decode_text
 from enginescope.records.environment import Device
+from enginescope.records.notice import Notice
 from enginescope.records.samples import ReportedSummary
 
 # What a summary line is headed -> the metric.
@@ -171,6 +173,23 @@ def device_of(facts: Mapping[str, str]) -> Device | None:
     )
 
 
+#: Colors and other control sequences of terminals (ECMA-48).
+_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+
+
+def log_text(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
+    """Return a log as text: as `decode_text`, without colors, its lines ended by line feeds.
+
+    A program that redraws a line ends it with a carriage return.
+    """
+    text, notices = decode_text(data, source)
+    if "\x1b" in text:
+        text = _CONTROL.sub("", text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text, notices
+
+
 _PREFIX = re.compile(
     r"^\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] (\[TRT\] )?\[([A-Z])\] ?(\[TRT\] ?)?(.*)$", re.DOTALL
 )
@@ -216,8 +235,7 @@ def log_lines(text: str, first: int = 1) -> Iterator[LogLine]:
     Args:
         first: Number of the first line in its file.
     """
-    for number, raw in enumerate(text.split("\n"), start=first):
-        line = raw.rstrip("\r")
+    for number, line in enumerate(text.split("\n"), start=first):
         if line[22:25] == "[V]" or line[22:31] == "[TRT] [V]":
             continue
         if line[:1] != "[":

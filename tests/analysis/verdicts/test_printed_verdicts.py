@@ -11,7 +11,7 @@ from enginescope.analysis.verdicts.printed_verdicts import change_pct, printed_c
 from enginescope.core.errors import UsageError
 from enginescope.records.environment import Device, Environment
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
-from enginescope.records.run.run import Run
+from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.records.samples import ReportedSummary
 from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.verdict import Reason, VerdictKind
@@ -108,6 +108,14 @@ def test_other_gpus_are_not_comparable() -> None:
     (pair,) = compared(printed(), printed(gpu="Other")).pairs
     assert pair.headline.kind is VerdictKind.INCOMPARABLE
     assert "GPU: GPU against Other" in headline_sentence(pair)
+
+
+def test_a_run_that_failed_is_not_compared_by_what_it_printed() -> None:
+    outcome = Outcome(kind=OutcomeKind.FAILED, message="trtexec says FAILED")
+    failed = msgspec.structs.replace(printed(870), outcome=outcome)
+    with pytest.raises(UsageError, match="B has no run that succeeded") as caught:
+        compared(printed(), failed)
+    assert caught.value.why == "trtexec says FAILED"
 
 
 def test_nothing_in_common() -> None:

@@ -80,6 +80,8 @@ def test_a_convolutional_network(run, tmp_path) -> None:
     assert "correlation" in text
     assert f"{len(kinds)} layers" in text
     assert build(run, model)["build"]["from_cache"]
+    printed = run("build", model, "--on", "trt-rtx", "-o", tmp_path / "net.engine", "--rebuild")
+    assert f"its layers: enginescope explore {tmp_path / 'net.engine'}" in printed.stderr
 
 
 def test_a_log_that_is_kept_tells_memory_and_time(run, tmp_path) -> None:

@@ -162,6 +162,12 @@ def test_show_names_the_folder(store, capsys, monkeypatch) -> None:
     assert str(store.runs_folder / "abc111") in capsys.readouterr().out
 
 
+def test_the_step_after_show_is_of_the_same_store(store, capsys, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "another"))
+    assert main(["runs", "show", "abc", "--store", str(store.path)]) == 0
+    assert f"enginescope report --store {store.path} abc" in capsys.readouterr().err
+
+
 def test_show_as_json_has_the_record(store, capfdbinary) -> None:
     assert main(["runs", "show", "abc", "--json"]) == 0
     (run,) = json.loads(capfdbinary.readouterr().out)["runs"]

@@ -221,6 +221,25 @@ def test_runs_that_failed_have_nothing_to_compare(store, capsys) -> None:
     assert "died of SIGSEGV" in err
 
 
+@pytest.mark.parametrize(
+    ("text", "why", "hint"),
+    [
+        (logs.OPTIONS_10 + logs.PROFILE, "it has layer times", "together with the plan"),
+        (logs.OPTIONS_10, "it is the log of a build", "compare --build-log A --build-log B"),
+        (logs.OPTIONS_10.replace("Engine built", "Not built"), None, "enginescope bench"),
+    ],
+)
+def test_a_log_without_figures_says_what_to_do_with_it(
+    store, tmp_path, capsys, text, why, hint
+) -> None:
+    path = tmp_path / "t.log"
+    path.write_text(text + logs.PASSED)
+    assert main(["compare", str(path), str(path)]) == 2
+    err = capsys.readouterr().err
+    assert (why or "neither samples") in err
+    assert hint in " ".join(err.split())
+
+
 def test_csv_markdown_and_page(compared, tmp_path, capsys) -> None:
     files = [tmp_path / name for name in ("v.csv", "v.md", "v.html")]
     options = zip(("--csv", "--markdown", "--html"), map(str, files), strict=True)

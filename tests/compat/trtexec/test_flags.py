@@ -36,7 +36,7 @@ def test_each_row_says_what_becomes_of_it(flag) -> None:
 
 @pytest.mark.parametrize("flag", FLAGS.values(), ids=lambda one: one.name)
 def test_each_flag_is_taken_or_refused_by_name_in_every_version(flag) -> None:
-    for text in ("8.6.1", "10.16.1", "11.1.0", "11.4.1"):
+    for text in ("8.6.1", "10.16.1", "11.1.0", "11.4.1", "11.5.0"):
         trt = version(text)
         if flag.is_in(trt.release) and not flag.is_refused:
             assert flag_for(flag.name, trt) is flag
@@ -46,6 +46,27 @@ def test_each_flag_is_taken_or_refused_by_name_in_every_version(flag) -> None:
         assert caught.value.why
         if flag.last is not None and flag.last < trt.release:
             assert caught.value.hint
+
+
+NEWEST_FLAGS = (
+    "--independentWeightLayouts",
+    "--saveEngineSo",
+    "--loadEngineSo",
+    "--safe",
+    "--tuneBuildRoutes",
+    "--tuningSearch",
+    "--tuningCacheFile",
+    "--continue",
+    "--loadRefOutputs",
+    "--accuracyAlgorithm",
+)
+
+
+@pytest.mark.parametrize("name", NEWEST_FLAGS)
+def test_what_python_cannot_do_of_the_newest_release_is_refused_with_the_reason(name) -> None:
+    with pytest.raises(UsageError, match=f"^{name} is not supported") as caught:
+        flag_for(name, version("11.5.0"))
+    assert len(caught.value.why or "") > 30
 
 
 def test_a_precision_of_tensorrt_10_is_gone_in_11() -> None:

@@ -179,6 +179,12 @@ def test_packed_files_are_read_as_if_they_were_not(tmp_path: Path) -> None:
     assert found.artifacts[0].sha256 == hashlib.sha256(stored.read_bytes()).hexdigest()
 
 
+def test_a_file_that_was_packed_twice_is_named_so(tmp_path: Path) -> None:
+    path = write(tmp_path, "net.log.gz", gzip.compress(gzip.compress(logs.OPTIONS_10.encode())))
+    with pytest.raises(UsageError, match="gzip packed it more than once; unpack it"):
+        import_artifacts([path])
+
+
 def test_a_process_that_loads_the_engine_built_before_is_of_the_same_run(tmp_path: Path) -> None:
     built = logs.OPTIONS_10 + logs.PASSED
     loads = logs.OPTIONS_10.replace("Save engine: net.plan\nLoad engine:", "Load engine: net.plan")

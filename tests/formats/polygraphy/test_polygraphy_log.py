@@ -46,13 +46,26 @@ def test_each_runner_is_a_process(text: str) -> None:
         assert (summary.metric, summary.mean_ms, summary.median_ms) == ("latency", mean, None)
         outputs = report.options["Outputs compared"]
         assert outputs == {"y": "PASSED, abs 2.5e-06, rel 1e-05", "z": "FAILED"}
-        assert [one.text for one in report.messages if one.level == "warning"] == ["careful"]
+        assert [(one.level, one.text) for one in report.messages] == [
+            ("warning", "careful"),
+            ("error", "FAILED | Output: 'z' | Difference exceeds tolerance (rel=0.001, abs=0.001)"),
+        ]
     assert (ort.report.build_s, ort.report.engine_bytes) == (None, None)
     assert (trt.report.build_s, trt.report.engine_bytes) == (13.5, 12 << 20)
     assert [notice.code for notice in few] == []
     assert [(notice.code, notice.evidence["inferences"]) for notice in one] == [
         ("W-FEW-INFERENCES", 1)
     ]
+
+
+def test_a_log_that_breaks_off_is_said() -> None:
+    cut = LOG[: LOG.index("[E] FAILED | Runtime")]
+    for text, codes in (
+        (cut, ["W-LOG-UNFINISHED"]),
+        (cut + "[I] PASSED | Command: polygraphy", []),
+    ):
+        (_, notices), _ = parse_polygraphy_logs(text.encode(), "p.log")
+        assert [one.code for one in notices] == codes
 
 
 def test_a_log_without_an_inference_says_what_to_do() -> None:

@@ -130,3 +130,4 @@ def test_mode() -> None:
     mode = Mode(in_flight=None, transfers=False, cuda_graph=True, spin_wait=False, streams=2)
     assert mode_text(mode) == "2 streams, without host-device copies, CUDA graph, blocking wait"
     assert mode_text(Mode(in_flight=None)) is None
+    assert mode_text(Mode(in_flight=None, streams=1)) == "1 stream"

@@ -2,6 +2,8 @@ import msgspec
 import pytest
 
 from enginescope.analysis.layers.layer_sum import LayerSum
+from enginescope.analysis.runs.throughput import Pipeline
+from enginescope.core.units import format_ms
 from enginescope.records.run.run import Outcome, OutcomeKind, StopReport, WarmUpReport
 from enginescope.records.samples import Interval, Percentile, Summary
 from enginescope.render.base.phrases import (
@@ -11,6 +13,7 @@ from enginescope.render.base.phrases import (
     outcome_text,
     pass_sentence,
     percentile_name,
+    pipeline_sentence,
     range_text,
     shorten,
     shorten_apart,
@@ -106,6 +109,35 @@ def test_layer_sum_of_a_host_that_enqueues() -> None:
     assert layer_sum_sentence(found).endswith(
         ": they are times in which the host enqueued the layers; the GPU ran them later."
     )
+
+
+def test_what_the_profiler_added_is_an_estimate() -> None:
+    found = LayerSum(sum_ms=0.6, whole_ms=0.4, whole_metric="gpu_compute", profiler_ms=0.0019)
+    text = layer_sum_sentence(found)
+    assert "timing each layer adds to it (by an estimate 1.9 µs each)" in text
+    assert text.endswith("The layers' times include what the profiler adds; lint takes it off.")
+
+
+def test_operators_of_pytorch_are_no_layers() -> None:
+    text = layer_sum_sentence(LayerSum(sum_ms=0.31, iterations=1, part="operator"))
+    assert text.startswith("The operators add up to 0.3100 ms (sum of operator means, 1 iteration")
+    assert "layer" not in text
+
+
+@pytest.mark.parametrize(
+    ("enqueue_ms", "end"),
+    [
+        (0.0222, "Python's other calls 0.00410 ms: no less than the GPU computes, so the host "),
+        (0.0052, "Python's other calls 0.00410 ms."),
+    ],
+)
+def test_what_python_adds_stands_beside_the_enqueue(enqueue_ms, end) -> None:
+    pipeline = Pipeline(
+        period_ms=0.0273, compute_ms=0.0244, gap_ms=0.0029, enqueue_ms=enqueue_ms, loop_ms=0.0041
+    )
+    text = pipeline_sentence(pipeline)
+    assert f"the enqueue call takes the host {format_ms(enqueue_ms, 3)}, {end}" in text
+    assert ("the host limits the throughput" in text) is (enqueue_ms > 0.02)
 
 
 def test_layer_sum_without_a_whole() -> None:

@@ -58,6 +58,8 @@ def test_without_times() -> None:
     assert "W-NO-LAYER-TIMES" in shown
     assert "What differs pairs what differs" in shown
     assert "B − A ms" not in shown
+    assert "do not differ" in shown
+    assert "the same time within" not in shown
 
 
 def test_a_ratio_says_what_it_is_the_quotient_of() -> None:

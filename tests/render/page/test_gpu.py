@@ -37,6 +37,15 @@ def test_the_screen_has_energy_and_clock(width) -> None:
     assert max(map(len, text.splitlines())) <= width
 
 
+def test_every_run_with_a_gpu_says_its_thermal_state_and_how_energy_was_sampled() -> None:
+    run = view()
+    screen = " ".join(summary_text(run).split())
+    page, markdown = report_page([run]).decode(), report_markdown([run]).decode()
+    for text in (screen, page, markdown):
+        assert "cold: 45 → 51 °C, +85 °C/min over 5.0 s" in text
+        assert "50 counter steps of 100 ms, sensor sees about 25 % of the time" in text
+
+
 def test_a_run_without_a_gpu_says_nothing_of_one() -> None:
     without = RunView(measured_run())
     text = summary_text(without)

@@ -3,7 +3,10 @@ import re
 from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import Mode
+from enginescope.records.samples import ReportedSummary
+from enginescope.render.base.figures import overview_rows
 from enginescope.render.page.markdown import escaped, report_markdown
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
@@ -68,6 +71,35 @@ def test_the_overview_has_the_conditions_that_differ() -> None:
     assert header.endswith("| Outcome | CUDA graph |")
     assert [row.split(" | ")[-1] for row in rows] == ["on |", "off |"]
     assert text_of(first, first).splitlines()[2].endswith("| Outcome |")
+
+
+def test_an_overview_has_printed_figures_and_what_other_runs_have() -> None:
+    printed = imported_run(samples=())
+    built = replace(printed, plan=None, profile=None, tool=ToolReport(tool="trtexec", build_s=2.0))
+    cases = {
+        "| 0.8050 ms | printed | — | ok": printed,
+        "| — | mean 2.600 ms, printed | — | ok": replace(
+            printed,
+            tool=ToolReport(
+                tool="t", summaries=(ReportedSummary(metric="trtexec_latency", mean_ms=2.6),)
+            ),
+        ),
+        "| — | layer times | — | ok": replace(printed, tool=None),
+        "| — | operator times | — | ok": replace(
+            printed, tool=None, profile=replace(printed.profile, source="torch")
+        ),
+        f"| — | {len(printed.plan.layers)} layers | — | ok": replace(
+            printed, tool=None, profile=None
+        ),
+        "| — | a build | — | ok": built,
+        "| — | no samples | — | ok": replace(built, tool=None),
+    }
+    text = text_of(*cases.values())
+    views = [RunView(run) for run in cases.values()]
+    table = overview_rows(views, tuple(map(str, range(len(views)))))
+    for words, row in zip(cases, table.rows, strict=True):
+        assert words in text
+        assert [row[4], row[5], row[7], row[8]] == words.removeprefix("| ").split(" | ")
 
 
 def test_several_runs_begin_with_an_overview() -> None:

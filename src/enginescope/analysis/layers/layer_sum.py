@@ -73,6 +73,7 @@ class LayerSum(Record, frozen=True, kw_only=True):
         is_own: Own times are added up: kernels launched one by one, without the profiler's part.
         is_host: Times in which the host enqueued the layers are added up.
         is_graph: Whole requests were launched as a CUDA graph.
+        part: What is added up: layers of an engine or a model, or operators of PyTorch.
     """
 
     sum_ms: float
@@ -86,6 +87,7 @@ class LayerSum(Record, frozen=True, kw_only=True):
     is_own: bool = False
     is_host: bool = False
     is_graph: bool | None = None
+    part: Literal["layer", "operator"] = "layer"
 
     @property
     def ratio(self) -> float | None:
@@ -120,6 +122,7 @@ def layer_sum(profile: Profile | None, whole: WholeRequest | None) -> LayerSum |
         whole_ms=whole_ms,
         whole_metric=whole.metric if whole and whole_ms is not None else None,
         pass_whole_ms=profile.whole_ms,
+        part="operator" if profile.source == "torch" else "layer",
     )
 
 

@@ -212,6 +212,10 @@ def compare_sides(
 def _known_pair(a: MeasuredSide, b: MeasuredSide, terms: CompareConfig) -> MeasuredPair:
     found = _pair(a, b, terms)
     if found is None:
+        failed = next((side for side in (a, b) if not side.measured), None)
+        if failed is not None:
+            why = failed.runs[-1].outcome.message
+            raise UsageError(f"{failed.label} has no run that succeeded", why=why)
         raise UsageError(
             f"{a.label} and {b.label} have no figure in common",
             why="their runs have no samples and no printed figures of the same kind",

@@ -217,4 +217,7 @@ def _present(result: BuildResult, *, as_json: bool) -> None:
     for file in files:
         note(f"wrote {file}")
     if run.outcome.kind is OutcomeKind.OK:
-        next_steps(("measure it", words("enginescope", "bench", files[0])))
+        # the layers are from the log of an engine that this machine cannot load
+        is_logged = any(one.code == "I-LOGGED-PLAN" for one in run.notices)
+        purpose, verb = ("its layers", "explore") if is_logged else ("measure it", "bench")
+        next_steps((purpose, words("enginescope", verb, files[0])))

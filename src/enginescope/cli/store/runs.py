@@ -130,7 +130,7 @@ def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
 
         print_json(report_json([RunView(found)]))
         return
-    present([found], as_json=False)
+    present([found], as_json=False, store=store_folder)
     _print_facts(found, folder)
 
 

@@ -10,7 +10,6 @@ from enginescope.formats import log_facts
 from enginescope.formats.build_log.build_log_layers import LayerListReader
 from enginescope.formats.build_log.build_log_stages import GraphReader, StageReader
 from enginescope.formats.build_log.build_log_tuning import TuningReader
-from enginescope.formats.lenient_json import decode_text
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.records.plan.tool_report import LogMessage
@@ -62,7 +61,7 @@ def build_story_of(data: bytes, source: str) -> tuple[BuildTrace, tuple[Notice, 
     Raises:
         FormatError: Nothing in it is a line of a builder's log.
     """
-    text, notices = decode_text(data, source)
+    text, notices = log_facts.log_text(data, source)
     reader = _StoryReader()
     for number, level, line in story_lines(text):
         reader.take(number, level, line)

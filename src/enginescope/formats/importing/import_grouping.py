@@ -19,8 +19,8 @@ from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
 from enginescope.formats.benchmarks.google_benchmark import google_results, is_google_benchmark
 from enginescope.formats.benchmarks.hyperfine import hyperfine_results, is_hyperfine
 from enginescope.formats.benchmarks.nvbench import is_nvbench, nvbench_results
-from enginescope.formats.lenient_json import Document, decode_text, read_json
-from enginescope.formats.log_facts import IS_LOG
+from enginescope.formats.lenient_json import Document, read_json
+from enginescope.formats.log_facts import IS_LOG, log_text
 from enginescope.formats.onnxruntime.ort_profile import is_ort_profile
 from enginescope.formats.plan.plan_json import is_plan
 from enginescope.formats.polygraphy.polygraphy_log import IS_POLYGRAPHY_LOG, parse_polygraphy_logs
@@ -117,7 +117,7 @@ def recognise(data: bytes, source: str) -> Recognised:
         data: The whole file.
         source: The file, for messages.
     """
-    head, _ = decode_text(data[:HEAD_BYTES], source)
+    head, _ = log_text(data[:HEAD_BYTES], source)
     log = _log_kind(head)
     if log is not None:
         return Recognised(kind=log)
@@ -135,7 +135,7 @@ def recognise(data: bytes, source: str) -> Recognised:
 
 def may_be_known(head: bytes, source: str) -> bool:
     """Whether a file that begins with `head` is worth reading as a whole."""
-    text, _ = decode_text(head, source)
+    text, _ = log_text(head, source)
     return text.lstrip().startswith(("{", "[")) or _log_kind(text) is not None
 
 

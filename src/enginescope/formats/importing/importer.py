@@ -167,6 +167,7 @@ def _loaded(log: TrtexecLog) -> str | None:
 
 
 _KNOWN_BEGINNINGS = (
+    (b"\x1f\x8b", ": gzip packed it more than once; unpack it"),
     (b"PK\x03\x04", ": it is a zip file; unpack it"),
     (b"SQLite format 3\0", ": it is an SQLite database; export JSON or CSV from it"),
     (b"\xfd7zXZ\0", ": it is compressed with xz; unpack it"),

@@ -16,7 +16,8 @@ from enginescope.core.record import Record
 from enginescope.formats.importing.import_assembly import EngineFacts
 from enginescope.formats.importing.import_grouping import LOG_READERS, ArtifactKind, recognise
 from enginescope.formats.importing.import_options import merge_reports, warmup_ms
-from enginescope.formats.lenient_json import Document, decode_text
+from enginescope.formats.lenient_json import Document
+from enginescope.formats.log_facts import log_text
 from enginescope.formats.plan.inspector_text import IS_LAYER
 from enginescope.formats.plan.plan_json import parse_plan, plan_of
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
@@ -266,9 +267,9 @@ class _Reader:
 
     def plan(self) -> Plan:
         data = plain_bytes(self._plan)
-        head, _ = decode_text(data[:_HEAD_BYTES], self._plan.name)
+        head, _ = log_text(data[:_HEAD_BYTES], self._plan.name)
         is_json = head.lstrip().startswith("{")
-        if not is_json and IS_LAYER.search(decode_text(data, self._plan.name)[0]):
+        if not is_json and IS_LAYER.search(log_text(data, self._plan.name)[0]):
             return self._printed(data)
         if not head.lstrip().startswith(("{", "[")):
             raise mistaken_plan(self._plan, data) or UsageError(
@@ -295,6 +296,9 @@ class _Reader:
         kind = recognise(data, self._plan.name).kind
         logs = LOG_READERS.get(kind, parse_script_logs)(data, self._plan.name)
         printed = [log.inspected for log, _ in logs if log.inspected is not None]
+        if not printed:
+            why = "its lines of layers are not as the inspector prints them"
+            raise FormatError(self._plan.name, why=why)
         document = Document(source=self._plan.name, value=printed[-1])
         plan, notices = plan_of(document, name=self._name())
         self.notices += notices

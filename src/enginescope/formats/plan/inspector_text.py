@@ -8,12 +8,6 @@ from typing import Any
 
 #: At the start of a line: a layer as the inspector's text has it.
 IS_LAYER = re.compile(r"^Name: .+, LayerType: ", re.MULTILINE)
-_LAYER = re.compile(
-    r"^Name: (?P<name>.*?), LayerType: (?P<type>[^,]*), Inputs: \[(?P<inputs>.*?)\], "
-    r"(?:Constants: \[(?P<constants>|.*?\})\], )?"
-    r"Outputs: \[(?P<outputs>|.*?\})\](?:, (?P<rest>.*))?$"
-)
-_TENSOR = re.compile(r"\{ (Name: .*?) \}(?:, |$)")
 #: Values may hold commas: a new field begins with a capital and has a colon.
 _FIELD = re.compile(r", (?=[A-Z][\w/ ]{0,40}:(?: |$))")
 _JSON = re.compile(r'^\{\s*"Layers"\s*:', re.MULTILINE)
@@ -31,31 +25,43 @@ def inspected_plan(text: str) -> dict[str, Any] | None:
             value, _ = decoder.raw_decode(text, match.start())
         except ValueError:
             continue
+        except RecursionError:  # what follows lies inside it
+            break
         if isinstance(value, dict):
             return value
     if IS_LAYER.search(text) is None:
         return None
     lines = text.split("\n")
-    layers = [layer for line in lines if (layer := _layer(line.rstrip("\r"))) is not None]
+    layers = [layer for line in lines if (layer := _layer(line)) is not None]
     return {"Layers": layers, "Bindings": _bindings(lines)} if layers else None
 
 
 def _layer(line: str) -> dict[str, Any] | None:
-    match = _LAYER.match(line)
-    if match is None:
+    """Return a layer; each word is looked for once, however long the line is."""
+    if not line.startswith("Name: "):
+        return None
+    name, has_type, rest = line[6:].partition(", LayerType: ")
+    kind, has_inputs, rest = rest.partition(", Inputs: [")
+    read, has_outputs, rest = rest.partition("], Outputs: [")
+    if not (has_type and has_inputs and has_outputs) or "," in kind:
+        return None
+    inputs, _, constants = read.partition("], Constants: [")
+    written, closes, rest = ("", "]", rest[1:]) if rest[:1] == "]" else rest.partition("}]")
+    if not closes or rest[:2] not in ("", ", "):
         return None
     return {
-        "Name": match["name"],
-        "LayerType": match["type"],
-        "Inputs": _tensors(match["inputs"]),
-        "Outputs": _tensors(match["outputs"]),
-        **({"Constants": _tensors(match["constants"])} if match["constants"] else {}),
-        **_fields(match["rest"] or ""),
+        "Name": name,
+        "LayerType": kind,
+        "Inputs": _tensors(inputs),
+        "Outputs": _tensors(written),
+        **({"Constants": _tensors(constants)} if constants else {}),
+        **_fields(rest[2:]),
     }
 
 
 def _tensors(text: str) -> list[dict[str, Any]]:
-    return [_fields(match[1]) for match in _TENSOR.finditer(text.strip())]
+    parts = text.strip().removeprefix("{ ").removesuffix("}").rstrip().split(" }, { ")
+    return [_fields(part) for part in parts if part.startswith("Name: ")]
 
 
 def _fields(text: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from enginescope.core.errors import FormatError
 from enginescope.formats import log_facts
-from enginescope.formats.lenient_json import decode_text
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
 from enginescope.records.notice import Notice
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
@@ -25,7 +24,7 @@ _INFERENCE = re.compile(
     re.MULTILINE,
 )
 _ACTIVATION = re.compile(r"^\[I\] (\S+) +\| Activating and starting inference", re.MULTILINE)
-_END = re.compile(r"^\[[IE]\] (PASSED|FAILED) \| Runtime", re.MULTILINE)
+_END = re.compile(r"^\[[IE]\] (PASSED|FAILED) \| (?:Runtime|Command)\b", re.MULTILINE)
 _OUTPUT = re.compile(r"^\[[IEW]\] +(PASSED|FAILED) \| Output: '(.+?)' \| ", re.MULTILINE)
 _ERROR = re.compile(
     r"Error Metrics: (.+)\n.*Minimum Required Tolerance: .*?\[abs=(\S+?)\] OR \[rel=(\S+?)\]"
@@ -49,8 +48,7 @@ def parse_polygraphy_logs(
     Raises:
         FormatError: No runner finished an inference.
     """
-    text, notices = decode_text(data, source)
-    text = text.replace("\r\n", "\n")
+    text, notices = log_facts.log_text(data, source)
     runners = list(_INFERENCE.finditer(text))
     if not runners:
         raise FormatError(
@@ -75,7 +73,8 @@ def parse_polygraphy_logs(
             versions={library: versions[library]} if library in versions else {},
             process=number if len(runners) > 1 else None,
         )
-        logs.append((log, (*notices, *_few(source, name, count))))
+        told = (*notices, *_few(source, name, count), *_unfinished(source, report))
+        logs.append((log, told))
     return tuple(logs)
 
 
@@ -101,11 +100,17 @@ def _shared(text: str, version: str | None) -> dict[str, Any]:
 
 
 def _messages(text: str) -> Iterator[LogMessage]:
-    """Yield warnings and errors, each once; indented ones are parts of a comparison."""
+    """Yield warnings and errors, each once.
+
+    Of the parts of a comparison, which are indented, an output that differs is one.
+    """
     seen = set()
     for number, line in enumerate(text.split("\n"), start=1):
         match = _MESSAGE.match(line)
-        if match and not match[2].startswith(" ") and match[2] not in seen:
+        if match is None or _END.match(line):
+            continue
+        is_output = match[1] == "E" and _OUTPUT.match(line)
+        if (is_output or not match[2].startswith(" ")) and match[2] not in seen:
             seen.add(match[2])
             yield LogMessage(level=_LEVELS[match[1]], text=match[2].strip(), line=number)
 
@@ -131,6 +136,13 @@ def _of_build(text: str) -> dict[str, Any]:
         "build_s": log_facts.number(built[1]) if built else None,
         "engine_bytes": sizes[-1] if sizes else None,
     }
+
+
+def _unfinished(source: str, report: ToolReport) -> tuple[Notice, ...]:
+    if report.passed is not None:
+        return ()
+    message = f"{source} ends before polygraphy prints PASSED or FAILED"
+    return (Notice(code="W-LOG-UNFINISHED", message=message, evidence={"file": source}),)
 
 
 def _few(source: str, runner: str, count: int) -> tuple[Notice, ...]:

@@ -8,8 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.lenient_json import decode_text
-from enginescope.formats.log_facts import IS_SCRIPT_LOG
+from enginescope.formats.log_facts import IS_SCRIPT_LOG, log_text
 from enginescope.formats.plan.inspector_text import IS_LAYER
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, read_part
 from enginescope.records.notice import Notice
@@ -34,7 +33,7 @@ def parse_script_logs(
     Raises:
         FormatError: It says nothing of an engine.
     """
-    text, notices = decode_text(data, source)
+    text, notices = log_text(data, source)
     library = _LIBRARY.search(text)
     version: dict[str, Any] = {"tool_version": library[1]} if library else {}
     parts = _engines(text)

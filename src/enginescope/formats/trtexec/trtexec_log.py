@@ -10,8 +10,14 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats import log_facts
-from enginescope.formats.lenient_json import decode_text
-from enginescope.formats.log_facts import IS_LOG, LogLine, device_of, log_lines, number
+from enginescope.formats.log_facts import (
+    IS_LOG,
+    LogLine,
+    device_of,
+    log_lines,
+    log_text,
+    number,
+)
 from enginescope.formats.plan.inspector_text import inspected_plan
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile
@@ -49,7 +55,7 @@ class ProfileTable:
         row = self._row(text)
         if row is None:
             return
-        if row.name == "Total" and (row.share_pct or 0.0) > 99.9:
+        if row.name == "Total" and (row.share_pct is None or row.share_pct > 99.9):
             self.is_complete = True
         else:
             self.layers.append(row)
@@ -178,7 +184,7 @@ def parse_trtexec_logs(
     Raises:
         FormatError: Nothing in it looks like trtexec, or two processes wrote at the same time.
     """
-    text, notices = decode_text(data, source)
+    text, notices = log_text(data, source)
     if IS_LOG.search(text) is None:
         raise FormatError(
             source, why="no line of trtexec's in it", expected="trtexec's own log, 8.x or later"
@@ -213,10 +219,11 @@ def _processes(text: str, source: str) -> list[tuple[int, str]]:
     Raises:
         FormatError: The lines of two processes are mixed.
     """
-    starts = [match.start() for match in _RUNNING.finditer(text)][1:]
-    cuts = [0, *starts, len(text)]
+    starts, most = _starts(text)
+    cuts = [0, *starts[1:], len(text)]
     parts = [text[at:end] for at, end in pairwise(cuts)]
-    if any(len(_ENDED.findall(part)) > 1 for part in parts) and len(parts) > 1:
+    ends_twice = len(parts) > 1 and any(len(_ENDED.findall(part)) > 1 for part in parts)
+    if len(starts) > most or ends_twice or any(part.count(_DEVICES) > 1 for part in parts):
         raise FormatError(
             source,
             why="several processes of trtexec wrote this log at the same time, so their lines "
@@ -226,7 +233,25 @@ def _processes(text: str, source: str) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, at) + 1, part) for at, part in zip(cuts, parts, strict=False)]
 
 
-_RUNNING = re.compile(r"^&&&& RUNNING TensorRT\b", re.MULTILINE)
+def _starts(text: str) -> tuple[list[int], int]:
+    """Return where each process begins, and how many processes there can be.
+
+    A process begins with its first line, or with its options where that line is missing.
+    """
+    starts, running, options, is_open = [], 0, 0, False
+    for match in _BEGINS.finditer(text):
+        is_first = match[1] is not None
+        running, options = running + is_first, options + (not is_first)
+        if is_first or not is_open:
+            starts.append(match.start())
+        is_open = is_first
+    return starts, max(running, options)
+
+
+_BEGINS = re.compile(
+    r"^(?:(&&&& RUNNING TensorRT\b)|[^=\n]{0,80}=== Model Options ===)", re.MULTILINE
+)
+_DEVICES = "=== Device Information ==="
 _ENDED = re.compile(r"^&&&& (?:PASSED|FAILED) TensorRT\b", re.MULTILINE)
 
 
@@ -328,4 +353,11 @@ class _LogReader:
                 code="W-LOG-UNFINISHED",
                 message=f"{source} ends before trtexec prints PASSED or FAILED",
                 evidence={"file": source},
+            )
+        if self.table is not None and self.table.layers and not self.table.is_complete:
+            yield Notice(
+                code="W-TRUNCATED",
+                message=f"{source}: the table of layer times ends before its total; layers are "
+                "missing, and the last name may be cut off",
+                evidence={"file": source, "layers": len(self.table.layers)},
             )

@@ -5,9 +5,12 @@ A run without samples has only printed figures, on terminal, page and in Markdow
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
-from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.core.units import counted, format_bytes, format_ms, format_significant
+from enginescope.records.run.run import OutcomeKind
 from enginescope.records.samples import Interval, ReportedSummary
 from enginescope.render.base.phrases import (
     Figure,
@@ -159,6 +162,39 @@ def reported_rows(view: RunView) -> Figures | None:
         rows=tuple(rows),
         numbers=(2, 3),
     )
+
+
+def cells_without_samples(
+    view: RunView, as_text: Callable[[float], str]
+) -> tuple[str, str, str, str]:
+    """Return the cells median, interval, p99 and n of a run without samples.
+
+    They are what its tool printed; else the second says what the run has. Of a run that failed
+    nothing is known.
+
+    Args:
+        as_text: Formats milliseconds.
+    """
+    run = view.run
+    if run.outcome.kind is not OutcomeKind.OK:
+        return UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN
+    if run.printed is None:
+        return UNKNOWN, _held(view), UNKNOWN, UNKNOWN
+    median, mean = run.printed.median_ms, run.printed.mean_ms
+    p99 = dict(run.printed.percentiles).get(99)
+    how = "printed" if median is not None or mean is None else f"mean {as_text(mean)}, printed"
+    cells = [as_text(one) if one is not None else UNKNOWN for one in (median, p99)]
+    return cells[0], how, cells[1], UNKNOWN
+
+
+def _held(view: RunView) -> str:
+    """Say what a run has in place of figures."""
+    run = view.run
+    if run.profile is not None:
+        return f"{view.layer_sum.part if view.layer_sum else 'layer'} times"
+    if run.plan is not None:
+        return counted(len(run.plan.layers), "layer")
+    return "a build" if run.tool is not None and run.tool.build_s is not None else "no samples"
 
 
 #: Metric -> the short label of its row; others are not among the first figures.

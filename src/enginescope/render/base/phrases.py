@@ -118,7 +118,7 @@ def layer_sum_sentence(found: LayerSum) -> str:
     """State the sum of the layers, how it differs from the whole, and why."""
     if found.is_own:
         return _bridge_sentence(found)
-    text = f"The layers add up to {format_ms(found.sum_ms)} ({_how_added(found)})"
+    text = f"The {found.part}s add up to {format_ms(found.sum_ms)} ({_how_added(found)})"
     ratio, difference = found.ratio, found.difference_ms
     if ratio is None or difference is None or found.whole_metric is None:
         return f"{text}; no time of whole requests is known to compare with."
@@ -159,7 +159,7 @@ def _bridge_sentence(found: LayerSum) -> str:
 
 def _how_added(found: LayerSum) -> str:
     """Say what is added up, over how many iterations, and how certain the sum is."""
-    text = f"sum of layer {found.statistic}s"
+    text = f"sum of {found.part} {found.statistic}s"
     if found.iterations is not None:
         unit = "iteration" if found.iterations == 1 else "iterations"
         text += f", {found.iterations:,} {unit}"
@@ -207,8 +207,17 @@ def pipeline_sentence(found: Pipeline) -> str:
         return f"{text}, less than the {compute}: they run at the same time."
     share = format_significant(100 * found.gap_ms / found.period_ms, 2)
     gap = f"{format_ms(found.gap_ms, 3)} ({share} %) between them"
-    loop = f", the loop's other calls {format_ms(found.loop_ms, 3)}" if found.loop_ms else ""
-    return f"{text}, a {compute} and {gap}{_enqueue_text(found.enqueue_ms)}{loop}."
+    return f"{text}, a {compute} and {gap}{_enqueue_text(found.enqueue_ms)}{_loop_text(found)}."
+
+
+def _loop_text(queries: Pipeline) -> str:
+    """Say what calling from Python costs the host beside the enqueue, and what follows."""
+    if not queries.loop_ms:
+        return ""
+    text = f", Python's other calls {format_ms(queries.loop_ms, 3)}"
+    if queries.enqueue_ms is None or queries.enqueue_ms + queries.loop_ms < queries.compute_ms:
+        return text
+    return f"{text}: no less than the GPU computes, so the host limits the throughput"
 
 
 def _enqueue_text(enqueue_ms: float | None) -> str:

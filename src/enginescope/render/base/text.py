@@ -15,13 +15,18 @@ from rich.table import Table
 from rich.text import Text
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.core.units import counted, format_bytes, format_ms, format_significant
 from enginescope.records.notice import Hint, Notice, is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.samples import Percentile, ReportedSummary, Summary
+from enginescope.records.samples import Percentile, Summary
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
-from enginescope.render.base.figures import TextTable, printed_note, printed_rows
+from enginescope.render.base.figures import (
+    TextTable,
+    cells_without_samples,
+    printed_note,
+    printed_rows,
+)
 from enginescope.render.base.gpu_phrases import clock_parts, energy_parts
 from enginescope.render.base.phrases import (
     count_text,
@@ -206,7 +211,9 @@ def _printed(view: RunView, width: int) -> list[RenderableType]:
     ]
     note = printed_note(view)
     if note is None:
-        return [label_row("latency", "none: this run has no samples"), *lines]
+        plan = view.run.plan
+        layers = [label_row("plan", counted(len(plan.layers), "layer"))] if plan else []
+        return [label_row("latency", "none: this run has no samples"), *lines, *layers]
     return [*lines, _hanging(_lead(""), Text(note, style="dim"))]
 
 
@@ -269,7 +276,8 @@ def _layers(view: RunView) -> list[RenderableType]:
     path = path_sentence(view)
     lines = [label_row("parts", path)] if path else []
     if view.layer_sum is not None:
-        lines.append(label_row("layers", layer_sum_sentence(view.layer_sum)))
+        found = view.layer_sum
+        lines.append(label_row(f"{found.part}s", layer_sum_sentence(found)))
     return [*lines, Text()] if lines else []
 
 
@@ -302,12 +310,10 @@ def failure_lines(run: Run) -> list[RenderableType]:
 def _run_figures(view: RunView) -> tuple[str, ...]:
     latency = view.latency
     if latency is None:
-        kind, printed = view.run.outcome.kind, view.run.printed
-        if kind is OutcomeKind.OK and printed is not None:
-            return _printed_cells(printed)
-        nothing = "layer times" if view.run.profile is not None else "no samples"
-        why = nothing if kind is OutcomeKind.OK else kind.value.replace("_", " ")
-        return "—", why, "—", "—"
+        kind = view.run.outcome.kind
+        if kind is not OutcomeKind.OK:
+            return "—", kind.value.replace("_", " "), "—", "—"
+        return cells_without_samples(view, lambda ms: format_significant(ms, 4))
     interval = latency.median_interval
     p99_found = latency.percentile(99)
     return (
@@ -316,13 +322,6 @@ def _run_figures(view: RunView) -> tuple[str, ...]:
         _marked(p99_found) if p99_found else "—",
         f"{latency.n:,}",
     )
-
-
-def _printed_cells(printed: ReportedSummary) -> tuple[str, str, str, str]:
-    median, mean, p99 = printed.median_ms, printed.mean_ms, dict(printed.percentiles).get(99)
-    told = "printed" if median is not None or mean is None else f"mean {mean:.4g}, printed"
-    cells = [format_significant(one, 4) if one is not None else "—" for one in (median, p99)]
-    return cells[0], told, cells[1], "—"
 
 
 def _marked(percentile: Percentile) -> str:

@@ -18,7 +18,7 @@ from enginescope.render.base.facts import (
     place_line,
     subject_line,
 )
-from enginescope.render.base.figures import printed_note, printed_rows
+from enginescope.render.base.figures import cells_without_samples, printed_note, printed_rows
 from enginescope.render.base.gpu_phrases import gpu_facts
 from enginescope.render.base.phrases import (
     count_text,
@@ -62,11 +62,12 @@ def _overview(views: Sequence[RunView]) -> list[str]:
     for at, view in enumerate(views):
         job, latency = view.run.job, view.latency
         named = [view.id, job.subject.name, str(job.backend)]
-        figures = [
-            format_ms(latency.median_ms) if latency else "—",
-            _range(latency.median_interval) if latency else "—",
-            f"{latency.n:,}" if latency else "—",
-        ]
+        if latency is None:
+            median, interval, _, n = cells_without_samples(view, format_ms)
+        else:
+            median, interval = format_ms(latency.median_ms), _range(latency.median_interval)
+            n = f"{latency.n:,}"
+        figures = [median, interval, n]
         conditions = [values[at] or "—" for values in varying.values()]
         rows.append([*named, *figures, outcome_text(view.run.outcome), *conditions])
     return _table(headers, rows)
@@ -192,7 +193,7 @@ def _layers(view: RunView, topk: int) -> list[str]:
         ]
         for row in slowest_first(view.layers)[:topk]
     ]
-    headers = ("Layer", "Type", "Precision", "Mean ms", "Share %")
+    headers = (view.layer_sum.part.capitalize(), "Type", "Precision", "Mean ms", "Share %")
     return [*lines, "", *_table(headers, rows)]
 
 

@@ -9,8 +9,9 @@ from typing import Any
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import differences, varying_conditions
 from enginescope.core.units import format_ms
+from enginescope.records.samples import Summary
 from enginescope.render.base.facts import backend_text
-from enginescope.render.base.figures import UNKNOWN, Figures, interval_cell
+from enginescope.render.base.figures import UNKNOWN, Figures, cells_without_samples, interval_cell
 from enginescope.render.base.phrases import in_text, outcome_text
 from enginescope.render.base.shared_options import BETWEEN, told_apart
 from enginescope.render.charts.latency_boxes import latency_boxes
@@ -36,18 +37,13 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
     rows = []
     for at, (view, backend) in enumerate(zip(views, apart.labels, strict=True)):
         job, latency = view.run.job, view.latency
-        p99 = latency.percentile(99) if latency else None
-        weak = "" if p99 is None or p99.is_supported else " *"
         rows.append(
             (
                 view.id[:8],
                 job.subject.name,
                 backend,
                 UNKNOWN if job.workload.batch is None else str(job.workload.batch),
-                format_ms(latency.median_ms) if latency else UNKNOWN,
-                interval_cell(latency.median_interval) if latency else UNKNOWN,
-                f"{format_ms(p99.value_ms)}{weak}" if p99 else UNKNOWN,
-                f"{latency.n:,}" if latency else UNKNOWN,
+                *(_sampled_cells(latency) if latency else cells_without_samples(view, format_ms)),
                 outcome_text(view.run.outcome),
                 *(values[at] or UNKNOWN for values in varying.values()),
             )
@@ -71,6 +67,17 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
         rows=tuple(rows),
         numbers=(3, 4, 5, 6, 7),
         anchors=anchors,
+    )
+
+
+def _sampled_cells(latency: Summary) -> tuple[str, str, str, str]:
+    p99 = latency.percentile(99)
+    weak = "" if p99 is None or p99.is_supported else " *"
+    return (
+        format_ms(latency.median_ms),
+        interval_cell(latency.median_interval),
+        f"{format_ms(p99.value_ms)}{weak}" if p99 else UNKNOWN,
+        f"{latency.n:,}",
     )
 
 

@@ -225,8 +225,12 @@ def _left_out(more: int, admitted: Sequence[ComparedLayers], chosen: Chosen) -> 
     parts = [f"and {more:,} more"] if more else []
     if alike:
         times = (sum_known([one.a_ms for one in alike]), sum_known([one.b_ms for one in alike]))
-        verbs = "does not differ and takes" if len(alike) == 1 else "do not differ and take"
-        words = f"{len(alike):,} {verbs} the same time within {chosen.threshold_pct:g} %"
+        does, takes = ("does", "takes") if len(alike) == 1 else ("do", "take")
+        words = f"{len(alike):,} {does} not differ"
+        known = sum(None not in (pair.a_ms, pair.b_ms) for pair in alike)
+        if known:
+            words += f" and {takes} the same time within {chosen.threshold_pct:g} %"
+            words += "" if known == len(alike) else " where it is known"
         if None not in times:
             a, b = number_column(times)
             words += f": {a} ms in A, {b} ms in B"

@@ -221,15 +221,33 @@ def _run_of_view(view: PlanView) -> Run:
 
 def _check_usable(side: ComparedSide, parts: str) -> None:
     """Raise `UsageError` if a side without samples has no plan, or samples are all that counts."""
-    why = side.runs[-1].outcome.message
+    run = side.runs[-1]
+    why = run.outcome.message
     if side.source.plan is None:
-        raise UsageError(f"{side.what} has neither samples nor printed figures nor a plan", why=why)
+        has, hint = _alone(run)
+        raise UsageError(
+            f"{side.what} has neither samples nor printed figures nor a plan",
+            why=why or has,
+            hint=None if why else hint,
+        )
     if parts == "measured":
         raise UsageError(
             f"{side.what} is not measured",
             why=why or "it has a plan, no samples and no printed figures",
             hint="es.compare_plans compares plans; es.bench measures",
         )
+
+
+def _alone(run: Run) -> tuple[str | None, str]:
+    """Return what a run without samples, figures and plan has, and what to do with it."""
+    if run.profile is not None and run.profile.source in ("torch", "onnxruntime"):
+        return "it has times of operators", "enginescope report shows them"
+    if run.profile is not None:
+        return "it has layer times", "import them together with the plan, then compare the runs"
+    if run.tool is not None and run.tool.build_s is not None:
+        hint = "enginescope compare --build-log A --build-log B compares what two builds chose"
+        return "it is the log of a build", hint
+    return None, "enginescope bench measures it"
 
 
 def _measured(

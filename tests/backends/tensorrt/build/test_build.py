@@ -45,8 +45,8 @@ def major(fake) -> int:
 def facts(engine: str) -> dict:
     """What the stand-in wrote of a build into its plan."""
     data = Path(engine).read_bytes()
-    size = int.from_bytes(data[28:32], "little")
-    return json.loads(data[32 : 32 + size])
+    size = int.from_bytes(data[36:40], "little")
+    return json.loads(data[40 : 40 + size])
 
 
 def flags(path: Path, engines: Path, precision: str | None = None, **options: str) -> set[str]:
@@ -152,6 +152,10 @@ def test_a_flag_is_set_or_refused(each, perceptron, engines, key) -> None:
     if key in NEW and major(each) == 8:
         with pytest.raises(UnsupportedError, match=f"{key}.*has no such flag"):
             flags(perceptron, engines, **{key: "1"})
+    elif key == "exclude_lean_runtime" and major(each) >= 11:
+        with pytest.raises(UsageError, match="refused the flag EXCLUDE_LEAN_RUNTIME"):
+            flags(perceptron, engines, **{key: "1"})
+        assert FLAGS[key] in flags(perceptron, engines, **{key: "1", "version_compatible": "1"})
     else:
         assert FLAGS[key] in flags(perceptron, engines, **{key: "1"})
     assert FLAGS[key] not in flags(perceptron, engines, **{key: "0"})
@@ -168,7 +172,7 @@ def test_a_number_is_set_or_refused(each, perceptron, engines, key) -> None:
 
 
 def test_a_number_that_tensorrt_does_not_take_is_no_default(each, perceptron, engines) -> None:
-    with pytest.raises(UsageError, match=r"builder_optimization_level=9.*stays at 3"):
+    with pytest.raises(UsageError, match=r"builder_optimization_level=9.*stays at [35]"):
         flags(perceptron, engines, builder_optimization_level="9")
 
 
@@ -280,7 +284,8 @@ def test_each_error_of_the_parser_names_node_and_operator(each, tmp_path, engine
     assert re.search(
         r"node 1 strange \((fake\.missing::)?Frobnicate\): .*Plugin not found", str(caught.value)
     )
-    assert str(caught.value).endswith("[UNSUPPORTED_NODE]")
+    code = "INVALID_NODE" if major(each) >= 11 else "UNSUPPORTED_NODE"
+    assert str(caught.value).endswith(f"[{code}]")
 
 
 def test_a_file_that_is_no_model_is_told_as_that(each, tmp_path, engines) -> None:

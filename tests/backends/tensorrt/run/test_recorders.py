@@ -87,6 +87,17 @@ def test_throughput_is_what_the_device_does(recording, transfers) -> None:
     assert round_trip(run) is None
 
 
+def test_the_bare_loop_tells_what_its_calls_cost(recording) -> None:
+    bare = recording(THROUGHPUT)
+    bare.recorder.run(4)
+    enqueued = bare.enqueued
+    assert bare.recorder.loop_ms() >= 0
+    assert bare.enqueued == enqueued  # nothing is launched for it
+    copying = recording(msgspec.structs.replace(THROUGHPUT, transfers=True))
+    copying.recorder.run(4)
+    assert copying.recorder.loop_ms() is None
+
+
 def test_one_query_at_a_time_leaves_a_gap(recording) -> None:
     found = recording(msgspec.structs.replace(THROUGHPUT, in_flight=1, idle_ms=3.0))
     found.recorder.run(5)

@@ -68,5 +68,42 @@ def test_what_cuda_states_is_printed_as_trtexec_prints_it() -> None:
     ]
 
 
+def test_the_lines_of_a_later_version_are_those_of_a_published_log() -> None:
+    device = Device(
+        name="NVIDIA H100 PCIe",
+        uuid="GPU-31e9692b-62b7-2d62-f0b1-f4195b568ac7",
+        compute_capability="9.0",
+        sm_count=114,
+        memory_bytes=81081 << 20,
+        shared_per_sm_bytes=228 << 10,
+        memory_bus_bits=5120,
+        has_ecc=True,
+        clock_mhz=1755.0,
+        memory_clock_mhz=1593.0,
+    )
+    assert texts((device,), device, 0, version("10.16.1")) == [
+        "=== Device Information ===",
+        "Available Devices: ",
+        '  Device 0: "NVIDIA H100 PCIe" UUID: GPU-31e9692b-62b7-2d62-f0b1-f4195b568ac7',
+        "Selected Device: NVIDIA H100 PCIe",
+        "Selected Device ID: 0",
+        "Selected Device UUID: GPU-31e9692b-62b7-2d62-f0b1-f4195b568ac7",
+        "Compute Capability: 9.0",
+        "SMs: 114",
+        "Device Global Memory: 81081 MiB",
+        "Shared Memory per SM: 228 KiB",
+        "Memory Bus Width: 5120 bits (ECC enabled)",
+        "Application Compute Clock Rate: 1.755 GHz",
+        "Application Memory Clock Rate: 1.593 GHz",
+        "",
+        (
+            "Note: The application clock rates do not reflect the actual clock rates that the GPU "
+            "is currently running at."
+        ),
+        "",
+        "TensorRT version: 10.16.1",
+    ]
+
+
 def test_no_device_that_can_be_told() -> None:
     assert texts((), None, 0, version("8.6.1"))[:2] == ["=== Device Information ===", ""]

@@ -121,6 +121,11 @@ def _set_flag(target: Target, key: str, name: str, *, on: bool) -> None:
             raise _lacking(target, key)
         return
     (target.config.set_flag if on else target.config.clear_flag)(flag)
+    if target.config.get_flag(flag) != on:  # TensorRT logs an error and goes on without
+        raise UsageError(
+            f"trt: {key}={int(on)}",
+            why=f"TensorRT refused the flag {name}; its error is in the log",
+        )
 
 
 def _set_attribute(config: Any, key: str, value: int) -> None:

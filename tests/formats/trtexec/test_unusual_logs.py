@@ -1,0 +1,91 @@
+"""Logs as terminals, redirections and several processes at once leave them."""
+
+from __future__ import annotations
+
+from itertools import chain, zip_longest
+from pathlib import Path
+
+import pytest
+
+from enginescope.core.errors import FormatError
+from enginescope.formats.importing.importer import import_artifacts
+from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
+from enginescope.formats.plan.inspector_text import inspected_plan
+from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log, parse_trtexec_logs
+from tests.formats import logs
+
+WHOLE = logs.OPTIONS_10 + logs.SUMMARY + logs.PROFILE + logs.PASSED
+LINES = logs.prefixed(WHOLE).splitlines()
+UNSTATED = [line for line in LINES if not line.startswith("&&&&")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(f"\x1b[0;33m{line}\x1b[0m" for line in LINES),
+        "\n".join(line.replace("[I]", "\x1b[1;32m[I]\x1b[0m") for line in LINES),
+        "\r".join(LINES),
+        "".join(line + ("\r\n", "\n", "\r")[at % 3] for at, line in enumerate(LINES)),
+    ],
+    ids=["colored lines", "colored levels", "redrawn lines", "mixed line ends"],
+)
+def test_what_a_terminal_adds_changes_no_figure(tmp_path: Path, text: str) -> None:
+    expected, _ = parse_trtexec_log("\n".join(LINES).encode(), "t.log")
+    path = tmp_path / "t.log"
+    path.write_bytes(text.encode())
+    (run,) = import_artifacts([path]).runs
+    assert run.tool == expected.report
+    assert run.profile == expected.profile
+    assert run.tool.throughput_per_s == 1234.5
+
+
+def test_processes_whose_first_and_last_lines_are_missing_are_apart() -> None:
+    second = [line.replace("1234.5", "99").replace("NVIDIA RTX", "Other") for line in UNSTATED]
+    (one, _), (two, _) = parse_trtexec_logs("\n".join((*UNSTATED, *second)).encode(), "t.log")
+    assert (one.report.throughput_per_s, two.report.throughput_per_s) == (1234.5, 99)
+    assert (one.report.device.name, two.report.device.name) == ("NVIDIA RTX", "Other")
+    mixed = "\n".join((*LINES, *second)).encode()  # only those of the second are missing
+    assert [log.report.throughput_per_s for log, _ in parse_trtexec_logs(mixed, "t.log")] == [
+        1234.5,
+        99,
+    ]
+
+
+@pytest.mark.parametrize("lines", [LINES, UNSTATED, LINES[: len(LINES) * 3 // 4], LINES[:8]])
+def test_mixed_lines_of_two_processes_are_refused(lines: list[str]) -> None:
+    text = "\n".join(chain.from_iterable(zip_longest(lines, lines, fillvalue="")))
+    with pytest.raises(FormatError, match="at the same time"):
+        parse_trtexec_logs(text.encode(), "t.log")
+
+
+def test_a_table_that_breaks_off_is_said() -> None:
+    text = WHOLE[: WHOLE.index("      16.00")]
+    log, notices = parse_trtexec_log(text.encode(), "t.log")
+    assert len(log.profile.layers) == 2
+    (notice,) = (one for one in notices if one.code == "W-TRUNCATED")
+    assert notice.message.startswith("t.log: the table of layer times ends before its total")
+    assert "W-TRUNCATED" not in {one.code for one in parse_trtexec_log(WHOLE.encode(), "t")[1]}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Name: " + "a, LayerType: b, Inputs: [{" * 100_000,
+        "Name: a, LayerType: b, Inputs: [" + "{ Name: x " * 100_000 + "], Outputs: []",
+        "Name: a, LayerType: b, Inputs: [], Outputs: []" + ", K: v" * 100_000,
+        '{"Layers": [\n' * 100_000,
+    ],
+    ids=["words", "tensors", "fields", "nested"],
+)
+def test_a_line_of_any_length_is_read_in_time(text: str) -> None:
+    inspected_plan(text)
+
+
+def test_lines_that_only_begin_like_layers_are_no_plan(tmp_path: Path) -> None:
+    path = tmp_path / "t.log"
+    path.write_text(f"{WHOLE}Name: a, LayerType: b, and more\n")
+    with pytest.raises(FormatError, match="not as the inspector prints them"):
+        read_plan_files(PlanFiles(plan=path))
+    (run,) = import_artifacts([path]).runs
+    assert run.plan is None
