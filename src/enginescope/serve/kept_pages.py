@@ -67,11 +67,11 @@ Endpoint: TypeAlias = Callable[[Request], Response]
 
 
 class KeptPages:
-    """The pages that were asked for last, compressed, by digests of their addresses and of all that
-    they show: whatever is asked for, a key takes as much memory.
+    """The pages that were asked for last, compressed, by their addresses and all that they show.
 
-    Pages are found here by the event loop, so that one that is made keeps no other waiting. All of
-    it but the making runs there: nothing needs a lock.
+    Keys are digests: none takes more memory than another, whatever is asked for. Pages are found
+    here by the event loop, so that one that is made keeps no other waiting. All of it but the
+    making runs there: nothing needs a lock.
     """
 
     def __init__(self) -> None:
