@@ -141,17 +141,17 @@ def _point(line: MatrixLine, cell: MatrixCell) -> Spec:
 
 def _most(known: Sequence[Spec]) -> float:
     """Return where the scale of speed-ups ends, as a power of two."""
-    return max([1.0, *(abs(one["log2"]) for one in known)])
+    return max([1.0, *(abs(float(point["log2"])) for point in known)])
 
 
 def _inks(known: Sequence[Spec], field: str) -> list[str]:
     """Return the color of the words of each cell: legible on the color of the cell."""
     if field == "log2":
         most = _most(known)
-        return [ink_on(color_at(_SPEEDS, (one[field] / most + 1) / 2)) for one in known]
-    logs = [math.log(max(one[field], 1e-12)) for one in known]
+        return [ink_on(color_at(_SPEEDS, (point[field] / most + 1) / 2)) for point in known]
+    logs = [math.log(max(point[field], 1e-12)) for point in known]
     low, span = min(logs, default=0.0), max(logs, default=0.0) - min(logs, default=0.0)
-    return [ink_on(color_at(AMOUNT_STOPS, (one - low) / span if span else 0.5)) for one in logs]
+    return [ink_on(color_at(AMOUNT_STOPS, (log - low) / span if span else 0.5)) for log in logs]
 
 
 def _speed_color(known: Sequence[Spec]) -> Spec:
