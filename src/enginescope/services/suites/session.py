@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -179,7 +179,9 @@ class SuiteSession:
             StoreError: A run or row could not be stored; the folder's `unstored` has the row.
         """
         others = [cell for cell in todo if cell.environment is not None]
-        with temporary_folder() as folder, _shared_references(others, self._folder):
+        # jobs of Kubernetes may use the folder meanwhile
+        shared = _shared_references(others, self._folder) if others else nullcontext()
+        with temporary_folder() as folder, shared:
             references = ReferenceCache(folder)
             run_cells(
                 todo, lambda cell, slot: self._run(cell, slot, references), slots, self._stopped
