@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.backends.registry import parse_backend
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.compare.compare_page import compare_page
@@ -36,6 +37,7 @@ from tests.store.stored_runs import a_run
 from tests.suites.made import cell, result, row, timed
 
 PLAN = DATA / "trt86-h200-process" / "small_convnet.onnx.engine.graph.json"
+_LONG = "trt:fp16?tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
 _SPECS = ("ort-cpu", "ort-cuda", "ort-cuda:fp16", "ort-trt:fp16", "trt", "trt:fp16", "trt:int8")
 
 
@@ -95,6 +97,13 @@ def filled_store(folder: Path) -> Store:
         named_run = a_run(f"a_model_with_a_long_name_{at % 3}.onnx", id=f"run{at:03}", at=at)
         store.save(named_run, tags=["main"] if at % 5 else [])
     store.save(replace(failed_run(), id="bad000"))
+    for at in range(12):  # a week of two backends, one of which has a long name
+        made = a_run("nightly.onnx", id=f"day{at:03}")
+        job = replace(made.job, backend=parse_backend(_LONG if at % 2 else "trt:fp16"))
+        created = f"2026-11-{1 + at // 2:02}T0{at % 2}:30:00+00:00"
+        store.save(replace(made, job=job, created=created))
+    (store.runs_folder / "damaged0").mkdir()
+    (store.runs_folder / "damaged0" / "run.json").write_text("{")
     found = suite()
     kept = SuiteFolder(store.path / SUITES / "nightly")
     kept.begin(found.plan)
@@ -107,6 +116,7 @@ def filled_store(folder: Path) -> Store:
 SERVED = (
     *("/", "/runs", "/models", "/suites", "/suites/nightly", "/runs/run000", "/runs/run000/files"),
     *("/history?model=a_model_with_a_long_name_0.onnx", "/compare?run=run000&run=run001"),
+    "/history?model=nightly.onnx",
     *("/runs?model=nothing", "/runs/none", "/gate", "/gate/nightly", "/gate/unknown", "/pushes"),
 )
 

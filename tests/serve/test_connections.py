@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import httpx
 import pytest
@@ -126,15 +126,49 @@ def test_a_body_that_stalls_is_given_up(store, monkeypatch) -> None:
         assert one.recv(65_536).startswith(b"HTTP/1.1 400")
 
 
-def test_the_longest_idle_connection_makes_room(store, monkeypatch) -> None:
+def test_half_sent_forms_keep_nobody_out(process) -> None:
+    _, port = process
+    with ExitStack() as held:
+        for _ in range(SILENT):
+            held.enter_context(connect(port)).sendall(half_a_body("POST /login"))
+        time.sleep(0.5)
+        answer = httpx.get(f"http://127.0.0.1:{port}/login")
+    assert answer.status_code == 200
+
+
+def test_a_body_that_arrives_byte_by_byte_is_given_up(store, monkeypatch) -> None:
+    monkeypatch.setattr(connections, "BODY_S", 0.5)
+    with (
+        served(store, Access(token=TOKEN), Taking(is_on=True)) as address,
+        connect(int(address.rpartition(":")[2])) as one,
+    ):
+        one.sendall(half_a_body("PUT /api/runs/new"))
+        one.settimeout(0.1)
+        end, said = time.monotonic() + 10, b""
+        while not said and time.monotonic() < end:
+            one.sendall(b"x")
+            with suppress(TimeoutError):
+                said = one.recv(65_536)
+        assert said.startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize("asked", [b"", None], ids=["idle", "half sent"])
+def test_a_connection_beyond_the_limit_takes_the_place_of_one_that_waits(
+    store, monkeypatch, asked
+) -> None:
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
-    with served(store) as address, ExitStack() as held:
+    asked = half_a_body("PUT /api/runs/new") if asked is None else asked
+    with (
+        served(store, Access(token=TOKEN), Taking(is_on=True)) as address,
+        ExitStack() as held,
+    ):
         port = int(address.rpartition(":")[2])
         opened = []
         for _ in range(3):
             opened.append(held.enter_context(connect(port)))
-            time.sleep(0.05)
-        assert httpx.get(f"{address}/api").status_code == 200
+            opened[-1].sendall(asked)
+            time.sleep(0.1)
+        assert httpx.get(f"{address}/login").status_code == 200
         wait_for(lambda: is_closed(opened[0]), 5)
         assert not is_closed(opened[2])
 

@@ -84,6 +84,18 @@ def test_every_level_is_said_on_each_page(team) -> None:
             assert client.get(path).status_code == 404
 
 
+def test_a_gate_without_a_verdict_names_a_damaged_run(team) -> None:
+    """Its page has warnings then, and no report."""
+    broken = team.runs_folder / "0badbad0"
+    broken.mkdir()
+    (broken / "run.json").write_text("{")
+    with client_of(team, None, None, GATES) as client:
+        answer = client.get("/gate/nothing")
+    assert answer.status_code == 200
+    assert "unknown" in answer.text
+    assert "0badbad0" in answer.text
+
+
 def test_it_is_computed_again_when_the_store_has_changed_and_not_before(team, monkeypatch) -> None:
     computed = []
     gate_runs = module.gate_runs
@@ -230,3 +242,13 @@ def test_mistakes_in_the_file(file, capsys, old, new, why) -> None:
     assert "secret-path" not in str(caught.value)
     assert main(["serve", "--store", str(file.parent), "--port", "0", "--config", str(file)]) == 2
     assert "secret-path" not in capsys.readouterr().err
+
+
+def test_a_folder_that_is_called_like_a_tag_is_not_read_in_its_place(file, monkeypatch) -> None:
+    (file.parent / "main").mkdir()
+    read_configuration(file)
+    monkeypatch.chdir(file.parent)
+    with pytest.raises(FormatError, match="in the working directory too"):
+        read_configuration(file)
+    file.write_text(CONFIGURATION.replace('["main"]', '["./main"]'))
+    assert read_configuration(file).gate[0].baseline == ("./main",)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import threading
 import time
+import tracemalloc
+from contextlib import closing
+from http.client import HTTPConnection
 
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -19,7 +23,7 @@ from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS
 from enginescope.store.server_tokens import ServerTokens
 from enginescope.store.suite_folder import SUITES, SuiteFolder
-from tests.serve.conftest import client_of
+from tests.serve.conftest import client_of, served
 from tests.store.stored_runs import a_run, edit
 from tests.store.test_noise_floors import FLOOR
 from tests.suites.made import cell, result, timed
@@ -157,6 +161,30 @@ def test_kept_pages_are_bounded(monkeypatch) -> None:
     assert made == ["/1", "/2", "/3", "/2"]
     assert asked.pages._size <= 25_000 + 2 * kept_pages._PAGE_BYTES
     assert len(asked.pages._pages) == 2
+
+
+def test_memory_stays_flat_whatever_is_asked_for(store, monkeypatch) -> None:
+    """Long addresses, of a store that changes all the time."""
+    monkeypatch.setattr(kept_pages, "MOST_PAGE_BYTES", 100_000)
+    monkeypatch.setattr(kept_pages, "_MOST_LISTINGS", 8)
+    taken = []
+    with served(store) as address, closing(HTTPConnection(address.partition("//")[2])) as client:
+        tracemalloc.start()
+        try:
+            for at in range(120):
+                if at % 4 == 0:
+                    store.tag("aaa111", f"tag{at % 3}")
+                    time.sleep(SETTLED_S)
+                long = f"{at:04}" * 4_000
+                client.request("GET", f"/runs?model=resnet&with={long}")
+                with client.getresponse() as answer:
+                    assert (answer.status, len(answer.read()) > 0) == (200, True)
+                if at in (59, 119):
+                    gc.collect()
+                    taken.append(tracemalloc.get_traced_memory()[0])
+        finally:
+            tracemalloc.stop()
+    assert taken[1] - taken[0] < 300_000
 
 
 def test_pages_of_an_unknown_state_and_of_problems_are_made_anew() -> None:

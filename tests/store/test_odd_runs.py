@@ -10,6 +10,9 @@ import pytest
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.store.archive import Store
+from enginescope.store.noise_floors import read_floors
+from enginescope.store.server_tokens import ServerTokens
+from enginescope.store.suite_folder import SuiteFolder
 from tests.store.stored_runs import a_run
 
 
@@ -28,6 +31,22 @@ def test_a_pipe_in_place_of_a_file_hangs_no_listing(tmp_path, name) -> None:
     assert "piped was skipped" in done.stderr
     with pytest.raises(FormatError, match=r"is not a file|a pipe or a device"):
         store.load_id("piped")
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("noise-floors.json", read_floors),
+        ("suites/nightly/suite.json", lambda top: SuiteFolder(top / "suites/nightly").plan()),
+        ("server/tokens.json", lambda top: ServerTokens(top).all()),
+    ],
+)
+def test_a_pipe_in_place_of_another_file_of_the_store_is_an_error(tmp_path, name, read) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(FormatError, match="a pipe or a device"):
+        read(tmp_path)
 
 
 def test_no_run_is_called_latest(tmp_path) -> None:

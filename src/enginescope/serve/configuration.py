@@ -126,6 +126,11 @@ def _check_gate(gate: GatePart, source: str) -> None:
 
     if not gate.baseline:
         raise FormatError(source, where=f"gate {gate.name!r}", why="its baseline names nothing")
+    for name in (*gate.baseline, *gate.current):
+        if Path(name).name == name and Path(name).exists():  # it would be read in place of a tag
+            why = f"{name} may be of the store, and is in the working directory too"
+            expected = f"./{name}, or a server that is started elsewhere"
+            raise FormatError(source, where=f"gate {gate.name!r}", why=why, expected=expected)
     try:
         for limit in gate.terms.limits:
             check_metric(limit.metric)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,14 +18,16 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-#: Open connections; beyond that, the one that has been idle longest makes room.
+#: Open connections; beyond that, the one whose client has sent nothing for longest makes room.
 MOST_CONNECTIONS = 512
-#: Requests at the same time; more are told to come again.
+#: Requests that are worked on at the same time; more are told to come again.
 MOST_REQUESTS = 64
 #: From the first byte, or none, to the end of a request's header.
 HEADER_S = 10.0
 #: Between two parts of a body, and until a client has taken what was sent.
 STALL_S = 60.0
+#: For a whole body, and how many bytes a second a longer one has to bring.
+BODY_S, LEAST_RATE = 30.0, 1_000.0
 #: Pages that are made at once, and how long one is worked on before another.
 THREADS = 4
 TURN_S = 0.0005
@@ -34,19 +37,26 @@ class Connection(H11Protocol):
     """One connection, closed unless a whole request header arrives in time."""
 
     _timer: asyncio.TimerHandle | None = None
-    _idle_since = 0.0
+    _since = 0.0
 
     @property
     def is_idle(self) -> bool:
         """Whether no request is being answered."""
         return self.cycle is None or bool(self.cycle.response_complete)
 
+    @property
+    def is_half_sent(self) -> bool:
+        """Whether the rest of a request is awaited."""
+        return not self.is_idle and self.cycle is not None and bool(self.cycle.more_body)
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Set a time limit, and make room if there are too many connections."""
+        self._since = self.loop.time()
         opened = cast("set[Connection]", self.connections)
-        idle = [one for one in opened if one.is_idle]
-        if len(opened) >= MOST_CONNECTIONS and idle:
-            min(idle, key=lambda one: one._idle_since).transport.abort()
+        if len(opened) >= MOST_CONNECTIONS:
+            waiting = [one for one in opened if one.is_idle or one.is_half_sent]
+            first = min(waiting, key=lambda one: (one.is_half_sent, one._since), default=None)
+            (transport if first is None else first.transport).abort()
         # otherwise the end of each answer waits for the client's acknowledgment of its beginning
         own = transport.get_extra_info("socket")
         own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -56,6 +66,8 @@ class Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Take bytes; those of a header do not extend its time limit."""
         super().data_received(data)
+        if self.is_half_sent:
+            self._since = self.loop.time()
         self._watch()
 
     def send_400_response(self, msg: str) -> None:
@@ -82,7 +94,7 @@ class Connection(H11Protocol):
         if not self.is_idle:
             self._forget()
         elif self._timer is None:
-            self._idle_since = self.loop.time()
+            self._since = self.loop.time()
             self._timer = self.loop.call_later(HEADER_S, self._give_up)
 
     def _forget(self) -> None:
@@ -96,7 +108,10 @@ class Connection(H11Protocol):
 
 
 class RequestLimit:
-    """Answers so many requests at once, and gives up one whose client stalls."""
+    """Answers so many requests at once, and gives up one whose client stalls.
+
+    A request that waits for its body takes no place of another.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -112,11 +127,22 @@ class RequestLimit:
             await busy(scope, receive, send)
             return
 
+        begin, received, is_whole = time.monotonic(), 0, False
+
         async def patient_receive() -> Message:
+            nonlocal received, is_whole
+            late_s = begin + BODY_S + received / LEAST_RATE - time.monotonic()
+            self._running -= 1
             try:
-                return await asyncio.wait_for(receive(), STALL_S)
+                limit_s = STALL_S if is_whole else min(STALL_S, late_s)
+                message = await asyncio.wait_for(receive(), limit_s)
             except asyncio.TimeoutError:
                 return {"type": "http.disconnect"}
+            finally:
+                self._running += 1
+            received += len(message.get("body", b""))
+            is_whole = not message.get("more_body", False)
+            return message
 
         async def patient_send(message: Message) -> None:
             await asyncio.wait_for(send(message), STALL_S)

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
+from hashlib import sha256
 from http import HTTPStatus
 from typing import TypeAlias
 from weakref import WeakValueDictionary
@@ -26,7 +27,9 @@ _PAGE_BYTES = 2048
 #: Level of compression: higher ones take longer than they save.
 _PAGE_LEVEL = 4
 _MOST_LISTINGS = 128
-#: States of the store under which pages are known to be as before.
+#: Rows of all listings together, beside those of the whole store.
+_MOST_LISTED = 1 << 20
+#: States of the store under which pages are known to be as before: a digest each.
 _MOST_STATES = 4096
 
 
@@ -52,9 +55,11 @@ class KeptRows:
                     return self._store.select(wanted)
                 self._state, self._listings = state, {Filter(): every}
             if wanted not in self._listings:
-                if len(self._listings) >= _MOST_LISTINGS:
-                    self._listings = {Filter(): self._listings[Filter()]}
-                self._listings[wanted] = select(list(self._listings[Filter()]), wanted)
+                every = self._listings[Filter()]
+                listed = sum(map(len, self._listings.values())) - len(every)
+                if len(self._listings) >= _MOST_LISTINGS or listed >= _MOST_LISTED:
+                    self._listings = {Filter(): every}
+                self._listings[wanted] = select(list(every), wanted)
             return self._listings[wanted]
 
 
@@ -64,14 +69,15 @@ Endpoint: TypeAlias = Callable[[Request], Response]
 class KeptPages:
     """The pages that were asked for last, compressed, by their addresses and all that they show.
 
-    Pages are found here by the event loop, so that one that is made keeps no other waiting. All of
-    it but the making runs there: nothing needs a lock.
+    Keys are digests: none takes more memory than another, whatever is asked for. Pages are found
+    here by the event loop, so that one that is made keeps no other waiting. All of it but the
+    making runs there: nothing needs a lock.
     """
 
     def __init__(self) -> None:
-        self._pages: OrderedDict[Hashable, _PackedPage] = OrderedDict()
-        self._contents: OrderedDict[Hashable, Hashable] = OrderedDict()
-        self._making: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
+        self._pages: OrderedDict[bytes, _PackedPage] = OrderedDict()
+        self._contents: OrderedDict[bytes, bytes] = OrderedDict()
+        self._making: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
         self._size = 0
 
     def endpoint(
@@ -84,7 +90,8 @@ class KeptPages:
 
         Args:
             make: Its page is not kept if it may not be stored, as one that names a problem.
-            state: Returns what differs once the page does, soon; ``None``: that is not known.
+            state: Returns what differs, as text too, once the page does, soon; ``None``: that is
+                not known.
             content: Asked where the state is a new one: returns what differs only if the page does,
                 however long that takes; ``None``: that is not known.
         """
@@ -93,8 +100,7 @@ class KeptPages:
             shown = state(request)
             if shown is None:
                 return await run_in_threadpool(make, request)
-            address = (request.scope["path"], request.scope["query_string"])
-            key = (*address, shown)
+            key = _key(request, shown)
             page = self._find(key)
             if page is None:
                 lock = self._making.setdefault(key, asyncio.Lock())
@@ -102,25 +108,26 @@ class KeptPages:
                     page = self._find(key)
                     if page is None:
                         holds = await run_in_threadpool(content, request) if content else None
-                        page = self._find((*address, holds)) if holds is not None else None
+                        of_content = key if holds is None else _key(request, holds)
+                        page = self._find(of_content) if holds is not None else None
                         if page is None:
                             response = await run_in_threadpool(make, request)
                             if not _may_be_kept(response):
                                 return response
                             page = await run_in_threadpool(_packed, response)
                         if state(request) == shown:  # nothing has changed meanwhile
-                            self._keep(key, page, key if holds is None else (*address, holds))
+                            self._keep(key, page, of_content)
             return page.response(request)
 
         return respond
 
-    def _find(self, key: Hashable) -> _PackedPage | None:
+    def _find(self, key: bytes) -> _PackedPage | None:
         key = self._contents.get(key, key)
         if key in self._pages:
             self._pages.move_to_end(key)
         return self._pages.get(key)
 
-    def _keep(self, key: Hashable, page: _PackedPage, holds: Hashable) -> None:
+    def _keep(self, key: bytes, page: _PackedPage, holds: bytes) -> None:
         """Keep a page by what it holds, which is its state where that is not known."""
         if holds != key:
             self._contents[key] = holds
@@ -131,6 +138,11 @@ class KeptPages:
             self._size += page.size
         while self._size > MOST_PAGE_BYTES:
             self._size -= self._pages.popitem(last=False)[1].size
+
+
+def _key(request: Request, state: Hashable) -> bytes:
+    address = (request.scope["path"], request.scope["query_string"])
+    return sha256(repr((address, state)).encode()).digest()
 
 
 class _PackedPage(Record, frozen=True, kw_only=True):

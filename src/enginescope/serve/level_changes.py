@@ -9,7 +9,7 @@ import msgspec
 
 from enginescope.analysis.verdicts.job_identity import identity_of
 from enginescope.core.errors import FormatError
-from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.core.jsonio import decode, encode, read_stored, write_atomic
 from enginescope.core.record import Record
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.history import JobHistory, LevelChange
@@ -42,7 +42,7 @@ class Memory(Record, frozen=True, kw_only=True):
 def read_memory(file: Path) -> Memory:
     """Return what was told; a file that cannot be read is as if nothing was looked at before."""
     try:
-        memory = decode(read_bytes(file), Memory, source=str(file))
+        memory = decode(read_stored(file), Memory, source=str(file))
     except FormatError:
         return Memory()
     return memory if memory.schema_version == SCHEMA else Memory()

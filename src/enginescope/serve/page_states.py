@@ -82,7 +82,8 @@ def suite_content(request: Request) -> Hashable | None:
     if own is None:
         return None
     rows = suite_folder(store, request.path_params["name"]).result().rows
-    return (own, frozenset(row.run for row in rows).intersection(store.ids()))
+    known = set(store.ids())
+    return (own, tuple(row.run for row in rows if row.run in known))
 
 
 def _of_asked_suite(request: Request) -> Hashable | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.core.jsonio import decode, encode, read_stored, write_atomic
 from enginescope.core.record import Record
 from enginescope.records.verdict.lottery import BuildSpread
 from enginescope.records.verdict.noise_floor import NoiseFloor
@@ -57,7 +57,7 @@ class MachineRecords(Generic[T]):
         path = folder / self.file
         if not path.exists():
             return ()
-        found = decode(read_bytes(path), self._document, source=str(path))
+        found = decode(read_stored(path), self._document, source=str(path))
         if found.schema_version > SCHEMA:
             raise StoreError(
                 str(path),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from enginescope.core.errors import StoreError, UsageError
-from enginescope.core.jsonio import decode, encode, read_bytes
+from enginescope.core.jsonio import decode, encode, read_stored
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.store.run_names import locked
@@ -156,7 +156,7 @@ class ServerTokens:
             raise StoreError(f"cannot read {self.file}", why=error.strerror) from error
         state = (status.st_mtime_ns, status.st_ino, status.st_size)
         if self._document is None or state != self._state:
-            document = decode(read_bytes(self.file), _Document, source=str(self.file))
+            document = decode(read_stored(self.file), _Document, source=str(self.file))
             if document.schema_version > SCHEMA:
                 why = f"it is of version {document.schema_version}, known up to {SCHEMA}"
                 raise StoreError(str(self.file), why=why, hint="install a newer enginescope")

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from enginescope.core.errors import FormatError, StoreError
-from enginescope.core.jsonio import decode, encode, prepared, read_bytes, write_atomic
+from enginescope.core.jsonio import decode, encode, prepared, read_stored, write_atomic
 from enginescope.records.notice import Notice
 from enginescope.records.suite.suite import CellRow, SuitePlan, SuiteResult
 from enginescope.records.suite.suite_change import Lease, SuiteChange
@@ -80,7 +80,7 @@ class SuiteFolder:
         """
         file = self.path / PLAN
         try:
-            return decode(read_bytes(file), SuitePlan, source=str(file))
+            return decode(read_stored(file), SuitePlan, source=str(file))
         except FormatError as error:
             if not self.exists:
                 raise
@@ -147,7 +147,7 @@ class SuiteFolder:
             self._write(LEASE, encode(lease))
         if change.plan is not None:
             plan = encode(change.plan)
-            if not self.exists or read_bytes(self.path / PLAN) != plan:
+            if not self.exists or read_stored(self.path / PLAN) != plan:
                 self._write(PLAN, plan)
         if change.rows:
             stored = self.rows()
@@ -157,7 +157,7 @@ class SuiteFolder:
         """Return the lease; ``None``: there was none, or it cannot be read."""
         file = self.path / LEASE
         try:
-            return decode(read_bytes(file), Lease, source=str(file)) if file.is_file() else None
+            return decode(read_stored(file), Lease, source=str(file)) if file.is_file() else None
         except FormatError:
             return None
 
@@ -222,7 +222,7 @@ class SuiteFolder:
 
     def _data(self) -> bytes:
         file = self.path / ROWS
-        return read_bytes(file) if file.is_file() else b""
+        return read_stored(file) if file.is_file() else b""
 
     def _unwritable(self, error: OSError) -> StoreError:
         why = error.strerror or str(error)

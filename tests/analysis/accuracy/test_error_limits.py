@@ -299,6 +299,8 @@ def test_channels_are_named_by_runs() -> None:
 
 def test_an_error_is_told_beside_the_noise_or_the_scale() -> None:
     assert _ratio("RMSE", 4.0, 1.0, 8.0, 0.1, FP16) == "RMSE is 40 × that of honest FP16: 4"
+    text = "RMSE is 0.5 of the reference's scale, at most 0.25 wanted"
+    assert _ratio("RMSE", 4.0, 2.0, 8.0, 3.9, FP16) == text
     assert _ratio("RMSE", 4.0, 1.0, 0.0, None, FP16) == "RMSE is 4 where the reference is 0"
     wanted = "RMSE is 0.5 of the reference's scale, at most 0.125 wanted"
     assert _ratio("RMSE", 4.0, 1.0, 8.0, None, FP16) == wanted

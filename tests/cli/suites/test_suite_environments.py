@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -18,6 +19,7 @@ import psutil
 import pytest
 
 from enginescope.cli.main import main
+from enginescope.runner.fleet.cell_array import REFERENCES
 from enginescope.runner.fleet.cell_task import REMOTE_CELL
 from enginescope.store.archive import Store
 from tests.cli.called import called
@@ -93,6 +95,28 @@ def test_each_python_does_its_cells_and_has_its_own_versions(tmp_path, convnet, 
     again = run(store, asked, "-o", out)
     assert "1 from other versions" in again.stderr
     assert [one["versions"]["onnxruntime"] for one in rows(out)[2:]] == ["0.9.10"]
+
+
+def test_backends_of_another_python_share_their_reference(
+    tmp_path, convnet, python, monkeypatch
+) -> None:
+    pytest.importorskip("onnxruntime")
+    kept, real = [], shutil.rmtree
+
+    def listed(path, **options):
+        if Path(path).name == REFERENCES and Path(path).is_dir():
+            kept.append([one.name for one in Path(path).iterdir() if one.name[0] != "."])
+        real(path, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", listed)
+    asked = tmp_path / "two.toml"
+    there = json.dumps(["ort-cpu@other", "ort-cpu@other?intra_op_num_threads=1"])
+    asked.write_text(
+        f'[suite]\nmodels = ["{convnet}"]\nbackends = {there}\nmode = "validate"\n'
+        f'[environments]\nother = "{python}"\n'
+    )
+    assert main(["suite", str(asked), "--store", str(tmp_path / "store")]) == 0
+    assert [len(one) for one in kept] == [2]  # its bindings, its outputs
 
 
 def test_named_on_the_command_line(tmp_path, convnet, python, monkeypatch) -> None:

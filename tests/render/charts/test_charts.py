@@ -69,10 +69,10 @@ def test_distribution_counts_every_sample_once() -> None:
 
 
 def test_distribution_marks_percentiles_that_samples_cannot_carry() -> None:
-    rows = values_in(latency_distribution(run_of(measured_run().samples[0].values_ms[:120])).spec)
-    p99 = next(one for one in rows if str(one.get("label", "")).startswith("p99"))
-    assert p99["weak"] is True
-    assert "of 459 samples needed" in p99["label"]
+    chart = latency_distribution(run_of(measured_run().samples[0].values_ms[:120]))
+    p99 = next(one for one in values_in(chart.spec) if str(one.get("label", "")).startswith("p99"))
+    assert p99["weak"] == "p99 (120 of 459 samples needed)"
+    assert chart.subtitle[0].endswith(p99["weak"])
 
 
 @pytest.mark.parametrize(

@@ -7,25 +7,10 @@ import pytest
 from tests.conftest import DATA
 from tests.render.browser import chromium_tab
 from tests.render.page.test_accessibility_browser import plan_page, report
+from tests.render.page.test_widths_browser import LABELS
 
 pytestmark = pytest.mark.browser
 
-#: Each axis with labels that overlap, or that repeat; those that Vega leaves out are transparent.
-WRONG = """
-[...document.querySelectorAll(".vis .role-axis-label")].flatMap((axis) => {
-  const isShown = (one) => one.textContent && one.getAttribute("opacity") !== "0";
-  const labels = [...axis.querySelectorAll("text")].filter(isShown).map((one) => {
-    const { left, right, top, bottom } = one.getBoundingClientRect();
-    return { text: one.textContent, left, right, top: top + 1, bottom };
-  });
-  const isOn = (a, b) =>
-    a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
-  const wrong = labels.flatMap((a, at) =>
-    labels.slice(at + 1).filter((b) => isOn(a, b) || a.text === b.text).map((b) => [a.text, b.text])
-  );
-  return wrong.map((pair) => [axis.closest(".vis").id, ...pair]);
-})
-"""
 PAGES = {"report": report, **{one.name: one for one in sorted(DATA.rglob("*.graph.json"))}}
 
 
@@ -49,4 +34,4 @@ def test_labels_of_axes_keep_apart(tab, tmp_path, name, width) -> None:
     tab.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     tab.draw_all()
     assert tab.evaluate("document.querySelectorAll('.role-axis-label text').length") > 50
-    assert tab.evaluate(WRONG) == []
+    assert tab.evaluate(LABELS) == []

@@ -45,6 +45,22 @@ WRONG = r"""
   return [...found];
 })()
 """  # noqa: E501
+#: Each axis with labels that overlap, or that repeat; those that Vega leaves out are transparent.
+LABELS = """
+[...document.querySelectorAll(".vis .role-axis-label")].flatMap((axis) => {
+  const isShown = (one) => one.textContent && one.getAttribute("opacity") !== "0";
+  const labels = [...axis.querySelectorAll("text")].filter(isShown).map((one) => {
+    const { left, right, top, bottom } = one.getBoundingClientRect();
+    return { text: one.textContent, left, right, top: top + 1, bottom };
+  });
+  const isOn = (a, b) =>
+    a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  const wrong = labels.flatMap((a, at) =>
+    labels.slice(at + 1).filter((b) => isOn(a, b) || a.text === b.text).map((b) => [a.text, b.text])
+  );
+  return wrong.map((pair) => [axis.closest(".vis").id, ...pair]);
+})
+"""
 #: Links of the index whose heading is not in the first 100 px, or in sight at the page's end.
 MISSED = """
 (async () => {
@@ -119,6 +135,8 @@ def test_nothing_is_cut_or_hidden(tab, pages, name) -> None:
         tab.evaluate("document.dispatchEvent(new Event('theme'))")
         draw_all(tab)
         assert (width, tab.evaluate(WRONG)) == (width, [])
+        alike = [one for one in tab.evaluate(LABELS) if "same/x" not in one]  # two layers' name
+        assert (width, alike) == (width, [])
     told = [one for one in tab.complaints() if one.get("level") != "verbose"]
     assert [one for one in told if "404" not in str(one)] == []
 

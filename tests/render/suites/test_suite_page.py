@@ -90,6 +90,27 @@ def test_a_long_table_lies_beside_the_page() -> None:
     assert len(text) < 3 << 20
 
 
+@pytest.mark.parametrize(
+    "made", [zoo(), result([timed(cell(f"m{at}"), 2.0**at) for at in range(6)])]
+)
+def test_words_of_the_matrix_are_legible_on_their_cells(made) -> None:
+    """Each has the ink that its color asks for, as a browser mixes it."""
+    (heat, *_) = suite_charts(made)
+    cells, *_, words = heat.spec["layer"]
+    assert words["encoding"]["color"] == {
+        "field": "ink",
+        "type": "nominal",
+        "scale": None,
+        "legend": None,
+    }
+    field = cells["encoding"]["color"]["field"]
+    values = sorted(cells["data"]["values"], key=lambda one: one[field])
+    if field == "latency":  # viridis: dark first
+        assert [values[0]["ink"], values[-1]["ink"]] == ["#ffffff", "#000000"]
+    else:
+        assert {one["ink"] for one in values if abs(one[field]) < 0.1} == {"#000000"}
+
+
 def test_charts_are_of_what_there_is() -> None:
     heat, status, coverage = suite_charts(zoo())
     assert heat.title.startswith("Speed-up")

@@ -13,6 +13,7 @@ from enginescope.records.run.job import StopRule, Subject, WarmUp, Workload
 from enginescope.records.suite.suite import CellStatus
 from enginescope.runner.fleet import docker_fleet
 from enginescope.runner.fleet.docker_fleet import DockerFleet
+from enginescope.runner.jobs import subject_of
 from tests.runner.fleet.cells import Heard, cell
 
 STAND_IN = Path(__file__).with_name("docker_stand_in.py")
@@ -97,3 +98,22 @@ def test_what_is_missing_is_said_before_anything_starts(docker, monkeypatch, tmp
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     with pytest.raises(MissingDependencyError, match="docker is not on this machine"):
         DockerFleet(IMAGE)
+
+
+def test_cells_of_a_model_share_their_reference(docker, tmp_path, convnet) -> None:
+    pytest.importorskip("onnxruntime")
+    quick = {"mode": "validate", "subject": subject_of(convnet)}
+    cells = [
+        cell("k0", "ort-cpu", **quick),
+        cell("k1", "ort-cpu", options={"intra_op_num_threads": "2"}, **quick),
+    ]
+    heard, shared = Heard(), tmp_path / "references"
+    DockerFleet(IMAGE, str(shared)).run(cells, None, heard.watch)
+    assert [one.row.status for one in heard.returned] == [CellStatus.OK] * 2
+    # its bindings, its outputs
+    assert len([one for one in shared.iterdir() if not one.name.startswith(".")]) == 2
+    mounts = [
+        [one for one in call if f"={shared}," in one or one.endswith(f"={shared}")]
+        for call in docker.calls
+    ]
+    assert [len(one) for one in mounts if one] == [1, 1]

@@ -135,6 +135,8 @@ DNS = "of RFC 1123"
         ({"namespace": "a\n"}, f"not a label {DNS}"),
         ({"namespace": "ä"}, f"not a label {DNS}"),
         ({"mounts": (("Suites", "/mnt/suites"),)}, f"volume claim 'Suites': not a subdomain {DNS}"),
+        ({"mounts": (("a", "/mnt/a:b"),)}, "a pod cannot mount /mnt/a:b: it has a colon"),
+        ({"mounts": (("a", "/m"), ("b", "/m"))}, "cannot mount /m: two volumes would be there"),
         ({"pull_secrets": ("a..b",)}, f"pull secret 'a..b': not a subdomain {DNS}"),
         ({"limits": {"memory": "32GB"}}, "resource memory '32GB': not a quantity: 2, 500m, 0.5"),
         ({"requests": {"cpu": ""}}, "resource cpu '': not a quantity"),

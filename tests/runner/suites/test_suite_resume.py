@@ -50,14 +50,18 @@ def test_each_environment_has_versions_of_its_own() -> None:
     assert resume_state([ours, theirs], rows, here).todo == (theirs,)
 
 
-def test_what_failed_for_a_limit_is_done_again_under_another() -> None:
+@pytest.mark.parametrize(
+    ("status", "raised"),
+    [
+        (CellStatus.TIMED_OUT, {"timeout_s": 9.0}),
+        (CellStatus.OUT_OF_MEMORY, {"memory_bytes": 1 << 40}),
+    ],
+)
+def test_what_failed_for_a_limit_is_done_again_under_another(status, raised) -> None:
     slow, crashed = cell("slow"), cell("crashed")
-    rows = {
-        one.cell.key: one
-        for one in (row(slow, CellStatus.TIMED_OUT), row(crashed, CellStatus.CRASHED))
-    }
+    rows = {one.cell.key: one for one in (row(slow, status), row(crashed, CellStatus.CRASHED))}
     longer = [
-        replace(one, job=replace(one.job, limits=replace(one.job.limits, timeout_s=9.0)))
+        replace(one, job=replace(one.job, limits=replace(one.job.limits, **raised)))
         for one in (slow, crashed)
     ]
     assert resume_state(longer, rows, Fingerprints(own=HERE)).todo == (longer[0],)

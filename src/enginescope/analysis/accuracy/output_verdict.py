@@ -298,8 +298,8 @@ def runs_text(channels: Any) -> str:
 def _ratio(
     what: str, value: float, limit: float, scale: float, expected: float | None, row: Tolerance
 ) -> str:
-    """Return an error beside its limit, and how far beyond the expected noise it is."""
-    if expected:
+    """Return an error beside its limit, or how far beyond expected noise below the limit it is."""
+    if expected and expected < limit:
         far = format_significant(value / expected, 2)
         return f"{what} is {far} × that of honest {row.name.upper()}: {_digits(value)}"
     if not scale:

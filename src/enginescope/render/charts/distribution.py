@@ -25,8 +25,8 @@ from enginescope.stats.describe import Histogram
 
 _LABEL_TOP = 8
 _LABEL_STEP = 16
-#: What a character of a label takes of the picture's width.
-_CHARACTER = 0.012
+#: What a character of a label takes of the width of a picture on a phone.
+_CHARACTER = 0.02
 _X_SCALE = {"zero": False, "nice": False}
 _X_AXIS = {**X_TICKS, "grid": False}
 
@@ -46,15 +46,16 @@ def latency_distribution(view: RunView) -> Chart | None:
     return Chart(
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
-        subtitle=(_median_text(latency), *_folded_text(histogram)),
+        subtitle=(_median_text(latency, rules), *_folded_text(histogram)),
         spec=zoomable(layers),
         table=_table(bins),
     )
 
 
-def _median_text(latency: Summary) -> str:
-    median = f"median {format_ms(latency.median_ms)}"
-    return f"{median}, {interval_text(latency)} · {count_text(latency)}"
+def _median_text(latency: Summary, rules: list[Spec]) -> str:
+    median = f"median {format_ms(latency.median_ms)}, {interval_text(latency)}"
+    weak = ", ".join(one["weak"] for one in rules if one["weak"])
+    return f"{median} · {count_text(latency)}{f' · dashed: {weak}' if weak else ''}"
 
 
 def _bins(histogram: Histogram) -> list[Spec]:
@@ -141,15 +142,14 @@ def _interval(latency: Summary) -> list[Spec]:
 
 def _rules(latency: Summary, low: float, high: float) -> list[Spec]:
     rules: list[Spec] = [
-        {"x": latency.median_ms, "label": f"median {format_ms(latency.median_ms)}", "weak": False}
+        {"x": latency.median_ms, "label": f"median {format_ms(latency.median_ms)}", "weak": ""}
     ]
     for p in (95, 99):
         found = latency.percentile(p)
         if found:
-            weak = support_text(found)
-            text = f"{percentile_name(p)} {format_ms(found.value_ms)}"
-            label = f"{text} ({weak})" if weak else text
-            rules.append({"x": found.value_ms, "label": label, "weak": weak is not None})
+            name, weak = percentile_name(p), support_text(found)
+            rule = {"x": found.value_ms, "label": f"{name} {format_ms(found.value_ms)}"}
+            rules.append({**rule, "weak": f"{name} ({weak})" if weak else ""})
     return _placed([rule for rule in rules if low <= rule["x"] <= high], low, high)
 
 

@@ -15,7 +15,14 @@ from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
-from enginescope.render.base.palette import LIGHT, PICTURE_FONT, chart_config
+from enginescope.render.base.palette import (
+    AMOUNT_STOPS,
+    LABEL_BOUND,
+    LIGHT,
+    PICTURE_FONT,
+    channels_of,
+    chart_config,
+)
 
 #: A Vega-Lite specification without size and configuration.
 Spec: TypeAlias = dict[str, Any]
@@ -86,10 +93,12 @@ class Chart(Record, frozen=True, kw_only=True):
         if width != "container":
             return {"$schema": SCHEMA, **title, "width": width, "height": self.height, **self.spec}
         size = {"width": width, "height": self.box_height}
-        fit = {"autosize": {"type": "fit", "contains": "padding"}}
+        fit = {"autosize": {"type": "fit", "contains": "padding"}, "padding": _PADDING}
         return {"$schema": SCHEMA, **title, **size, **fit, **_switchable(self.spec)}
 
 
+#: Pixels around a picture in a page: its last label is not cut.
+_PADDING = {"left": 5, "top": 5, "right": LABEL_BOUND, "bottom": 5}
 #: An axis below a plotting area: ticks, labels, title.
 _AXIS = 52
 _LEGEND_ROW = 20
@@ -103,7 +112,7 @@ def _parts(spec: Spec) -> list[Spec]:
 
 
 def _legend_height(spec: Spec) -> int:
-    heights = [0]
+    heights: dict[str, int] = {}
     for part in _parts(spec):
         for name in _LEGENDS:
             channel = part.get("encoding", {}).get(name, {})
@@ -111,8 +120,10 @@ def _legend_height(spec: Spec) -> int:
             if "field" not in channel or legend is None:
                 continue
             rows = len(channel.get("scale", {}).get("domain", ())) if "columns" in legend else 1
-            heights.append(_LEGEND_ROW * (rows + (channel["type"] == "quantitative")) + 18)
-    return max(heights)
+            height = _LEGEND_ROW * (rows + (channel["type"] == "quantitative")) + 18
+            side = legend.get("orient", "bottom")
+            heights[side] = max(height, heights.get(side, 0))
+    return sum(heights.values())
 
 
 def _switchable(spec: Spec) -> Spec:
@@ -305,21 +316,7 @@ def svg_png(text: str, scale: float) -> bytes:
 
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-#: Viridis at nine places, dark to light.
-_VIRIDIS = np.array(
-    [
-        (68, 1, 84),
-        (71, 44, 122),
-        (59, 81, 139),
-        (44, 113, 142),
-        (33, 144, 141),
-        (39, 173, 129),
-        (92, 200, 99),
-        (170, 220, 50),
-        (253, 231, 37),
-    ],
-    dtype=np.float64,
-)
+_VIRIDIS = np.array([channels_of(one) for one in AMOUNT_STOPS], dtype=np.float64)
 
 
 def heat_png(values: Any, low: float, high: float) -> bytes:

@@ -10,6 +10,7 @@ from enginescope.core.units import format_significant
 from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.palette import (
+    AMOUNT_STOPS,
     AMOUNTS,
     BLUE,
     GREEN,
@@ -20,6 +21,8 @@ from enginescope.render.base.palette import (
     SKY,
     VERMILLION,
     YELLOW,
+    color_at,
+    ink_on,
 )
 from enginescope.render.base.text_table import shorten_apart
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
@@ -41,8 +44,6 @@ _NAMED = 11
 #: More columns than these leave no room for words.
 _WORDY_COLUMNS = 9
 _NAME_LENGTH = 34
-#: Share of the scale from which on words are white.
-_STRONG = 0.62
 #: Pixels that a cell has for its words, and a backend for its name.
 _ROOM = "max(bandwidth('x') - 4, 12)"
 #: Pixels that names and a cell with its words need.
@@ -51,6 +52,8 @@ _FLAT = {"labelAngle": 0, "labelLimit": {"expr": _ROOM}, "labelOverlap": False}
 #: What a cell says of requests whose tensors stay on the device.
 _COPIES = {"device_latency": "without copies, ms#", "copies": "copies, ms#"}
 _MIDDLE = "#C3C8D0"
+#: From the slowest to the fastest.
+_SPEEDS = (VERMILLION, _MIDDLE, BLUE)
 #: Between two colors nothing else: other ways round the wheel pass pink.
 _IN_RGB = {"interpolate": "rgb"}
 _STATUS_COLORS = {
@@ -81,6 +84,8 @@ def _heat(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart:
     known = [point for point in points if point.get(field) is not None]
     others = [point for point in points if point.get(field) is None]
     color = _speed_color(known) if compared else _latency_color()
+    for point, ink in zip(known, _inks(known, field), strict=True):
+        point["ink"] = ink
     title = "Speed-up over the baseline" if compared else "Latency, median"
     if not known:
         title = "How every cell ended"
@@ -130,15 +135,31 @@ def _point(line: MatrixLine, cell: MatrixCell) -> Spec:
         point["text"] += " !"
         point["unstable"] = UNSTABLE
     point.setdefault("text", status)
+    point["ink"] = ink_on(_ended_color(status))
     return point
 
 
+def _most(known: Sequence[Spec]) -> float:
+    """Return where the scale of speed-ups ends, as a power of two."""
+    return max([1.0, *(abs(float(point["log2"])) for point in known)])
+
+
+def _inks(known: Sequence[Spec], field: str) -> list[str]:
+    """Return the color of the words of each cell: legible on the color of the cell."""
+    if field == "log2":
+        most = _most(known)
+        return [ink_on(color_at(_SPEEDS, (point[field] / most + 1) / 2)) for point in known]
+    logs = [math.log(max(point[field], 1e-12)) for point in known]
+    low, span = min(logs, default=0.0), max(logs, default=0.0) - min(logs, default=0.0)
+    return [ink_on(color_at(AMOUNT_STOPS, (log - low) / span if span else 0.5)) for log in logs]
+
+
 def _speed_color(known: Sequence[Spec]) -> Spec:
-    most = max([1.0, *(abs(one["log2"]) for one in known)])
+    most = _most(known)
     return {
         "field": "log2",
         "type": "quantitative",
-        "scale": {"domain": [-most, 0, most], "range": [VERMILLION, _MIDDLE, BLUE], **_IN_RGB},
+        "scale": {"domain": [-most, 0, most], "range": list(_SPEEDS), **_IN_RGB},
         "legend": {
             "title": "times as fast as the baseline",
             "orient": "top",
@@ -232,7 +253,7 @@ def _ended(others: list[Spec], place: Spec, shown: list[Spec]) -> Spec:
     }
     return {
         "data": {"values": others},
-        "mark": {"type": "rect", "opacity": 0.45},
+        "mark": {"type": "rect"},
         "encoding": {**place, "color": color, "tooltip": shown},
     }
 
@@ -244,15 +265,8 @@ def _ended_color(status: str) -> str:
 
 def _words(points: list[Spec], place: Spec) -> Spec:
     mark: Spec = {"type": "text", "fontSize": 11, "tooltip": False, "limit": {"expr": _ROOM}}
-    color: Spec = {"value": "#111111"}
-    if points and "log2" in points[0]:
-        strong = _STRONG * max(1.0, *(abs(point["log2"]) for point in points), 1.0)
-        test = f"datum.log2 > {strong:.4g} || datum.log2 < -{1.2 * strong:.4g}"
-        color = {"condition": {"test": test, "value": "#ffffff"}, **color}
-    elif points and "latency" in points[0]:
-        color = {"value": "#ffffff"}
-        mark = {**mark, "stroke": "#111111", "strokeWidth": 0.3}
-    encoding = {**place, "text": {"field": "text"}, "color": color}
+    ink: Spec = {"field": "ink", "type": "nominal", "scale": None, "legend": None}
+    encoding = {**place, "text": {"field": "text"}, "color": ink}
     return {"data": {"values": points}, "mark": mark, "encoding": encoding}
 
 

@@ -21,7 +21,6 @@ _FRONT, _BEATEN = "no backend is faster and closer", "beaten in both"
 _UNRANKED = "not FP16, so not ranked"
 #: A seventh backend has the first one's color and another shape.
 _SHAPES = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross")
-_LEGEND_COLUMNS = 3
 
 
 def pareto_charts(result: SuiteResult) -> tuple[Chart, ...]:
@@ -134,7 +133,7 @@ def _spec(points: list[Spec], names: list[str]) -> Spec:
         status="status",
         front="compared",
     )
-    legend: Spec = {"orient": "top", "columns": _LEGEND_COLUMNS, "title": None, "labelLimit": 150}
+    legend: Spec = {"orient": "top", "columns": 1, "title": None, "labelLimit": 300}
     color = colored("backend", names, legend=legend)
     shapes = [_SHAPES[(at + at // len(_SHAPES)) % len(_SHAPES)] for at in range(len(names))]
     shape = {**color, "scale": {"domain": names, "range": shapes}}

@@ -7,14 +7,25 @@ from datetime import datetime, timezone
 
 from enginescope.core.units import format_significant
 from enginescope.records.verdict.history import JobHistory
-from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, zoomable
+from enginescope.render.html.images import (
+    X_TICKS,
+    Chart,
+    ChartTable,
+    Spec,
+    quantity,
+    tooltip,
+    zoomable,
+)
 from enginescope.render.verdicts.history_text import flat_ends, letter, span_text, title_text
 
 #: Above so many sessions the picture draws no bars of spread.
 _MOST_BARS = 400
 _HOUR_MS = 3.6e6
-#: Of more than this, ticks are days.
-_DAYS_MS = 4 * 24 * _HOUR_MS
+#: A day where it begins; else the time too, as zoom and width decide how far ticks are apart.
+_TICK = (
+    "utcFormat(datum.value, utchours(datum.value) || utcminutes(datum.value)"
+    " ? '%m-%d %H:%M' : '%Y-%m-%d')"
+)
 
 
 def history_chart(found: JobHistory, *, key: str = "history", title: str | None = None) -> Chart:
@@ -64,7 +75,7 @@ def _layers(found: JobHistory) -> list[Spec]:
         low="lowest#",
         high="highest#",
     )
-    x = _x(times)
+    x = _x()
     layers: list[Spec] = [*_changes(found, times), *_levels(found, times, y)]
     if len(rows) <= _MOST_BARS:
         layers.append(
@@ -103,15 +114,13 @@ def _ends(times: Sequence[float]) -> tuple[float, float]:
     return times[0] - margin, times[-1] + margin
 
 
-def _x(times: Sequence[float]) -> Spec:
-    low, high = _ends(times)
-    form = "%Y-%m-%d" if high - low > _DAYS_MS else "%m-%d %H:%M"
+def _x() -> Spec:
     return {
         "field": "at",
         "type": "temporal",
         "title": "session, UTC",
         "scale": {"type": "utc", "nice": False},
-        "axis": {"format": form, "grid": False, "tickCount": 8, "labelOverlap": True},
+        "axis": {"labelExpr": _TICK, "grid": False, **X_TICKS, "labelOverlap": True},
     }
 
 
@@ -125,7 +134,7 @@ def _levels(found: JobHistory, times: Sequence[float], y: Spec) -> list[Spec]:
         }
         for level in found.levels
     ]
-    x = _x(times)
+    x = _x()
     return [
         {
             "data": {"values": rows},
@@ -156,7 +165,7 @@ def _changes(found: JobHistory, times: Sequence[float]) -> list[Spec]:
     ]
     if not rows:
         return []
-    x, tips = _x(times), tooltip(letter="change", change="by")
+    x, tips = _x(), tooltip(letter="change", change="by")
     return [
         {
             "data": {"values": rows},

@@ -25,22 +25,28 @@ def mounts_of(cell: Cell) -> tuple[Mount, ...]:
 
 
 class DockerFleet:
-    """Containers of one image; see `Container`."""
+    """Containers of one image; see `Container`.
 
-    def __init__(self, image: str) -> None:
+    Args:
+        references: Folder of the session's reference outputs.
+    """
+
+    def __init__(self, image: str, references: str | None = None) -> None:
         self._container = Container(image, needed_by="--in-docker")
-        self._image = image
+        self._image, self._references = image, references
 
     def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
         """Do every cell; see `Fleet`."""
         for cell in cells:
             watch.started(cell, f"container of {self._image}")
+            shared = self._references if cell.mode != "benchmark" else None
+            written = (Mount(folder=shared, is_writable=True),) if shared is not None else ()
             try:
                 data = self._container.exchange(
                     REMOTE_CELL,
-                    packed_task(cell, command, is_placed=False),
+                    packed_task(cell, command, is_placed=False, references=shared),
                     longest_s(cell),
-                    mounts_of(cell),
+                    (*mounts_of(cell), *written),
                     label=cell.key,
                     uses_gpu=uses_gpu(cell),
                 )

@@ -110,13 +110,16 @@ class Environment:
         reply = Reply(asked.returncode, asked.stdout, asked.stderr)
         return checked_conditions(reply, self._where, install=self._install(), hint=_A_PYTHON)
 
-    def do(self, cell: Cell, command: str | None) -> CellTaskResult | Lost:
+    def do(
+        self, cell: Cell, command: str | None, references: str | None = None
+    ) -> CellTaskResult | Lost:
         """Do a cell there and wait for its end; it dies with this process.
 
         Args:
             command: The command line to record.
+            references: Folder of the session's reference outputs.
         """
-        task = packed_task(cell, command, is_placed=False)
+        task = packed_task(cell, command, is_placed=False, references=references)
         try:
             returned = unpacked_returned(self.exchange(REMOTE_CELL, task, longest_s(cell)))
         except NotStartedError as error:

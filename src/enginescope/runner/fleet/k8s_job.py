@@ -164,8 +164,12 @@ def _check_mounts(cell: Cell, suite: Path, cluster: Cluster) -> None:
 def _check_names(cluster: Cluster) -> None:
     if cluster.namespace is not None:
         check("namespace", cluster.namespace, NAMESPACE)
-    for claim, _ in cluster.mounts:
+    folders = [folder for _, folder in cluster.mounts]
+    for claim, folder in cluster.mounts:
         check("volume claim", claim, NAME)
+        if ":" in folder or folders.count(folder) > 1:
+            why = "it has a colon" if ":" in folder else "two volumes would be there"
+            raise UsageError(f"a pod cannot mount {folder}", why=why)
     for secret in cluster.pull_secrets:
         check("pull secret", secret, NAME)
     _check_pairs("resource", {**cluster.requests, **cluster.limits}, QUANTITY)

@@ -154,17 +154,18 @@ def fleet_for(place: RayCluster | SlurmCluster | DockerImage, folder: Path) -> F
         MissingDependencyError: Its package is not installed.
         UnsupportedError: Its commands are not on this machine.
     """
+    references = str(folder.resolve() / REFERENCES)
     if isinstance(place, DockerImage):
         from enginescope.runner.fleet.docker_fleet import DockerFleet
 
-        return DockerFleet(place.image)
+        return DockerFleet(place.image, references)
     if isinstance(place, RayCluster):
         from enginescope.runner.fleet.ray_fleet import RayFleet
         from enginescope.services.suites.remote_cell import run_remote_cell
 
         if not is_installed("ray"):  # it is imported when its environment variables are set
             require("ray", purpose="--on-ray", install="enginescope[ray]")
-        return RayFleet(place.address, run_remote_cell, str(folder.resolve() / REFERENCES))
+        return RayFleet(place.address, run_remote_cell, references)
     from enginescope.runner.fleet.slurm_fleet import SlurmFleet
 
     if place.cluster not in ("slurm", "local"):

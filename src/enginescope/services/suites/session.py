@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -62,11 +63,8 @@ class FleetSession:
             again=self._observer.cell_retried,
         )
         self._observer.check_cancelled()
-        try:
-            _begin_references(todo, self._folder)
+        with _shared_references(todo, self._folder):
             fleet.run(todo, self._plan.command, watch)
-        finally:
-            shutil.rmtree(self._folder.path / REFERENCES, ignore_errors=True)
 
     def _start(self, cell: Cell, place: str) -> None:
         self._observer.check_cancelled()
@@ -100,6 +98,15 @@ def _begin_references(todo: Sequence[Cell], folder: SuiteFolder) -> None:
             references.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"cannot write {references}", why=error.strerror) from error
+
+
+@contextmanager
+def _shared_references(cells: Sequence[Cell], folder: SuiteFolder) -> Iterator[None]:
+    try:
+        _begin_references(cells, folder)
+        yield
+    finally:
+        shutil.rmtree(folder.path / REFERENCES, ignore_errors=True)
 
 
 def row_of_lost(lost: Lost, started: str) -> CellRow:
@@ -171,7 +178,10 @@ class SuiteSession:
         Raises:
             StoreError: A run or row could not be stored; the folder's `unstored` has the row.
         """
-        with temporary_folder() as folder:
+        others = [cell for cell in todo if cell.environment is not None]
+        # jobs of Kubernetes may use the folder meanwhile
+        shared = _shared_references(others, self._folder) if others else nullcontext()
+        with temporary_folder() as folder, shared:
             references = ReferenceCache(folder)
             run_cells(
                 todo, lambda cell, slot: self._run(cell, slot, references), slots, self._stopped
@@ -205,7 +215,8 @@ class SuiteSession:
     def _run_in_environment(self, cell: Cell, name: str) -> CellRow:
         started = now()
         python = self._plan.suite.environments[name]
-        result = Environment(name, python).do(cell, self._plan.command)
+        references = str(self._folder.path.resolve() / REFERENCES)
+        result = Environment(name, python).do(cell, self._plan.command, references)
         if isinstance(result, Lost):
             # a cell that could not be started is not known to be bad under these versions
             versions = self._fingerprints.of(cell) if result.is_fault else {}
