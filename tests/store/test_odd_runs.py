@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from enginescope.store.noise_floors import read_floors
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.store.archive import Store
-from enginescope.store.noise_floors import read_floors
 from enginescope.store.server_tokens import ServerTokens
 from enginescope.store.suite_folder import SuiteFolder
 from tests.store.stored_runs import a_run
