@@ -179,7 +179,7 @@ def test_cuda_that_does_not_start_is_said(use, tmp_path) -> None:
     use(without=(CUDA,))
     result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-trt", tmp_path / "cache"))
     (notice,) = [one for one in result.notices if one.code == "W-LEFTOVER-ON-CPU"]
-    assert "runs on the CPU" in notice.message
+    assert "the CPU runs nodes" in notice.message
 
 
 def test_nodes_by_provider_and_operator(use, tmp_path) -> None:

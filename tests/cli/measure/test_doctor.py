@@ -39,7 +39,9 @@ def test_a_self_test_is_measured_stored_and_shown(verb, tmp_path) -> None:
         )
     assert code == 0, err
     answer, *lines = out.splitlines()
-    assert answer.startswith("comparisons on this machine find ")
+    assert answer.startswith(
+        ("comparisons on this machine find ", "comparisons on this machine miss ")
+    )
     assert lines[0].split() == ["model", "m.onnx", "on", "fake"]
     assert "enginescope compare --store" in err
     assert answer in table.read_text(encoding="utf-8")

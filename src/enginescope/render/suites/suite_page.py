@@ -202,7 +202,7 @@ def _failures(result: SuiteResult) -> Figures | None:
     )
     if not rows:
         return None
-    caption = "Cells that did not end well; run the command under Conditions with --retry-failed"
+    caption = "Cells that are not ok; run the command under Conditions with --retry-failed"
     if len(rows) > _FAILURES:
         caption += f"; {_FAILURES} of {len(rows):,}, the others are among all cells below"
     return Figures(
