@@ -25,8 +25,6 @@ _CAUSES = {
     Cause.ONE_SIDED: "timed on one side only",
     Cause.REFORMAT_LOST: "lost",
     Cause.REFORMAT_ADDED: "added",
-    Cause.ONLY_A: "only in A",
-    Cause.ONLY_B: "only in B",
     Cause.FUSION: "fused otherwise",
     Cause.SHAPES: "other shapes",
     Cause.BATCH: "other batch",
@@ -160,12 +158,18 @@ def pairing_sentence(layers: LayerComparison, plans: tuple[PlanSummary, ...]) ->
 
 def cause_text(one: Explanation, label: str = "B") -> str:
     """Return ``Convolution: FP32 → FP16``; `label` is the plan that is compared with A."""
-    words = f"only in {label}" if one.cause is Cause.ONLY_B else _CAUSES[one.cause]
-    if one.cause is Cause.PRECISION and one.detail:
-        words = one.detail
-    elif one.detail:
-        words = f"{words}, {one.detail}"
-    return f"{one.kind}: {words}" if one.kind else words
+    return cause_words(one.cause, one.kind, one.detail, ("A", label))
+
+
+def cause_words(cause: Cause, kind: str | None, detail: str | None, labels: tuple[str, str]) -> str:
+    """Return the words of a cause; `labels` name both plans."""
+    alone = {Cause.ONLY_A: f"only in {labels[0]}", Cause.ONLY_B: f"only in {labels[1]}"}
+    words = alone.get(cause) or _CAUSES[cause]
+    if cause is Cause.PRECISION and detail:
+        words = detail
+    elif detail:
+        words = f"{words}, {detail}"
+    return f"{kind}: {words}" if kind else words
 
 
 def evidence_text(one: ComparedLayers) -> str:

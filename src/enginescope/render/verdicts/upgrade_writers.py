@@ -13,9 +13,10 @@ from enginescope.render.base.answer_tables import (
     answer_lines,
     notice_items,
 )
-from enginescope.render.base.data_table import escaped, markdown_row
+from enginescope.render.base.data_table import UNKNOWN, escaped, markdown_row
 from enginescope.render.base.figures import TextTable
 from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
+from enginescope.render.verdicts.upgrade_layers import layer_figures, layers_text, most_text
 from enginescope.render.verdicts.upgrade_phrases import (
     ROW_HEADERS,
     answer_text,
@@ -50,19 +51,25 @@ def upgrade_rows(report: UpgradeReport, *, everything: bool = False) -> tuple[tu
         for row in model.rows
         if is_listed(row) or everything
     )
+    layers = (("layers", text) for text in filter(None, map(_layers, report.models)))
     means = (("mean", mean_lines(mean, "model")) for mean in upgrade_means(report))
-    return (*rows, *means)
+    return (*rows, *layers, *means)
+
+
+def _layers(model: UpgradedModel) -> str | None:
+    if model.layers is None:
+        return None
+    title = f"{name_of(model)} · {model.backend} · Layers"
+    return "\n".join(filter(None, (title, layers_text(model.layers), most_text(model))))
 
 
 def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
     yield f"{name_of(model)} · {model.backend} · {metric_text(row)}"
     old, new = values_of(row)
     if row.old is not None:
-        yield (
-            f"{old} → {new}, {change_text(row)}, {interval_text(row)}"
-            if row.verdict
-            else (f"largest error {old} → {new}")
-        )
+        figures = (f"{old} → {new}", change_text(row), interval_text(row))
+        known = ", ".join(text for text in figures if text != UNKNOWN)
+        yield known if row.verdict else f"largest error {old} → {new}"
     yield why_of(row)
 
 
@@ -89,6 +96,7 @@ def upgrade_json(report: UpgradeReport) -> bytes:
                 "model": model.model,
                 "verdict": model.kind,
                 "sentences": [sentence(model, row) for row in model.rows],
+                "layers": layers_text(model.layers) if model.layers else None,
             }
             for model in report.models
         ],
@@ -106,9 +114,27 @@ def upgrade_markdown(report: UpgradeReport) -> bytes:
     lines = [*answer_lines(answered), "", *_table(report, listed=True)]
     rest = _table(report, listed=False)
     if len(rest) > len(_table_head()):
-        title = "figures that do not count"
-        lines += ["", f"<details><summary>{title}</summary>", "", *rest, "", "</details>"]
+        lines += _folded("figures that do not count", rest)
+    lines += [line for model in report.models for line in _layer_lines(model)]
     return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
+
+
+def _folded(title: str, lines: Sequence[str]) -> list[str]:
+    return ["", f"<details><summary>{title}</summary>", "", *lines, "", "</details>"]
+
+
+def _layer_lines(model: UpgradedModel) -> list[str]:
+    """Return the layers of a model, folded away; nothing without any."""
+    if model.layers is None:
+        return []
+    texts = filter(None, (layers_text(model.layers), most_text(model)))
+    lines = [f"- {escaped(text)}" for text in texts]
+    figures = layer_figures(model)
+    if figures is not None:
+        marks = ["---:" if at in figures.numbers else "---" for at in range(len(figures.headers))]
+        lines += ["", markdown_row(figures.headers), markdown_row(marks)]
+        lines += [markdown_row(list(map(escaped, row))) for row in figures.rows]
+    return _folded(f"layers of {escaped(name_of(model))}", lines)
 
 
 def _table_head() -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from enginescope.analysis.upgrade.layer_differences import layer_differences
 from enginescope.analysis.upgrade.metric_rows import (
     failed_row,
     is_settled,
@@ -231,7 +232,6 @@ class _Checks:
         job_request = JobRequest(
             models=(model,),
             workload=request.workload,
-            layer_profile=False,
             limits=request.process_limits,
             rebuild=request.builds is not None,
             tags=request.tags,
@@ -291,6 +291,7 @@ def _with_figures(
         comparison=turn.comparison if turn else None,
         old=runs[0],
         new=runs[1],
+        layers=layer_differences(*(side.runs for side in sides)),
         notices=(*model.notices, *notices),
     )
 
