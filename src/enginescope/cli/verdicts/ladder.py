@@ -72,6 +72,7 @@ from enginescope.stats.comparison.ratio import MOST_ROUNDS
     default=STREAMS,
     help="Number of streams, or of requests in flight, of the rung with several.",
 )
+@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @stored_options
 def command(model: Path, **options: Any) -> int:
@@ -83,13 +84,20 @@ def command(model: Path, **options: Any) -> int:
     is.
     """
     from enginescope.render.ladder.ladder_page import ladder_page
-    from enginescope.render.ladder.ladder_writers import ladder_json
+    from enginescope.render.ladder.ladder_writers import ladder_json, ladder_markdown
 
-    check_outputs([options["html"]], [str(model)])
+    check_outputs([options["markdown"], options["html"]], [str(model)])
     progress = RoundsProgress(quiet=options["as_json"])
     with measuring(progress):
         report = climb_ladder(_request(model, options), progress)
-    present_report(report, options, document=ladder_json, screen=_show, html=ladder_page)
+    present_report(
+        report,
+        options,
+        document=ladder_json,
+        screen=_show,
+        markdown=ladder_markdown,
+        html=ladder_page,
+    )
     tag = f"{COMPARISON_TAG}{report.comparison}"
     end_report(options, step(options, "its runs", "runs list", "--tag", tag))
     return 0

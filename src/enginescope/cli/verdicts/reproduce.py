@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     help="Python or image of the new stack.  [default: the recorded one]",
 )
 @option("--all", "everything", is_flag=True, help="List metrics that do not count too.")
+@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @store_option
 @json_option
@@ -66,9 +67,12 @@ def command(folder: Path, **options: Any) -> int:
     measured again: their verdicts are computed from the runs in FOLDER.
     """
     from enginescope.render.reproduction.reproduction_page import reproduction_page
-    from enginescope.render.reproduction.reproduction_writers import reproduction_json
+    from enginescope.render.reproduction.reproduction_writers import (
+        reproduction_json,
+        reproduction_markdown,
+    )
 
-    check_outputs([options["html"]], [str(folder)])
+    check_outputs([options["markdown"], options["html"]], [str(folder)])
     request = ReproduceRequest(
         folder=folder,
         check_only=options["check_only"],
@@ -85,11 +89,11 @@ def command(folder: Path, **options: Any) -> int:
         options,
         document=reproduction_json,
         screen=lambda result: _show(result, everything=options["everything"]),
+        markdown=reproduction_markdown,
         html=reproduction_page,
     )
-    if options["html"] or options["check_only"]:
-        again = ("run it again", words("enginescope", "reproduce", str(folder)))
-        end_report(options, *([again] if options["check_only"] else []))
+    again = ("run it again", words("enginescope", "reproduce", str(folder)))
+    end_report(options, *([again] if options["check_only"] else []))
     return int(result.is_reproduced is False)
 
 

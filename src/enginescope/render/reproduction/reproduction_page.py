@@ -17,10 +17,9 @@ from enginescope.render.reproduction.reproduction_writers import (
     reproduction_answer,
     reproduction_json,
 )
-from enginescope.render.verdicts.upgrade_phrases import name_of
+from enginescope.render.verdicts.upgrade_phrases import PER_ROUND, name_of
 
-#: Columns of figures.
-_NUMBERS = (5, 6, 7, 8)
+_NUMBERS = ("Old", "New", "Change", "Interval")
 #: Outputs that the page names for a model.
 _OUTPUTS = 20
 
@@ -35,7 +34,9 @@ def reproduction_page(result: Reproduction) -> bytes:
         title="Reproduction",
         skip="upgrade",
         overview=_figures(
-            "Verdicts, recorded and again", (pair for pair in rows if is_listed(pair[1]))
+            "Verdicts, recorded and again",
+            [pair for pair in rows if is_listed(pair[1])],
+            has_models=len(result.models) > 1,
         ),
         sections=[
             PageSection(
@@ -45,7 +46,8 @@ def reproduction_page(result: Reproduction) -> bytes:
                 figures=(
                     _figures(
                         "All figures; those in brackets do not count",
-                        ((model, row) for row in model.rows),
+                        [(model, row) for row in model.rows],
+                        has_models=False,
                     ),
                 ),
             )
@@ -59,10 +61,17 @@ def _facts(model: ReproducedModel) -> tuple[tuple[str, str], ...]:
     return (("backend", model.recorded.backend), *([("outputs", outputs)] if outputs else []))
 
 
-def _figures(caption: str, rows: Iterable[tuple[ReproducedModel, ReproducedRow]]) -> Figures:
+def _figures(
+    caption: str, rows: Iterable[tuple[ReproducedModel, ReproducedRow]], *, has_models: bool
+) -> Figures:
+    columns = [at for at, name in enumerate(ROW_HEADERS) if has_models or name != "Model"]
+    headers = tuple(ROW_HEADERS[at] for at in columns)
+    every = [cells for model, row in rows for cells in rows_of(model, row)]
+    if any(cell.endswith(PER_ROUND) for cells in every for cell in cells):
+        caption += "; changes are the middle of those of the rounds"
     return Figures(
         caption=caption,
-        headers=ROW_HEADERS,
-        rows=tuple(cells for model, row in rows for cells in rows_of(model, row)),
-        numbers=_NUMBERS,
+        headers=headers,
+        rows=tuple(tuple(cells[at].removesuffix(PER_ROUND) for at in columns) for cells in every),
+        numbers=tuple(map(headers.index, _NUMBERS)),
     )

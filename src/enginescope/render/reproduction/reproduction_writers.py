@@ -1,9 +1,9 @@
-"""Writers of an upgrade that ran again: terminal, JSON."""
+"""Writers of an upgrade that ran again: terminal, JSON, Markdown."""
 
 from __future__ import annotations
 
 from enginescope.records.verdict.reproduction import ReproducedRow, Reproduction
-from enginescope.render.base.answer_tables import AnswerTables, answer_json
+from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.figures import TextTable
 from enginescope.render.reproduction.reproduction_phrases import (
     agreement_text,
@@ -49,6 +49,11 @@ def reproduction_answer(result: Reproduction, *, everything: bool = False) -> An
         facts=scope_facts(result),
         tables=(TextTable(title="Verdicts", headers=HEADERS, rows=rows),) if rows else (),
     )
+
+
+def reproduction_markdown(result: Reproduction) -> bytes:
+    """Return the answer, the bundle, and the verdicts that count."""
+    return answer_markdown(reproduction_answer(result))
 
 
 def reproduction_json(result: Reproduction) -> bytes:
