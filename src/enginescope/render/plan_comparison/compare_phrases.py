@@ -25,6 +25,8 @@ _CAUSES = {
     Cause.ONE_SIDED: "timed on one side only",
     Cause.REFORMAT_LOST: "lost",
     Cause.REFORMAT_ADDED: "added",
+    Cause.ONLY_A: "only in A",
+    Cause.ONLY_B: "only in B",
     Cause.FUSION: "fused otherwise",
     Cause.SHAPES: "other shapes",
     Cause.BATCH: "other batch",
@@ -163,8 +165,9 @@ def cause_text(one: Explanation, label: str = "B") -> str:
 
 def cause_words(cause: Cause, kind: str | None, detail: str | None, labels: tuple[str, str]) -> str:
     """Return the words of a cause; `labels` name both plans."""
-    alone = {Cause.ONLY_A: f"only in {labels[0]}", Cause.ONLY_B: f"only in {labels[1]}"}
-    words = alone.get(cause) or _CAUSES[cause]
+    words = _CAUSES[cause]
+    if cause in (Cause.ONLY_A, Cause.ONLY_B):
+        words = f"only in {labels[cause is Cause.ONLY_B]}"
     if cause is Cause.PRECISION and detail:
         words = detail
     elif detail:
