@@ -125,6 +125,7 @@ def main() -> int:
     parser.add_argument("--part", action="append", choices=PARTS, help="repeat for several")
     parser.add_argument("--log", type=Path, default=Path("upgrade.jsonl"))
     parser.add_argument("--rounds", default="60")
+    parser.add_argument("--duration", default="1s", help="of each process")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -143,7 +144,8 @@ def main() -> int:
             log = options.log.read_text().splitlines() if options.log.exists() else []
             lines = [line for line in map(json.loads, log) if line["part"] == part]
             for number in range(len(lines), count):
-                more = ["--rounds", options.rounds, "--seed", str(number)]
+                more = ["--rounds", options.rounds, "--duration", options.duration]
+                more += ["--seed", str(number)]
                 report = upgrade(models, old, new, folder / f"{part}-{number}", more)
                 lines.append(brief(part, report))
                 with options.log.open("a") as file:

@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from enginescope.store.noise_floors import read_floors
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.store.archive import Store
+from enginescope.store.machine_records import FLOORS
 from enginescope.store.server_tokens import ServerTokens
 from enginescope.store.suite_folder import SuiteFolder
 from tests.store.stored_runs import a_run
@@ -37,7 +37,7 @@ def test_a_pipe_in_place_of_a_file_hangs_no_listing(tmp_path, name) -> None:
 @pytest.mark.parametrize(
     ("name", "read"),
     [
-        ("noise-floors.json", read_floors),
+        ("noise-floors.json", FLOORS.read),
         ("suites/nightly/suite.json", lambda top: SuiteFolder(top / "suites/nightly").plan()),
         ("server/tokens.json", lambda top: ServerTokens(top).all()),
     ],

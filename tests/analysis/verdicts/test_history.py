@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from enginescope.analysis.verdicts.history import (
     fact_changes,
@@ -14,6 +15,7 @@ from enginescope.core.errors import UsageError
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.tool_report import ToolReport
+from enginescope.render.verdicts.history_text import span_text
 from tests.analysis.gated_runs import crashed, job, process, with_device_latency
 from tests.analysis.historic_runs import host, over_days
 
@@ -89,6 +91,18 @@ def test_a_series_for_every_job_and_machine() -> None:
         ("net.onnx · ort-cpu · batch 1 · Xeon", 3),
         ("net.onnx · ort-cpu · batch 1 · H200", 2),
     ]
+
+
+def test_a_series_names_its_evidence() -> None:
+    printed = replace(process(4.0, 0), samples=(), tool=ToolReport(tool="x", throughput_per_s=250))
+    for runs, metric, evidence in (
+        (over_days(STEP), "latency", "separate processes"),
+        ([process(4.0, 0)], "latency", "samples of one process"),
+        ([printed, process(4.0, 5)], "throughput", "printed figures"),
+    ):
+        found = only(runs, metric)
+        assert found.evidence.value == evidence
+        assert span_text(found).endswith(f"; evidence: {evidence}")
 
 
 def test_failed_runs_are_counted() -> None:

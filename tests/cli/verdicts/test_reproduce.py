@@ -31,10 +31,13 @@ def test_a_bundle_is_announced_checked_and_judged_again(tmp_path, verb) -> None:
     assert digest in shown
     assert "run it again" in said
     page = tmp_path / "page.html"
-    status, shown, said = verb("reproduce", folder, "--all", "--html", page)
+    table = tmp_path / "table.md"
+    files = ("--html", page, "--markdown", table)
+    status, shown, said = verb("reproduce", folder, "--all", *files)
+    assert "Recorded and new verdicts" in page.read_text(encoding="utf-8")
+    assert table.read_text(encoding="utf-8").startswith("### enginescope: no verdict differs: ")
     assert f"open: {page}" in said
     assert "the reason: enginescope explain " in said
-    assert "Recorded and new verdicts" in page.read_text(encoding="utf-8")
     assert status == 0
     assert shown.startswith("no verdict differs: ")
     assert "samples of one process" in shown

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.records.run.run import Run
+from enginescope.records.verdict.evidence import EvidenceLevel
+from enginescope.records.verdict.upgrade import UpgradeKind
+from enginescope.render.verdicts.upgrade_phrases import answer_text
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
 from tests.analysis.in_turn import named
 
@@ -119,6 +123,28 @@ def test_the_version_pair_has_a_slower_host_and_the_same_gpu(field: Path) -> Non
         "enqueue time +8.8 %: the host is slower, not the GPU"
     )
     assert not found.is_decided
+    upgrade = es.upgrade(old=logs[0], new=logs[1])
+    assert upgrade.kind is UpgradeKind.INCONCLUSIVE
+    assert upgrade.models[0].evidence is EvidenceLevel.PRINTED
+    assert answer_text(upgrade) == (
+        "upgrade is inconclusive: printed figures alone say: the host is slower, not the GPU "
+        "(throughput −12.7 %, GPU compute time +0.43 %, enqueue time +8.8 %)"
+    )
+    rows = {row.metric: (row.old, row.new) for row in upgrade.models[0].rows}
+    assert rows["build"] == (pytest.approx(2605.77), pytest.approx(2899.85))
+    assert rows["engine_size"] == (13183116, 13180914)
+
+
+def test_the_plans_of_the_version_pair_differ_in_tactics_alone(field: Path, tmp_path: Path) -> None:
+    for side, name in (("old", "trt10.14"), ("new", "trt10.16.0")):
+        (tmp_path / side).mkdir()
+        for ending, end in (("trtexec_default.log", "log"), ("exportLayerInfo.json", "graph.json")):
+            source = field / f"{name}_rtx6000ada_{ending}"
+            (tmp_path / side / f"net.{end}").write_bytes(source.read_bytes())
+    upgrade = es.upgrade(old=tmp_path / "old", new=tmp_path / "new")
+    layers = upgrade.models[0].layers
+    assert (layers.old, layers.new, layers.paired, layers.differing) == (9, 9, 9, 5)
+    assert {change for one in layers.layers for change in one.changes} == {"tactic"}
 
 
 def test_plan_and_layer_times_of_a_script_join(field: Path) -> None:

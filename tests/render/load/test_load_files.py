@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.verdict.load import LoadReport, Slo
 from enginescope.render.base.text_table import as_text
 from enginescope.render.load.load_chart import load_chart
 from enginescope.render.load.load_phrases import answer_text, scope_facts
-from enginescope.render.load.load_writers import load_json, load_page, load_tables
+from enginescope.render.load.load_writers import (
+    load_json,
+    load_markdown,
+    load_page,
+    load_tables,
+)
 from enginescope.render.page.page import report_page
 from tests.render.load.load_reports import GOAL, loaded_run, scenario, searched, single
 
@@ -73,6 +79,20 @@ def test_a_late_run_is_marked() -> None:
     )
     assert "inconclusive *" in as_text(load_tables(both), width=100)
     assert "(W-LATE)" in as_text(load_tables(both), width=100)
+
+
+def test_markdown_has_the_answer_and_each_run() -> None:
+    text = load_markdown(searched()).decode()
+    assert text.startswith("### enginescope: highest rate that meets p99")
+    assert "| Queries/s | Verdict |" in text
+
+
+def test_a_scenario_that_does_not_pass_says_what_is_missing() -> None:
+    report = scenario("server")
+    figures = replace(report.loadgen, is_passed=False, needed=report.loadgen.queries + 1)
+    text = answer_text(replace(report, loadgen=figures))
+    needed = f"{figures.needed:,}"
+    assert text.endswith(f"; the run does not pass: early stopping needs {needed} queries")
 
 
 def test_json_has_answer_and_report() -> None:

@@ -19,6 +19,7 @@ from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeKind
 from enginescope.render.reproduction.reproduction_phrases import answer_text, scope_facts
 from enginescope.render.reproduction.reproduction_writers import (
     reproduction_json,
+    reproduction_markdown,
     reproduction_page,
     reproduction_rows,
 )
@@ -104,6 +105,19 @@ def test_json_has_the_answer_and_both_reports() -> None:
     assert found["reproduced"] is False
     assert any("recorded safe" in one and "again worse" in one for one in found["sentences"])
     assert found["report"]["recorded"]["models"][0]["rows"]
+
+
+def test_one_model_has_no_column_of_models() -> None:
+    page = reproduction_page(result("latency")).decode()
+    assert '<th scope="col">Model</th>' not in page
+    assert "% per round</td>" not in page
+    assert "changes are the middle of those of the rounds" in page
+
+
+def test_markdown_has_the_answer_and_both_verdicts() -> None:
+    text = reproduction_markdown(result("latency")).decode()
+    assert text.startswith("### enginescope: not reproduced: 1 of 3 verdicts differs")
+    assert "recorded safe" in text
 
 
 @pytest.mark.parametrize("write", [reproduction_html, reproduction_page])

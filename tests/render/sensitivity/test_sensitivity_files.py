@@ -34,6 +34,7 @@ from enginescope.render.sensitivity.sensitivity_phrases import (
     layer_table,
     model_table,
     scope_facts,
+    why_table,
 )
 from enginescope.render.sensitivity.sensitivity_writers import (
     sensitivity_answer,
@@ -143,7 +144,7 @@ def test_the_layer_that_fails_is_named_first_and_kept() -> None:
     assert facts["use"] == "enginescope bench net.onnx --on 'ort-cpu:fp16?node_block_list=loud'"
     assert facts["order"].startswith("by error per time saved")
     assert "3 of 4" in facts["front"]
-    assert facts["times"].startswith("interleaved processes, 8 rounds")
+    assert facts["evidence"] == "interleaved processes, 8 rounds"
 
 
 def test_harmless_layers_are_not_ranked_and_cost_time() -> None:
@@ -169,7 +170,16 @@ def test_what_is_not_measured_says_so() -> None:
     assert "not measured" in model_table(found).rows[0]
     assert dict(scope_facts(found))["times"] == "not measured"
     assert error_time_chart(found) is None
-    assert answer_text(found).startswith("no fp16 model of net.onnx passes: a alone has")
+    assert dict(scope_facts(found))["evidence"] == "outputs only; not timed"
+    assert answer_text(found).startswith("not decided which layers of net.onnx may be fp16: ")
+    known = report((layer("a", 0.3, None), layer("b", 0.4, None)), factor=None)
+    assert answer_text(known).startswith("no fp16 model of net.onnx passes: b alone has")
+
+
+def test_one_reason_is_one_row() -> None:
+    late = {"state": "unreached", "passes": None, "is_finite": None, "why": "no time"}
+    layers = (layer("a", 1e-4), *(layer(name, None, None, **late) for name in "bcdef"))
+    assert why_table(report(layers)).rows == (("b, c, d and 2 more", "no time"),)
 
 
 def test_where_no_model_was_compared_none_is_said_to_fail() -> None:

@@ -19,6 +19,7 @@ from enginescope.render.ladder.ladder_writers import (
     ladder_answer,
     ladder_chart,
     ladder_json,
+    ladder_markdown,
     ladder_page,
     waterfall,
 )
@@ -139,6 +140,13 @@ def test_the_page_leads_with_the_answer_and_escapes_names() -> None:
     assert "<h1>0.5ms is “pinned copies”" in page
     assert "not measured: onnxruntime was built without it" in page
     assert page.index("waterfall") < page.index('id="steps"')
+
+
+def test_markdown_has_the_answer_every_rung_and_every_step() -> None:
+    text = ladder_markdown(report("0.5ms")).decode()
+    assert text.startswith("### enginescope: 0.5ms is “pinned copies”")
+    assert "| Measured | ms per query |" in text
+    assert "| CUDA graph hides launches |" in text
 
 
 def test_bars_of_steps_begin_where_their_rung_ends() -> None:

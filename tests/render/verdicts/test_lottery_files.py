@@ -47,6 +47,7 @@ def test_the_answer_is_by_how_much_each_level_differs() -> None:
     assert "% (95 % CI " in text
     assert ", processes by 0." in text
     assert ", iterations by 0." in text
+    assert dict(scope_facts(report()))["evidence"] == "independent builds"
 
 
 def test_no_seen_variation_is_no_claim() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.render.verdicts.measured_section import base_note
 from enginescope.render.verdicts.ranking_text import ranking_sentence, ranking_table
 from enginescope.render.verdicts.verdict_writers import verdict_markdown, verdict_text
 from tests.analysis.in_turn import named
@@ -42,6 +44,20 @@ def test_the_screen_begins_with_it_and_fits(width) -> None:
     assert max(map(len, text.splitlines())) <= width
     rows = [line.split() for line in text.splitlines() if "(same)" in line]
     assert [row[:2] for row in rows] == [["2", "A"], ["2", "B"]]
+
+
+def test_figures_of_the_base_that_differ_between_pairs_are_explained() -> None:
+    found = compared(1.0, 1.2, 0.8)
+    note = "of A are of the rounds that count for each pair"
+    assert base_note(found) is None
+    first, second = found.pairs
+    headline = replace(second.headline, a=second.headline.a * 1.01)
+    found = replace(
+        found, pairs=(first, replace(second, verdicts=(headline, *second.verdicts[1:])))
+    )
+    assert note in as_text(verdict_text(found, width=120), width=120)
+    assert note in verdict_markdown(found)
+    assert note in compare_page(None, Chosen(), measured=found).decode()
 
 
 def test_two_sides_have_no_ranking() -> None:

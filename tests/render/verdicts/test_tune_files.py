@@ -104,7 +104,9 @@ def test_the_facts_tell_how_much_the_search_overstated_the_leader() -> None:
     facts = dict(scope_facts(report()))
     assert facts["selection"].startswith("0.88")
     assert facts["outputs"] == "1 of 4 alternatives give other outputs than the default"
-    assert facts["confirmed"].startswith("independent builds, 8 rounds")
+    assert facts["confirmed"].startswith("8 rounds")
+    assert facts["evidence"] == "independent builds"
+    assert dict(scope_facts(report(confirmation=None)))["evidence"] == "the search alone"
 
 
 def test_every_alternative_has_its_interval_and_the_round_of_its_end() -> None:

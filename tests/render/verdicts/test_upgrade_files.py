@@ -7,6 +7,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
+from enginescope.analysis.upgrade.layer_differences import layer_differences
 from enginescope.analysis.upgrade.metric_rows import metric_rows, untimed_row
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import compare_sides
@@ -22,6 +23,7 @@ from enginescope.records.verdict.upgrade import (
     UpgradeReport,
     UpgradeRow,
 )
+from enginescope.render.verdicts.upgrade_layers import layer_figures, layers_text, most_text
 from enginescope.render.verdicts.upgrade_phrases import answer_text
 from enginescope.render.verdicts.upgrade_writers import (
     upgrade_json,
@@ -29,6 +31,7 @@ from enginescope.render.verdicts.upgrade_writers import (
     upgrade_page,
     upgrade_rows,
 )
+from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import in_turn, named
 from tests.render.verdicts.test_gate_files import NASTY
 
@@ -62,6 +65,64 @@ def report(*models: UpgradedModel) -> UpgradeReport:
 
 def untimed(name: str) -> UpgradedModel:
     return UpgradedModel(model=name, backend="ort-cpu", rows=(WRONG, untimed_row(WRONG, 2.0)))
+
+
+def layered(name: str, *, is_timed: bool = True) -> UpgradedModel:
+    """A model whose plans differ in every way a comparison tells."""
+    runs = run_a(), run_b()
+    if not is_timed:
+        runs = tuple(replace(run, profile=None) for run in runs)
+    return replace(measured(name, 1.0), layers=layer_differences(runs[:1], runs[1:]))
+
+
+def test_layers_say_what_differs_and_where_the_time_goes() -> None:
+    model = layered("net.onnx")
+    assert layers_text(model.layers) == (
+        "6 pairs among 8 and 7 layers, 3 built differently, 1 layer only old, 1 layer only new; "
+        "layer times 5.875 ms → 4.188 ms, of one process a side"
+    )
+    assert most_text(model).startswith("most of it: ")
+    lines = dict(row for row in upgrade_rows(report(model)) if row[0] == "layers")
+    assert lines["layers"].startswith("net.onnx · ort-cpu · Layers\n6 pairs among ")
+    for text in (
+        upgrade_markdown(report(model)).decode(),
+        upgrade_page(report(model)).decode(),
+        upgrade_html(report(model)),
+    ):
+        assert "FP32 → FP16" in text
+        assert "only new" in text
+    (data,) = json.loads(upgrade_json(report(model)))["models"]
+    assert data["layers"] == layers_text(model.layers)
+
+
+def test_equal_layers_explain_a_difference_alone() -> None:
+    same = layer_differences((run_a(),), (run_a(),))
+    assert most_text(replace(measured("a", 1.0), layers=same)) is None
+    slower = layer_differences((run_b(),), (run_a(),))
+    assert most_text(replace(measured("a", 1.05), layers=slower)).startswith("most of it: ")
+
+
+def test_layer_times_that_contradict_the_verdict_say_so() -> None:
+    text = "these times do not show the difference in latency"
+    layers = layered("a").layers  # less time in the new stack
+    assert most_text(replace(measured("a", 1.05), layers=layers)) == text
+    assert most_text(replace(measured("a", 0.9), layers=layers)).startswith("most of it: ")
+
+
+def test_layers_without_times_have_no_columns_of_times() -> None:
+    model = layered("net.onnx", is_timed=False)
+    assert layers_text(model.layers).endswith("; no layer times")
+    assert layer_figures(model).headers == ("Layer", "Type", "Differs in")
+    assert most_text(model).startswith("most: ")
+
+
+def test_a_page_of_one_model_has_no_column_of_models() -> None:
+    one = upgrade_page(report(measured("a.onnx", 1.05))).decode()
+    two = upgrade_page(report(measured("a.onnx", 1.05), measured("b.onnx", 1.05))).decode()
+    assert '<th scope="col">Model</th>' in two
+    assert '<th scope="col">Model</th>' not in one
+    assert "changes are the middle of those of the rounds" in one
+    assert "% per round</td>" not in one
 
 
 @pytest.mark.parametrize(

@@ -174,6 +174,25 @@ def test_a_search_ends_between_a_rate_that_meets_and_one_that_does_not(model: Pa
     assert all(kinds[rate] is not LoadKind.MET for rate in above)
 
 
+def test_a_search_ends_with_its_time_and_an_undecided_rate_with_its_first_process(
+    model: Path,
+) -> None:
+    report = es.load(
+        model,
+        on="fake?latency_us=4000&jitter_pct=0",
+        arrivals="constant",
+        rate=50,
+        queries=4,  # too few to decide anything
+        slo="p50<40ms",
+        find_max=True,
+        max_time_s=1e-3,
+        workload=QUICK,
+    )
+    (step,) = report.steps
+    assert (step.kind, len(step.trials)) == (LoadKind.UNDECIDED, 1)
+    assert "I-SHORT-SEARCH" in {notice.code for notice in report.notices}
+
+
 @pytest.mark.parametrize("scenario", ["single-stream", "multi-stream", "server", "offline"])
 def test_a_scenario_has_loadgen_s_figures(model: Path, scenario: str) -> None:
     report = es.load(
@@ -197,6 +216,7 @@ def test_a_scenario_has_loadgen_s_figures(model: Path, scenario: str) -> None:
         ({"slo": "p100<10ms"}, "objective"),
         ({"slo": "p99<1min"}, "slo"),
         ({"repeats": 0}, "repeats"),
+        ({"max_time_s": 5.0}, "max_time"),
         ({"scenario": "offline", "rate": 5}, "rate"),
         ({"scenario": "single-stream", "concurrency": 2}, "concurrency"),
         ({"scenario": "sever"}, "scenario"),

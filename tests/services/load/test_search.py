@@ -47,3 +47,15 @@ def test_where_no_rate_meets_the_search_ends() -> None:
     assert found.highest_met is None
     assert found.lowest_missed == 4.0
     assert len(found.steps) == 5
+
+
+def test_a_search_ends_before_a_rate_that_there_is_no_time_for() -> None:
+    def measure(rate: float) -> LoadStep:
+        kind = LoadKind.MET if rate <= 100 else LoadKind.MISSED
+        return LoadStep(kind=kind, trials=(), rate_per_s=rate)
+
+    found = search_highest(64.0, measure, 5.0, lambda rate: rate > 100)
+    assert [step.rate_per_s for step in found.steps] == [64.0, 128.0]
+    assert found.highest_met == 64.0
+    assert found.skipped == pytest.approx(90.5, abs=0.1)
+    assert search_highest(64.0, measure, 5.0, lambda _rate: False).steps[0].rate_per_s == 64.0

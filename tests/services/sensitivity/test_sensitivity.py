@@ -15,6 +15,7 @@ from enginescope.formats.onnx.onnx_flow import FlowNode, FlowTensor, OnnxFlow
 from enginescope.records.tensor import DataType
 from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.services.measurement import process_rounds
+from enginescope.services.sensitivity import timing
 from tests.fakes.models import save, value
 from tests.plants.in_process import workers_in_process
 from tests.services.tune.test_tune import Planted
@@ -170,6 +171,22 @@ def test_without_time_nothing_is_claimed(tmp_path, planted) -> None:
     assert (report.proposed, report.kind, runs.jobs) == (None, VerdictKind.UNDECIDED, [])
     assert not report.is_harmless
     assert {one.code for one in report.notices} == {"I-FP16-ON-CPU", "I-SHORT-SEARCH"}
+    assert report.is_short
+    assert [len(model.layers) for model in report.cumulative] == [0]
+
+
+def test_a_round_that_the_time_cuts_off_does_not_count(tmp_path, planted, monkeypatch) -> None:
+    runs = planted(lambda _job: 1.0)
+    clock = iter(range(10_000))
+    monkeypatch.setattr(timing, "perf_counter", lambda: next(clock))
+    report = measured(chain(tmp_path / "net.onnx"), max_time_s=1e9)
+    whole = len(runs.jobs)
+    assert report.evidence is not None
+    runs.jobs.clear()
+    monkeypatch.setattr(timing, "perf_counter", lambda: float("inf"))
+    report = measured(chain(tmp_path / "net.onnx"), max_time_s=1e9)
+    assert len(runs.jobs) == 2 < whole  # a process of each timing
+    assert (report.evidence, report.rounds, report.baseline_ms) == (None, 0, None)
 
 
 def test_a_crashing_model_is_a_failure_and_no_figure(tmp_path, planted) -> None:

@@ -22,10 +22,12 @@ from enginescope.analysis.verdicts.job_identity import (
     jobs_of,
     labels_of,
 )
+from enginescope.analysis.verdicts.printed_verdicts import is_printed_only
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.records.run.run import HEADLINES, OutcomeKind, Run
 from enginescope.records.samples import Interval
+from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.history import (
     FactChange,
     HistoryPoint,
@@ -144,11 +146,13 @@ class RunFigure(Record, frozen=True, kw_only=True, eq=False):
         run: Without samples, plan, layer times, telemetry, build log and the load of its machine.
         value: Above 0; ``None`` where the run does not have the metric.
         interval: Of the median of a sampled series.
+        is_printed: Whether a tool printed its figures, and it has no samples.
     """
 
     run: Run
     value: float | None
     interval: Interval | None = None
+    is_printed: bool = False
 
 
 def needed_series(metric: str) -> tuple[str, ...] | None:
@@ -184,6 +188,7 @@ def run_figure(run: Run, metric: str = HEADLINE) -> RunFigure:
         ),
         value=value if value is not None and value > 0 else None,
         interval=interval,
+        is_printed=is_printed_only((run,)),
     )
 
 
@@ -352,7 +357,16 @@ def _history(
         points=points,
         levels=_levels(values, sorted(change.at for change in changes if change.is_sure)),
         changes=changes,
+        evidence=_evidence([one for sitting in sittings for one in sitting]),
     )
+
+
+def _evidence(figures: Sequence[RunFigure]) -> EvidenceLevel:
+    """Return the level of a series: its sessions are of different times."""
+    known = [one for one in figures if one.value is not None]
+    if any(one.is_printed for one in known):
+        return EvidenceLevel.PRINTED
+    return EvidenceLevel.SAMPLES if len(known) == 1 else EvidenceLevel.PROCESSES
 
 
 def _point(sitting: Sequence[RunFigure]) -> HistoryPoint | None:

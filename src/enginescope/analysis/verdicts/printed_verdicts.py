@@ -6,7 +6,7 @@ have no interval, so nothing here claims that a difference is more than noise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig, differences
@@ -20,6 +20,11 @@ GPU_COMPUTE = "gpu_compute"
 ENQUEUE = "enqueue"
 #: Metrics of a printed summary in the order of their rows.
 _METRICS = (GPU_COMPUTE, ENQUEUE, "latency", "trtexec_latency", "end_to_end", "h2d", "d2h")
+#: Figures of the build, and from where: milliseconds, bytes.
+_OF_BUILD: tuple[tuple[str, Callable[[RunView], float | None]], ...] = (
+    ("build", lambda view: _ms(view.run.tool.build_s) if view.run.tool else None),
+    ("engine_size", lambda view: view.run.tool.engine_bytes if view.run.tool else None),
+)
 #: The first statistic that both sides state is compared.
 _STATISTICS = ("median_ms", "mean_ms")
 
@@ -48,7 +53,7 @@ def printed_value(view: RunView, metric: str, statistic: str) -> float | None:
 def printed_verdicts(
     a: Sequence[Run], b: Sequence[Run], terms: CompareConfig
 ) -> tuple[Verdict, ...]:
-    """Return the figures of B against A, all undecided: the throughput first, then GPU compute.
+    """Return the figures of B against A, all undecided: the throughput first, the build last.
 
     Verdicts are incomparable where the conditions differ.
     """
@@ -65,6 +70,9 @@ def printed_verdicts(
             if pair := _middles(values):
                 rows.append((metric, pair, f"{statistic.removesuffix('_ms')} as printed"))
                 break
+    for metric, of in _OF_BUILD:
+        if pair := _middles([[of(view) for view in side] for side in sides]):
+            rows.append((metric, pair, "as printed"))
     runs = [[view.run for view in side] for side in sides]
     differing = "; ".join(map(str, differences(*runs, across=terms.across)))
     kind = VerdictKind.INCOMPARABLE if differing else VerdictKind.UNDECIDED
@@ -84,6 +92,10 @@ def printed_verdicts(
         )
         for metric, pair, statistic in rows
     )
+
+
+def _ms(seconds: float | None) -> float | None:
+    return 1e3 * seconds if seconds is not None else None
 
 
 def _queries_per_s(view: RunView) -> float | None:

@@ -98,6 +98,7 @@ from enginescope.services.load.request import (
     default=RESOLUTION_PCT,
     help="End the search when the next rate is within this percentage.",
 )
+@option("--max-time", type=DURATION_MS, help="Let --find-max end after this time.")
 @option(
     "--repeats", type=COUNT, help=f"Processes at each rate.  [default: 1; {REPEATS} in a search]"
 )
@@ -118,6 +119,7 @@ from enginescope.services.load.request import (
 )
 @option("--timeout", type=DURATION_MS, help="Time limit per process.")
 @machine_options
+@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @stored_options
 def command(target: str, **options: Any) -> int:
@@ -128,13 +130,20 @@ def command(target: str, **options: Any) -> int:
     grpc://localhost:8001/v2/models/NAME. Latency counts from the intended arrival, so a stall
     shows in every query that waits for it.
     """
-    from enginescope.render.load.load_writers import load_json, load_page
+    from enginescope.render.load.load_writers import load_json, load_markdown, load_page
 
-    check_outputs([options["html"]], [target])
+    check_outputs([options["markdown"], options["html"]], [target])
     progress = LoadProgress(quiet=options["as_json"])
     with measuring(progress):
         report = run_load(_request(target, options), progress)
-    present_report(report, options, document=load_json, screen=_show, html=load_page)
+    present_report(
+        report,
+        options,
+        document=load_json,
+        screen=_show,
+        markdown=load_markdown,
+        html=load_page,
+    )
     end_report(options, step(options, "report", "report", report.trials[-1].run[:8]))
     return int(not report.is_passed)
 
@@ -164,6 +173,7 @@ def _request(target: str, options: dict[str, Any]) -> LoadRequest:
         is_search=options["find_max"],
         repeats=options["repeats"],
         resolution_pct=options["resolution"],
+        max_time_s=options["max_time"] and options["max_time"] / 1e3,
         workload=Workload(
             batch=options["batch"],
             seed=options["seed"],

@@ -71,6 +71,7 @@ from enginescope.stats.comparison.ratio import MOST_ROUNDS
     default=STREAMS,
     help="Number of parallel streams or requests at the last rung.",
 )
+@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @stored_options
 def command(model: Path, **options: Any) -> int:
@@ -81,13 +82,24 @@ def command(model: Path, **options: Any) -> int:
     step between two rungs has an interval. With --mine, the result names the rung that your
     latency fits.
     """
-    from enginescope.render.ladder.ladder_writers import ladder_json, ladder_page
+    from enginescope.render.ladder.ladder_writers import (
+        ladder_json,
+        ladder_markdown,
+        ladder_page,
+    )
 
-    check_outputs([options["html"]], [str(model)])
+    check_outputs([options["markdown"], options["html"]], [str(model)])
     progress = RoundsProgress(quiet=options["as_json"])
     with measuring(progress):
         report = climb_ladder(_request(model, options), progress)
-    present_report(report, options, document=ladder_json, screen=_show, html=ladder_page)
+    present_report(
+        report,
+        options,
+        document=ladder_json,
+        screen=_show,
+        markdown=ladder_markdown,
+        html=ladder_page,
+    )
     tag = f"{COMPARISON_TAG}{report.comparison}"
     end_report(options, step(options, "its runs", "runs list", "--tag", tag))
     return 0

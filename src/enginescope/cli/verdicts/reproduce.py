@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     help="Python or image of the new stack.  [default: the recorded one]",
 )
 @option("--all", "everything", is_flag=True, help="Also list metrics that do not count.")
+@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
 @store_option
 @json_option
@@ -67,10 +68,11 @@ def command(folder: Path, **options: Any) -> int:
     """
     from enginescope.render.reproduction.reproduction_writers import (
         reproduction_json,
+        reproduction_markdown,
         reproduction_page,
     )
 
-    check_outputs([options["html"]], [str(folder)])
+    check_outputs([options["markdown"], options["html"]], [str(folder)])
     request = ReproduceRequest(
         folder=folder,
         check_only=options["check_only"],
@@ -87,6 +89,7 @@ def command(folder: Path, **options: Any) -> int:
         options,
         document=reproduction_json,
         screen=lambda result: _show(result, everything=options["everything"]),
+        markdown=reproduction_markdown,
         html=reproduction_page,
     )
     if result.again is None:

@@ -50,6 +50,8 @@ from enginescope.render.verdicts.gate_phrases import (
 from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
 from enginescope.render.verdicts.measured_section import evidence_text, pair_table, verdict_table
 from enginescope.render.verdicts.ranking_text import ranking_table
+from enginescope.render.verdicts.upgrade_layers import layer_figures, layers_text
+from enginescope.render.verdicts.upgrade_phrases import name_of
 from enginescope.render.verdicts.upgrade_writers import notices_of
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, value_text
 
@@ -110,6 +112,11 @@ def upgrade_html(report: UpgradeReport) -> str:
                 for row in model.rows
             ),
             numbers=_NUMBERS,
+        ),
+        *(
+            data_table(f"{name_of(model)}: {layers_text(model.layers)}", table.headers, table.rows)
+            for model in report.models
+            if model.layers and (table := layer_figures(model))
         ),
     )
 

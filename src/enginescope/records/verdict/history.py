@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
+from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.verdict import RatioEstimate
 
 
@@ -78,6 +79,7 @@ class JobHistory(Result, Record, frozen=True, kw_only=True):
     Attributes:
         points: The oldest first.
         failed: Runs of the job that have no figure because they failed.
+        evidence: What the verdicts on its levels rest on.
     """
 
     label: str
@@ -88,6 +90,7 @@ class JobHistory(Result, Record, frozen=True, kw_only=True):
     levels: tuple[Level, ...]
     changes: tuple[LevelChange, ...] = ()
     failed: int = 0
+    evidence: EvidenceLevel | None = None
 
     @property
     def sure(self) -> tuple[LevelChange, ...]:

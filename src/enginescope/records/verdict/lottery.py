@@ -7,6 +7,7 @@ from typing import Literal
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.records.notice import Notice
+from enginescope.records.verdict.evidence import EvidenceLevel
 
 #: What repeats, the outermost first.
 Level = Literal["build", "process", "iteration"]
@@ -180,6 +181,7 @@ class LotteryReport(Result, Record, frozen=True, kw_only=True):
     layers: tuple[LayerDraw, ...] = ()
     regrouped_layers: int = 0
     is_recorded: bool = False
+    evidence: EvidenceLevel = EvidenceLevel.BUILDS
     notices: tuple[Notice, ...] = ()
     created: str | None = None
     command: str | None = None

@@ -96,6 +96,64 @@ class UpgradeRow(Record, frozen=True, kw_only=True):
     verdict: Verdict | None = None
 
 
+class LayerChange(Record, frozen=True, kw_only=True):
+    """Layers that do the same work on both stacks, or layers of one stack alone.
+
+    Attributes:
+        changes: What differs in how they are built.
+        old_ms, new_ms: Times of one process a side; ``None``: no layer, or no time.
+    """
+
+    name: str
+    type: str
+    changes: tuple[str, ...] = ()
+    old_ms: float | None = None
+    new_ms: float | None = None
+    difference_ms: float | None = None
+
+
+class DifferenceCause(Record, frozen=True, kw_only=True):
+    """Layers whose time differs for one reason.
+
+    Attributes:
+        cause: As `enginescope.analysis` names it: ``"tactic"``, ``"nothing"``, …
+        kind: Type of the layers.
+        detail: What it was and what it is: ``"FP32 → FP16"``.
+        layers: Number of pairs.
+    """
+
+    cause: str
+    kind: str | None
+    detail: str | None
+    layers: int
+    difference_ms: float | None = None
+
+
+class LayerDifferences(Record, frozen=True, kw_only=True):
+    """The layers of both stacks, paired by ONNX operator; times of one process a side.
+
+    Attributes:
+        old, new: Number of layers of each stack.
+        paired: Pairs; several layers that are one on the other side are one pair.
+        differing: Pairs whose layers are built differently.
+        only_old, only_new: Layers without a counterpart.
+        old_ms, new_ms: Layer times added up; ``None``: a side has none.
+        causes: The largest difference first; they add up to the whole difference.
+        layers: Those that differ most.
+    """
+
+    old: int
+    new: int
+    paired: int
+    differing: int
+    only_old: int = 0
+    only_new: int = 0
+    old_ms: float | None = None
+    new_ms: float | None = None
+    causes: tuple[DifferenceCause, ...] = ()
+    layers: tuple[LayerChange, ...] = ()
+
+
 class UpgradedModel(Record, frozen=True, kw_only=True):
     """One model on both stacks.
 
@@ -106,6 +164,7 @@ class UpgradedModel(Record, frozen=True, kw_only=True):
         evidence: Of the timings; ``None``: nothing was timed.
         comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
         old, new: Ids of the runs.
+        layers: Compared layers; ``None``: a side has none.
     """
 
     model: str
@@ -117,6 +176,7 @@ class UpgradedModel(Record, frozen=True, kw_only=True):
     comparison: str | None = None
     old: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
+    layers: LayerDifferences | None = None
     notices: tuple[Notice, ...] = ()
 
     @property

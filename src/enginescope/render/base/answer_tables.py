@@ -53,9 +53,14 @@ def answer_lines(answered: AnswerTables) -> list[str]:
     return [f"### enginescope: {escaped(answered.answer)}", "", *facts]
 
 
+def weightiest(notices: Sequence[Notice]) -> list[Notice]:
+    """Return warnings before what is only said."""
+    return sorted(notices, key=lambda notice: notice.level != "warning")
+
+
 def notice_items(notices: Sequence[Notice]) -> list[str]:
     """Return notices as a list of a Markdown file, after a blank line; nothing without any."""
-    items = [f"- {escaped(notice.message)} ({notice.code})" for notice in notices]
+    items = [f"- {escaped(notice.message)} ({notice.code})" for notice in weightiest(notices)]
     return ["", *items] if items else []
 
 

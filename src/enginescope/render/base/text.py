@@ -19,7 +19,7 @@ from enginescope.core.units import counted, format_bytes, format_ms, format_sign
 from enginescope.records.notice import Hint, Notice, is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Percentile, Summary
-from enginescope.render.base.answer_tables import AnswerTables
+from enginescope.render.base.answer_tables import AnswerTables, weightiest
 from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
 from enginescope.render.base.figures import (
     TextTable,
@@ -141,7 +141,7 @@ def show_answer(answered: AnswerTables, rows: Sequence[RenderableType] | None = 
     if rows is not None:
         show(Group(*rows))
         print()
-    for line in notice_lines(answered.notices):
+    for line in notice_lines(weightiest(answered.notices)):
         show(line)
 
 

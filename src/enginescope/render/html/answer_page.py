@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from enginescope.core.record import Record
-from enginescope.render.base.answer_tables import AnswerTables, page_figures
+from enginescope.render.base.answer_tables import AnswerTables, page_figures, weightiest
 from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
@@ -58,7 +58,7 @@ def answer_page(
         title=title,
         answer=answer if is_percentile else f"{answer[:1].upper()}{answer[1:]}",
         facts=answered.facts,
-        notices=answered.notices,
+        notices=weightiest(answered.notices),
         charts=charts,
         overview=overview,
         sections=sections,

@@ -1,4 +1,4 @@
-"""Writers of a ladder: the waterfall of the terminal, JSON and a page that needs no network."""
+"""Writers of a ladder: the waterfall of the terminal, JSON, Markdown and a page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.ladder import LadderReport, LadderStep, RungKey
-from enginescope.render.base.answer_tables import AnswerTables, answer_json
+from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.data_table import printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.charts.waterfall import Bar, waterfall_chart
@@ -48,6 +48,11 @@ def ladder_json(report: LadderReport) -> bytes:
         titles={rung.key.value: title(rung) for rung in report.rungs},
         report=report,
     )
+
+
+def ladder_markdown(report: LadderReport) -> bytes:
+    """Return the answer, what it is about, every rung and every step."""
+    return answer_markdown(ladder_answer(report))
 
 
 def ladder_answer(report: LadderReport) -> AnswerTables:

@@ -75,10 +75,18 @@ def _scenario_answer(figures: LoadGenFigures) -> str:
         rate = f" at {rate_text(figures.per_s)}"
         if figures.is_passed is None:
             return f"{value}{rate}"
-        return f"{value}{rate}; the run {'passes' if figures.is_passed else 'does not pass'}"
+        return f"{value}{rate}; {_passed(figures)}"
     if figures.estimate_ms is None:
         return f"{value}; early stopping needs {figures.needed:,} queries"
     return f"{value}, early-stopping estimate {format_ms(figures.estimate_ms)}"
+
+
+def _passed(figures: LoadGenFigures) -> str:
+    if figures.is_passed:
+        return "the run passes"
+    few = figures.needed is not None and figures.queries < figures.needed
+    why = f": early stopping needs {figures.needed:,} queries" if few else ""
+    return f"the run does not pass{why}"
 
 
 def trial_text(trial: LoadTrial) -> str:

@@ -1,4 +1,4 @@
-"""Writers of a load test: terminal, JSON and a page that needs no network."""
+"""Writers of a load test: terminal, JSON, Markdown and a page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from enginescope.records.verdict.load import LoadReport
-from enginescope.render.base.answer_tables import AnswerTables, answer_json
+from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import percentile_name
 from enginescope.render.base.text_table import table
@@ -77,6 +77,11 @@ def _shown(report: LoadReport) -> Iterator[RenderableType]:
         yield Text(f"times: {name} of each run, in ms", style="dim")
         if any(trial.is_late for trial in report.trials):
             yield Text("* the load generator was late (W-LATE)", style="yellow")
+
+
+def load_markdown(report: LoadReport) -> bytes:
+    """Return the answer, what it is about, and the tables."""
+    return answer_markdown(load_answer(report))
 
 
 def load_json(report: LoadReport) -> bytes:

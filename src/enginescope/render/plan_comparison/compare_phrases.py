@@ -160,12 +160,19 @@ def pairing_sentence(layers: LayerComparison, plans: tuple[PlanSummary, ...]) ->
 
 def cause_text(one: Explanation, label: str = "B") -> str:
     """Return ``Convolution: FP32 → FP16``; `label` is the plan that is compared with A."""
-    words = f"only in {label}" if one.cause is Cause.ONLY_B else _CAUSES[one.cause]
-    if one.cause is Cause.PRECISION and one.detail:
-        words = one.detail
-    elif one.detail:
-        words = f"{words}, {one.detail}"
-    return f"{one.kind}: {words}" if one.kind else words
+    return cause_words(one.cause, one.kind, one.detail, ("A", label))
+
+
+def cause_words(cause: Cause, kind: str | None, detail: str | None, labels: tuple[str, str]) -> str:
+    """Return the words of a cause; `labels` name both plans."""
+    words = _CAUSES[cause]
+    if cause in (Cause.ONLY_A, Cause.ONLY_B):
+        words = f"only in {labels[cause is Cause.ONLY_B]}"
+    if cause is Cause.PRECISION and detail:
+        words = detail
+    elif detail:
+        words = f"{words}, {detail}"
+    return f"{kind}: {words}" if kind else words
 
 
 def evidence_text(one: ComparedLayers) -> str:

@@ -43,7 +43,9 @@ def answer_text(result: Reproduction) -> str:
         return f"inconclusive: {count}, none of them clear in both upgrades"
     if not result.is_reproduced:
         different = [one for one in rows if one[1].agreement is Agreement.DIFFERENT]
-        names = ", ".join(f"{_model(model)} ({_metric(row).lower()})" for model, row in different)
+        names = ", ".join(
+            f"{_model(model)} ({_metric(row, in_text=True)})" for model, row in different
+        )
         verb = "differs" if len(different) == 1 else "differ"
         return f"not reproduced: {len(different)} of {count} {verb}: {names}"
     same = sum(row.agreement is Agreement.SAME for _, row in rows)
@@ -179,7 +181,7 @@ def _model(model: ReproducedModel) -> str:
     return name_of(model.recorded)
 
 
-def _metric(row: ReproducedRow) -> str:
+def _metric(row: ReproducedRow, *, in_text: bool = False) -> str:
     half = row.recorded or row.again
     assert half is not None
-    return metric_text(half)
+    return metric_text(half, in_text=in_text)

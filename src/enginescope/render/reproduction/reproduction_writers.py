@@ -1,11 +1,11 @@
-"""Writers of an upgrade that ran again: terminal, JSON and a page that needs no network."""
+"""Writers of an upgrade that ran again: terminal, JSON, Markdown and a page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from enginescope.records.verdict.reproduction import ReproducedModel, ReproducedRow, Reproduction
-from enginescope.render.base.answer_tables import AnswerTables, answer_json
+from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.html.answer_page import PageSection, answer_page
 from enginescope.render.reproduction.reproduction_phrases import (
@@ -19,7 +19,7 @@ from enginescope.render.reproduction.reproduction_phrases import (
     sentence,
 )
 from enginescope.render.verdicts import upgrade_phrases
-from enginescope.render.verdicts.upgrade_phrases import name_of
+from enginescope.render.verdicts.upgrade_phrases import PER_ROUND, name_of
 
 #: Version of the document's shape.
 REPRODUCE_SCHEMA = 1
@@ -58,6 +58,11 @@ def reproduction_answer(result: Reproduction, *, everything: bool = False) -> An
     )
 
 
+def reproduction_markdown(result: Reproduction) -> bytes:
+    """Return the answer, the bundle, and the verdicts that count."""
+    return answer_markdown(reproduction_answer(result))
+
+
 def reproduction_json(result: Reproduction) -> bytes:
     """Return the answer, a sentence for each verdict, and both reports, as strict JSON."""
     return answer_json(
@@ -69,8 +74,7 @@ def reproduction_json(result: Reproduction) -> bytes:
     )
 
 
-#: Columns of figures.
-_NUMBERS = (5, 6, 7, 8)
+_NUMBERS = ("Old", "New", "Change", "Interval")
 #: Outputs that the page names for a model.
 _OUTPUTS = 20
 
@@ -85,7 +89,9 @@ def reproduction_page(result: Reproduction) -> bytes:
         title="Reproduction",
         skip="upgrade",
         overview=_figures(
-            "Recorded and new verdicts", (pair for pair in rows if is_listed(pair[1]))
+            "Recorded and new verdicts",
+            [pair for pair in rows if is_listed(pair[1])],
+            has_models=len(result.models) > 1,
         ),
         sections=[
             PageSection(
@@ -95,7 +101,8 @@ def reproduction_page(result: Reproduction) -> bytes:
                 figures=(
                     _figures(
                         "All figures; those in brackets do not count",
-                        ((model, row) for row in model.rows),
+                        [(model, row) for row in model.rows],
+                        has_models=False,
                     ),
                 ),
             )
@@ -109,10 +116,17 @@ def _facts(model: ReproducedModel) -> tuple[tuple[str, str], ...]:
     return (("backend", model.recorded.backend), *([("outputs", outputs)] if outputs else []))
 
 
-def _figures(caption: str, rows: Iterable[tuple[ReproducedModel, ReproducedRow]]) -> Figures:
+def _figures(
+    caption: str, rows: Iterable[tuple[ReproducedModel, ReproducedRow]], *, has_models: bool
+) -> Figures:
+    columns = [at for at, name in enumerate(ROW_HEADERS) if has_models or name != "Model"]
+    headers = tuple(ROW_HEADERS[at] for at in columns)
+    every = [cells for model, row in rows for cells in rows_of(model, row)]
+    if any(cell.endswith(PER_ROUND) for cells in every for cell in cells):
+        caption += "; changes are the middle of those of the rounds"
     return Figures(
         caption=caption,
-        headers=ROW_HEADERS,
-        rows=tuple(cells for model, row in rows for cells in rows_of(model, row)),
-        numbers=_NUMBERS,
+        headers=headers,
+        rows=tuple(tuple(cells[at].removesuffix(PER_ROUND) for at in columns) for cells in every),
+        numbers=tuple(map(headers.index, _NUMBERS)),
     )

@@ -113,9 +113,14 @@ def comparison_table(test: SelfTest) -> TextTable:
         )
         for same in test.comparisons
     )
-    headers = ("comparison", "at most", "rounds", "B ÷ A", "verdict")
-    title = "Measured comparisons of the model with itself"
-    return TextTable(title=title, headers=headers, rows=rows, numbers=headers[1:4])
+    headers = ("comparison", "at most", "measured", "B ÷ A", "verdict")
+    return TextTable(
+        title="Measured comparisons of the model with itself",
+        headers=headers,
+        rows=rows,
+        numbers=headers[1:4],
+        note="at most: rounds that count; measured: with disturbed rounds, which do not count",
+    )
 
 
 def recorded_line(test: SelfTest, now: datetime | None = None) -> str:

@@ -30,6 +30,11 @@ def answer_text(report: SensitivityReport) -> str:
     chosen, total = report.proposal, counted(_convertible(report), report.by)
     if report.is_harmless:
         return f"every {report.by} of {name} is harmless in {to}; {time_text(report, report.whole)}"
+    if chosen is None and report.is_short:
+        return (
+            f"inconclusive which {report.by}s of {name} may be {to}: the maximum time was over; "
+            f"{_worst(report)}"
+        )
     if chosen is None:
         states = {model.state for model in report.cumulative[1:]}
         if "compared" not in states:
@@ -100,6 +105,7 @@ def scope_facts(report: SensitivityReport) -> tuple[tuple[str, str], ...]:
         ("order", _order(report)),
         ("front", _front(report)),
         ("times", _times(report)),
+        ("evidence", _evidence(report)),
         ("samples", _samples(report)),
     )
     return tuple((name, text) for name, text in facts if text)
@@ -152,7 +158,7 @@ def _order(report: SensitivityReport) -> str:
 
 def _front(report: SensitivityReport) -> str:
     if len(report.cumulative) < 2 or all(one.time is None for one in report.cumulative):
-        return NOT_MEASURED
+        return ""
     names = [point_name(report, point.number) for point in report.front]
     if names == [point_name(report, 0)]:
         return "FP32 alone: no converted model is faster"
@@ -179,10 +185,15 @@ def _times(report: SensitivityReport) -> str:
         return NOT_MEASURED
     alone = sum(layer.alone.time is not None for layer in report.layers)
     return (
-        f"{report.evidence.value}, {counted(report.rounds, 'round')}; FP32 takes "
-        f"{format_ms(report.baseline_ms)}; {alone} of {counted(len(report.layers), report.by)} "
-        "timed alone"
+        f"FP32 takes {format_ms(report.baseline_ms)}; {alone} of "
+        f"{counted(len(report.layers), report.by)} timed alone"
     )
+
+
+def _evidence(report: SensitivityReport) -> str:
+    if report.evidence is None:
+        return "outputs only; not timed"
+    return f"{report.evidence.value}, {report.rounds} rounds"
 
 
 def _samples(report: SensitivityReport) -> str:
@@ -297,15 +308,15 @@ def model_table(report: SensitivityReport) -> TextTable:
 
 
 def why_table(report: SensitivityReport) -> TextTable | None:
-    """Return what is not known and why; ``None`` without any."""
-    rows = [
-        (printable(one.name), printable(one.alone.why)) for one in report.layers if one.alone.why
-    ]
-    rows += [
-        (point_name(report, at), printable(model.why))
-        for at, model in enumerate(report.cumulative)
-        if model.why
-    ]
-    if not rows:
+    """Return what is not known, by reason; ``None`` without any."""
+    names: dict[str, list[str]] = {}
+    for layer in report.layers:
+        if layer.alone.why:
+            names.setdefault(layer.alone.why, []).append(layer.name)
+    for at, model in enumerate(report.cumulative):
+        if model.why:
+            names.setdefault(model.why, []).append(point_name(report, at))
+    if not names:
         return None
-    return TextTable(title="Not known", headers=(report.by, WHY), rows=tuple(rows))
+    rows = tuple((_names(tuple(some)), printable(why)) for why, some in names.items())
+    return TextTable(title="Not known", headers=(report.by, WHY), rows=rows)

@@ -65,6 +65,7 @@ def scope_facts(report: TuneReport) -> tuple[tuple[str, str], ...]:
         ("default", _typed(report.default)),
         ("search", _search(report)),
         ("confirmed", _confirmation(report)),
+        ("evidence", _evidence(report)),
         ("selection", _selection(report)),
         ("outputs", _outputs(report)),
         ("use", _use(report)),
@@ -92,11 +93,18 @@ def _confirmation(report: TuneReport) -> str:
         return "no, so that there is no winner" if report.leader else ""
     if confirmed.why is not None:
         return printable(confirmed.why)
-    level = f"{confirmed.evidence.value}, " if confirmed.evidence is not None else ""
     return (
-        f"{level}{confirmed.rounds} rounds of the default and the leader, inputs with seed "
+        f"{confirmed.rounds} rounds of the default and the leader, inputs with seed "
         f"{confirmed.seed}"
     )
+
+
+def _evidence(report: TuneReport) -> str:
+    """Return the level of the confirmation; the search alone has no verdict to name one of."""
+    confirmed = report.confirmation
+    if confirmed is None or confirmed.evidence is None:
+        return "the search alone"
+    return confirmed.evidence.value
 
 
 def _selection(report: TuneReport) -> str:

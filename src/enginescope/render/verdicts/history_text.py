@@ -33,8 +33,12 @@ def span_text(found: JobHistory) -> str:
     when = first if first == last else f"{first} … {last}"
     return (
         f"{runs:,} run{_s(runs)} in {sittings:,} session{_s(sittings)}, {when}{failed}; changes of "
-        f"{found.threshold_pct:g} % or less do not count"
+        f"{found.threshold_pct:g} % or less do not count{_evidence(found)}"
     )
+
+
+def _evidence(found: JobHistory) -> str:
+    return f"; evidence: {found.evidence.value}" if found.evidence else ""
 
 
 def letter(number: int) -> str:

@@ -56,6 +56,7 @@ def scope_facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
     facts = (
         ("backend", f"{report.backend}; {_counts(report)}"),
         ("a build", _made(report)),
+        ("evidence", report.evidence.value),
         ("outputs", _outputs(report)),
         ("tactics", _tactics(report)),
         ("costs", _costs(report)),

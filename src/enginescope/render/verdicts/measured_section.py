@@ -241,9 +241,27 @@ def _table(pair: MeasuredPair) -> Figures:
     return table.figures(f"{table.title}; {threshold}")
 
 
+def base_note(comparison: MeasuredComparison) -> str | None:
+    """Say why the first side has other figures against each other one; ``None`` where it has not.
+
+    A round that one pair leaves out because a process was disturbed may count for another pair.
+    """
+    figures: dict[str, set[float | None]] = {}
+    for pair in comparison.pairs:
+        for verdict in pair.verdicts:
+            figures.setdefault(verdict.metric, set()).add(verdict.a)
+    if all(len(values) == 1 for values in figures.values()):
+        return None
+    base = comparison.pairs[0].a
+    return f"figures of {base} are of the rounds that count for each pair, so they may differ"
+
+
 def _beneath(found: MeasuredComparison) -> Iterator[str]:
     notes = dict.fromkeys(map(ratio_note, found.pairs))
     yield from (f"{OTHER_RATIO} {note}." for note in notes if note)
+    base = base_note(found)
+    if base:
+        yield f"{base[0].upper()}{base[1:]}."
     rate = rate_note(found)
     if rate:
         yield f"Throughput: {rate}."

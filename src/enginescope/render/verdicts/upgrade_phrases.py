@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from enginescope.analysis.verdicts.printed_verdicts import THROUGHPUT, printed_cause
+from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     Stack,
@@ -22,6 +24,8 @@ from enginescope.render.verdicts.verdict_phrases import (
     why_text,
 )
 
+#: Ends a change that is the middle of those of the rounds.
+PER_ROUND = " per round"
 ROW_HEADERS = ("Verdict", "Model", "Metric", "Old", "New", "Change", "Interval", "Why")
 _ANSWERS = {
     UpgradeKind.WORSE: "upgrade is not safe",
@@ -42,10 +46,26 @@ def answer_text(report: UpgradeReport) -> str:
     if kind is UpgradeKind.SAFE:
         return f"{_ANSWERS[kind]}: {_count(len(models))} {_are(models)} as correct and as fast"
     verb = _are(those)
+    printed = _printed(models)
+    if printed is not None:
+        return f"{_ANSWERS[kind]}: {printed}"
     if len(models) == 1:
         return f"{_ANSWERS[kind]}: {name_of(models[0])} {verb} {kind.value}{_metrics(models[0])}"
     names = ", ".join(f"{name_of(one)}{_metrics(one)}" for one in those)
     return f"{_ANSWERS[kind]}: {len(those)} of {_count(len(models))} {verb} {kind.value}: {names}"
+
+
+def _printed(models: Sequence[UpgradedModel]) -> str | None:
+    """Return what the printed figures of a model say; ``None`` where more is known, or nothing."""
+    if len(models) != 1 or models[0].evidence is not EvidenceLevel.PRINTED:
+        return None
+    rows = [row for row in models[0].rows if row.verdict is not None]
+    cause = printed_cause([row.verdict for row in rows if row.verdict])
+    if cause is None:
+        return None
+    shown = [row for row in rows if row.metric == THROUGHPUT or row.metric in _APART]
+    changes = ", ".join(f"{metric_text(row, in_text=True)} {change_text(row)}" for row in shown)
+    return f"printed figures alone say: {cause} ({changes})"
 
 
 def name_of(model: UpgradedModel) -> str:
@@ -55,7 +75,7 @@ def name_of(model: UpgradedModel) -> str:
 
 def _metrics(model: UpgradedModel) -> str:
     rows = [row for row in model.rows if row.decides and row.kind is model.kind]
-    return f" ({', '.join(metric_text(row).lower() for row in rows)})"
+    return f" ({', '.join(metric_text(row, in_text=True) for row in rows)})"
 
 
 def _count(models: int) -> str:
@@ -124,9 +144,10 @@ def is_listed(row: UpgradeRow) -> bool:
     return row.decides or row.metric in _APART
 
 
-def metric_text(row: UpgradeRow) -> str:
-    """Return the heading of a row's metric."""
-    return "Outputs" if row.metric == OUTPUTS else title_of(row.metric)
+def metric_text(row: UpgradeRow, *, in_text: bool = False) -> str:
+    """Return the heading of a row's metric, or its words within a sentence."""
+    title = "Outputs" if row.metric == OUTPUTS else title_of(row.metric)
+    return title if not in_text or title[:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 
 def values_of(row: UpgradeRow) -> tuple[str, str]:

@@ -13,11 +13,13 @@ from enginescope.render.base.answer_tables import (
     answer_lines,
     notice_items,
 )
-from enginescope.render.base.data_table import escaped, markdown_row
+from enginescope.render.base.data_table import UNKNOWN, escaped, markdown_row
 from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.html.answer_page import PageSection, answer_page
 from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
+from enginescope.render.verdicts.upgrade_layers import layer_figures, layers_text, most_text
 from enginescope.render.verdicts.upgrade_phrases import (
+    PER_ROUND,
     ROW_HEADERS,
     answer_text,
     change_text,
@@ -52,19 +54,25 @@ def upgrade_rows(report: UpgradeReport, *, everything: bool = False) -> tuple[tu
         for row in model.rows
         if is_listed(row) or everything
     )
+    layers = (("layers", text) for text in filter(None, map(_layers, report.models)))
     means = (("mean", mean_lines(mean, "model")) for mean in upgrade_means(report))
-    return (*rows, *means)
+    return (*rows, *layers, *means)
+
+
+def _layers(model: UpgradedModel) -> str | None:
+    if model.layers is None:
+        return None
+    title = f"{name_of(model)} · {model.backend} · Layers"
+    return "\n".join(filter(None, (title, layers_text(model.layers), most_text(model))))
 
 
 def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
     yield f"{name_of(model)} · {model.backend} · {metric_text(row)}"
     old, new = values_of(row)
     if row.old is not None:
-        yield (
-            f"{old} → {new}, {change_text(row)}, {interval_text(row)}"
-            if row.verdict
-            else (f"largest error {old} → {new}")
-        )
+        figures = (f"{old} → {new}", change_text(row), interval_text(row))
+        known = ", ".join(text for text in figures if text != UNKNOWN)
+        yield known if row.verdict else f"largest error {old} → {new}"
     yield why_of(row)
 
 
@@ -91,6 +99,7 @@ def upgrade_json(report: UpgradeReport) -> bytes:
                 "model": model.model,
                 "verdict": model.kind,
                 "sentences": [sentence(model, row) for row in model.rows],
+                "layers": layers_text(model.layers) if model.layers else None,
             }
             for model in report.models
         ],
@@ -108,9 +117,27 @@ def upgrade_markdown(report: UpgradeReport) -> bytes:
     lines = [*answer_lines(answered), "", *_table(report, listed=True)]
     rest = _table(report, listed=False)
     if len(rest) > len(_table_head()):
-        title = "figures that do not count"
-        lines += ["", f"<details><summary>{title}</summary>", "", *rest, "", "</details>"]
+        lines += _folded("figures that do not count", rest)
+    lines += [line for model in report.models for line in _layer_lines(model)]
     return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
+
+
+def _folded(title: str, lines: Sequence[str]) -> list[str]:
+    return ["", f"<details><summary>{title}</summary>", "", *lines, "", "</details>"]
+
+
+def _layer_lines(model: UpgradedModel) -> list[str]:
+    """Return the layers of a model, folded away; nothing without any."""
+    if model.layers is None:
+        return []
+    texts = filter(None, (layers_text(model.layers), most_text(model)))
+    lines = [f"- {escaped(text)}" for text in texts]
+    figures = layer_figures(model)
+    if figures is not None:
+        marks = ["---:" if at in figures.numbers else "---" for at in range(len(figures.headers))]
+        lines += ["", markdown_row(figures.headers), markdown_row(marks)]
+        lines += [markdown_row(list(map(escaped, row))) for row in figures.rows]
+    return _folded(f"layers of {escaped(name_of(model))}", lines)
 
 
 def _table_head() -> list[str]:
@@ -152,47 +179,61 @@ def _on_models(notice: Notice, models: Sequence[str], count: int) -> Notice:
     )
 
 
-#: Columns of numbers, and of sentences.
-_NUMBERS, _WHY = (3, 4, 5, 6), len(ROW_HEADERS) - 1
+_MODEL, _CHANGE = ROW_HEADERS.index("Model"), ROW_HEADERS.index("Change")
+_NUMBERS = ("Old", "New", "Change", "Interval")
 
 
 def upgrade_page(report: UpgradeReport) -> bytes:
     """Return the page: the answer, the rows that count, then each model."""
+    rows = [
+        row_cells(model, row) for model in report.models for row in model.rows if is_listed(row)
+    ]
+    rows += [mean_cells(mean, "model", has_reasons=True) for mean in upgrade_means(report)]
     return answer_page(
         "upgrade",
         upgrade_answer(report),
         {"upgrade.json": upgrade_json(report)},
         title="Upgrade",
         skip="upgrade",
-        overview=Figures(
-            caption="Metrics that count, by model",
-            headers=ROW_HEADERS,
-            rows=tuple(_cells(report, listed=True)),
-            numbers=_NUMBERS,
-            sentences=(_WHY,),
-        ),
+        overview=_figures("Metrics that count", rows, has_models=len(report.models) > 1),
         sections=[_section(model, number) for number, model in enumerate(report.models, start=1)],
     )
 
 
+def _figures(caption: str, rows: Sequence[tuple[str, ...]], *, has_models: bool) -> Figures:
+    """Return a table of rows: what all of them have in common stands in the caption."""
+    if any(row[_CHANGE].endswith(PER_ROUND) for row in rows):
+        caption += "; changes are the middle of those of the rounds"
+    columns = [at for at in range(len(ROW_HEADERS)) if has_models or at != _MODEL]
+    headers = tuple(ROW_HEADERS[at] for at in columns)
+    return Figures(
+        caption=caption,
+        headers=headers,
+        rows=tuple(tuple(row[at].removesuffix(PER_ROUND) for at in columns) for row in rows),
+        numbers=tuple(map(headers.index, _NUMBERS)),
+        sentences=(len(headers) - 1,),
+    )
+
+
 def _section(model: UpgradedModel, number: int) -> PageSection:
+    layers = [layers_text(model.layers), most_text(model)] if model.layers else []
     facts = [
         ("backend", model.backend),
         ("verdict", model.kind.value),
         ("evidence", evidence_text(model)),
         ("reference", model.reference or ""),
+        ("layers", "; ".join(filter(None, layers))),
         ("stored as", f"cmp-{model.comparison}" if model.comparison else ""),
     ]
-    figures = Figures(
-        caption="All figures; those in brackets do not count",
-        headers=(ROW_HEADERS[0], *ROW_HEADERS[2:]),
-        rows=tuple((verdict_text(row), *row_cells(model, row)[2:]) for row in model.rows),
-        numbers=tuple(column - 1 for column in _NUMBERS),
-        sentences=(_WHY - 1,),
+    figures = _figures(
+        "All figures; those in brackets do not count",
+        [row_cells(model, row) for row in model.rows],
+        has_models=False,
     )
+    listed = layer_figures(model)
     return PageSection(
         anchor=f"model-{number}",
         title=name_of(model),
         facts=tuple((name, text) for name, text in facts if text),
-        figures=(figures,),
+        figures=(figures, *((listed,) if listed else ())),
     )

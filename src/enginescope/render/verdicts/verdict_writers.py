@@ -29,6 +29,7 @@ from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.base.shared_options import ToldApart, told_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.verdicts.measured_section import (
+    base_note,
     evidence_text,
     pair_table,
     took_text,
@@ -92,7 +93,8 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
     if every is not None:
         lines += [Text(every.title, style="bold"), Text()]
         lines += [table(every.headers, every.rows, right=every.numbers), Text()]
-    rate = rate_note(found)
+    base, rate = base_note(found), rate_note(found)
+    lines += [label_row("figures", base.removeprefix("figures "))] if base else []
     lines += [label_row("throughput", rate)] if rate else []
     lines += [label_row("samples", " · ".join(_counts(found)))]
     took = took_text(found)
@@ -328,7 +330,8 @@ def verdict_markdown(found: MeasuredComparison) -> str:
         lines += _open_markdown(pair)
     every = pair_table(found)
     lines += ["", f"**{every.title}**", "", *markdown_table(every)] if every else []
-    rate, looks = rate_note(found), looks_text(found)
+    base, rate, looks = base_note(found), rate_note(found), looks_text(found)
+    lines += ["", f"{base[0].upper()}{base[1:]}."] if base else []
     lines += ["", f"Throughput: {rate}."] if rate else []
     lines += ["", f"Interleaved: {looks}."] if looks else []
     took = took_text(found)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.signals import deferred_signals
 from enginescope.formats.arrival_trace import read_arrival_trace
+from enginescope.records.notice import Notice
 from enginescope.records.run.job import Conditions, Job, Limits, Subject, Workload
 from enginescope.records.run.load import Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial
@@ -31,13 +33,12 @@ from enginescope.services.load.request import (
     parse_slo,
     rule_of_scenario,
 )
-from enginescope.services.load.search import search_highest
+from enginescope.services.load.search import Found, search_highest
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
 from enginescope.services.own_command import stored_fields
 from enginescope.stats.early_stopping import decisive_queries
 
 if TYPE_CHECKING:
-    from enginescope.records.notice import Notice
     from enginescope.records.run.run import Run
     from enginescope.store.archive import Store
     from enginescope.store.run_keeper import RunKeeper
@@ -125,7 +126,7 @@ class _Trials:
         self, request: LoadRequest, job: Job, keeper: RunKeeper, observer: LoadObserver
     ) -> None:
         self.request, self.job, self.observer = request, job, observer
-        self._keeper = keeper
+        self._keeper, self._begin = keeper, perf_counter()
         self.runs: list[Run] = []
         self.repeats = request.repeats or (REPEATS if request.is_search else 1)
 
@@ -137,12 +138,21 @@ class _Trials:
             if rate_per_s is None and self.request.is_search:
                 rate_per_s = _first_rate(run)
             found.append(trial_of(run, self.request.slo))
-            # a second verdict that contradicts the first one leaves the rate undecided for good
-            if len({trial.kind for trial in found}) > 1 and self.request.is_search:
-                break
+            if self.request.is_search and step_of(None, found).kind is LoadKind.UNDECIDED:
+                break  # no further process decides the rate
         step = step_of(rate_per_s, found)
         self.observer.step_ended(step)
         return step
+
+    def has_time(self, rate_per_s: float) -> bool:
+        """Whether all repeats at a rate would end within the maximum time."""
+        rule = self.request.rule
+        each_s = max(rule.duration_ms / 1e3, rule.least_queries / rate_per_s)
+        if rule.queries is not None:
+            each_s = rule.queries / rate_per_s
+        most_s = self.request.max_time_s
+        past_s = perf_counter() - self._begin
+        return most_s is None or past_s + self.repeats * each_s <= most_s
 
     def _run(self, rate_per_s: float | None, repeat: int) -> Run:
         from enginescope.runner.session import run_jobs
@@ -219,19 +229,32 @@ def _searched(trials: _Trials) -> LoadReport:
     def measure(rate_per_s: float) -> LoadStep:
         return waiting.pop() if waiting else trials.at(rate_per_s)
 
-    found = search_highest(first.rate_per_s or 1.0, measure, request.resolution_pct)
+    found = search_highest(
+        first.rate_per_s or 1.0, measure, request.resolution_pct, trials.has_time
+    )
     kind = LoadKind.MET if found.highest_met is not None else LoadKind.MISSED
     if kind is LoadKind.MISSED and found.undecided:
         kind = LoadKind.UNDECIDED
     report = trials.report(kind, found.steps)
+    shown = (notice for notice in report.notices if notice.code not in _OF_HIGH_RATES)
     return replace(
         report,
         is_search=True,
-        notices=tuple(notice for notice in report.notices if notice.code not in _OF_HIGH_RATES),
+        notices=(*shown, *_cut_off(found)),
         highest_met=found.highest_met,
         lowest_missed=found.lowest_missed,
         undecided=found.undecided,
     )
+
+
+def _cut_off(found: Found) -> Iterator[Notice]:
+    if found.skipped is not None:
+        yield Notice(
+            code="I-SHORT-SEARCH",
+            message=f"the maximum time was over: {found.skipped:.4g} queries/s was not tried",
+            evidence={"rate_per_s": found.skipped},
+            level="info",
+        )
 
 
 def load(
@@ -248,6 +271,7 @@ def load(
     find_max: bool = False,
     repeats: int | None = None,
     resolution_pct: float = RESOLUTION_PCT,
+    max_time_s: float | None = None,
     scenario: Scenario | None = None,
     samples_per_query: int = SAMPLES_PER_QUERY,
     workload: Workload | None = None,
@@ -273,6 +297,7 @@ def load(
         find_max: Search the highest rate that meets `slo`.
         repeats: Processes at each rate; 1, in a search 3.
         resolution_pct: A search ends when the next rate that is not met is so close.
+        max_time_s: A search tries no rate whose queries would not end in time.
         scenario: Of MLPerf Inference: ``"single-stream"``, ``"multi-stream"``, ``"server"`` or
             ``"offline"``.
         samples_per_query: Of the scenario multi-stream.
@@ -310,6 +335,7 @@ def load(
         is_search=find_max,
         repeats=repeats,
         resolution_pct=resolution_pct,
+        max_time_s=max_time_s,
         workload=inputs,
         data=data,
         limits=limits,

@@ -36,6 +36,7 @@ class LoadRequest(JobRequest, frozen=True, kw_only=True):
         rule: Arrivals and workers.
         is_search: Search the highest rate that meets `slo`.
         repeats: Processes at each rate; ``None``: `REPEATS` in a search, else 1.
+        max_time_s: A search tries no rate whose queries would not end in time.
         is_stored: Store each run as soon as it ends.
     """
 
@@ -45,6 +46,7 @@ class LoadRequest(JobRequest, frozen=True, kw_only=True):
     is_search: bool = False
     repeats: int | None = None
     resolution_pct: float = RESOLUTION_PCT
+    max_time_s: float | None = None
     is_stored: bool = True
 
 
@@ -105,6 +107,8 @@ def check_load_request(request: LoadRequest) -> None:
     _check_rule(request.rule)
     if request.is_search:
         _check_search(request)
+    elif request.max_time_s is not None:
+        raise UsageError("`max_time` without `find_max`", hint="`duration` ends a load test")
     if request.repeats is not None and request.repeats < 1:
         raise UsageError(f"`repeats` {request.repeats}", why="it is at least 1")
     longest_ms = request.rule.duration_ms + GRACE_MS

@@ -17,16 +17,24 @@ _UP = 2.0
 
 
 class Found(Record, frozen=True, kw_only=True):
-    """What a search came to; rates in queries per second."""
+    """What a search came to; rates in queries per second.
+
+    Attributes:
+        skipped: Rate that there was no time for, with which it ended.
+    """
 
     steps: tuple[LoadStep, ...]
     highest_met: float | None
     lowest_missed: float | None
     undecided: tuple[float, ...]
+    skipped: float | None = None
 
 
 def search_highest(
-    first: float, measure: Callable[[float], LoadStep], resolution_pct: float
+    first: float,
+    measure: Callable[[float], LoadStep],
+    resolution_pct: float,
+    has_time: Callable[[float], bool] = lambda _rate: True,
 ) -> Found:
     """Return the highest rate that meets the objective, found by bisection of the ratio.
 
@@ -36,12 +44,16 @@ def search_highest(
         first: Rate to begin with.
         measure: Returns the verdict at a rate.
         resolution_pct: The search ends when the lowest rate that is not met is this close.
+        has_time: Whether there is time for a rate; the first one is always measured.
     """
     steps: list[LoadStep] = []
     met: float | None = None
     not_met: float | None = None
-    rate = first
+    rate, skipped = first, None
     for _ in range(MOST_RATES):
+        if steps and not has_time(rate):
+            skipped = rate
+            break
         step = measure(rate)
         steps.append(step)
         if step.kind is LoadKind.MET:
@@ -65,6 +77,7 @@ def search_highest(
         highest_met=met,
         lowest_missed=min(_rates(steps, LoadKind.MISSED), default=None),
         undecided=tuple(sorted(_rates(steps, LoadKind.UNDECIDED))),
+        skipped=skipped,
     )
 
 

@@ -142,14 +142,14 @@ class SensitivitySearch:
                 )
             return models_by_size[size]
 
-        if self.order:
-            passing, failing = 0, len(self.order)
-            if not compare(failing).passes:
-                while failing - passing > 1:
-                    middle = (passing + failing) // 2
-                    passing, failing = (
-                        (middle, failing) if compare(middle).passes else (passing, middle)
-                    )
+        passing, failing = 0, len(self.order)
+        tried = compare(failing) if self.order else None
+        if tried is not None and tried.passes:
+            passing = failing
+        while tried is not None and tried.state != "unreached" and failing - passing > 1:
+            middle = (passing + failing) // 2
+            tried = compare(middle)
+            passing, failing = (middle, failing) if tried.passes else (passing, middle)
         for size in prefix_sizes(len(self.order)):
             compare(size)
         models = {

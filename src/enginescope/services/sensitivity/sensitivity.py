@@ -17,6 +17,7 @@ from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
 from enginescope.core.temporary_folder import temporary_folder
+from enginescope.core.units import counted
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job, Limits, Workload
 from enginescope.records.run.sample_set import Sample
@@ -192,10 +193,12 @@ def _notices(request: SensitivityRequest, report: SensitivityReport) -> Iterator
     models = (*(layer.alone for layer in report.layers), *report.cumulative)
     late = sum(one.state == "unreached" for one in models)
     if late or (request.max_time_s is not None and report.rounds < request.rounds):
+        compared = f"{counted(late, 'model')} not compared, " if late else ""
+        timed = f"times from {report.rounds} of {request.rounds} rounds"
         yield Notice(
             code="I-SHORT-SEARCH",
-            message=f"the maximum time was over: {late} models are not compared, and times rest on "
-            f"{report.rounds} of {request.rounds} rounds",
+            message=f"the maximum time was over: {compared}"
+            f"{'no times' if report.evidence is None else timed}",
             evidence={"unreached": late, "rounds": report.rounds},
             level="info",
         )

@@ -76,30 +76,37 @@ class Timing:
         """Measure rounds until all are done, or the next would end after the deadline.
 
         Args:
-            deadline: On the performance counter; the fewest rounds with an interval are measured
-                if one round shows that they fit, else none.
+            deadline: On the performance counter. A round that it cuts off does not count.
 
         Raises:
             UnsupportedError, BackendError: A process of FP32 failed.
         """
         while self.rounds < self._request.rounds:
             begin = perf_counter()
-            self._round()
+            if not self._round(deadline):
+                break
             seconds = perf_counter() - begin
             left = max(1, LEAST_ROUNDS - self.rounds)
             if perf_counter() + left * seconds > deadline:
                 break
 
-    def _round(self) -> None:
+    def _round(self, deadline: float) -> bool:
+        """Measure a round; False: the deadline cut it off, so that it does not count."""
         text = f"{self._what}, round {self.rounds + 1} of {self._request.rounds}"
         sides = [
             RoundSide(label=label, job=job, text=text)
             for label, job in self._jobs.items()
             if self._keys[label] not in self._failed
         ]
+        measured: list[tuple[str, Run]] = []
         for side, timed in self._measuring.measured(self.rounds, sides):
-            self._take(self._keys[side.label], timed.run)
+            measured.append((self._keys[side.label], timed.run))
+            if len(measured) < len(sides) and perf_counter() > deadline:
+                return False
+        for key, run in measured:
+            self._take(key, run)
         self.rounds += 1
+        return True
 
     def _take(self, key: str, run: Run) -> None:
         if key == _BASE:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
+from enginescope.analysis.upgrade.layer_differences import layer_differences
 from enginescope.analysis.upgrade.metric_rows import (
     failed_row,
     latency_limit_pct,
@@ -117,5 +118,6 @@ def _compared(
         evidence=evidence_level(*(side.runs for side in sides)),
         old=tuple(run.id for run in pair.a.runs),
         new=tuple(run.id for run in pair.b.runs),
+        layers=layer_differences(pair.a.runs, pair.b.runs),
         notices=notices,
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from enginescope.analysis.upgrade.layer_differences import layer_differences
 from enginescope.analysis.upgrade.metric_rows import (
     failed_row,
     is_settled,
@@ -281,6 +282,7 @@ def _with_figures(
         comparison=turn.comparison if turn else None,
         old=runs[0],
         new=runs[1],
+        layers=layer_differences(*(side.runs for side in sides)),
         notices=(*model.notices, *notices),
     )
 

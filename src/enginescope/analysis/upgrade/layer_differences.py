@@ -1,0 +1,102 @@
+"""What the layers of two stacks differ in, paired by ONNX operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from enginescope.analysis.plan_comparison.layer_changes import Change, ComparedLayers, Relation
+from enginescope.analysis.plan_comparison.layer_comparison import compare_layers
+from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.verdict.upgrade import DifferenceCause, LayerChange, LayerDifferences
+
+#: Layers that a report lists; the causes add up all of them.
+MOST_LAYERS = 20
+
+
+def layer_differences(old: Sequence[Run], new: Sequence[Run]) -> LayerDifferences | None:
+    """Return how the layers of two stacks differ, by a process of each; ``None``: a side has none.
+
+    ONNX Runtime has no plan: there the nodes that its profile names are the layers.
+    """
+    a, b = _layers_of(old), _layers_of(new)
+    if a is None or b is None:
+        return None
+    compared = compare_layers(a, b)
+    a_ms = compared.a_ms if compared.b_ms is not None else None
+    b_ms = compared.b_ms if compared.a_ms is not None else None
+    return LayerDifferences(
+        old=_count(compared.layers, "a"),
+        new=_count(compared.layers, "b"),
+        paired=compared.paired,
+        differing=sum(pair.is_changed for pair in compared.layers if pair.a and pair.b),
+        only_old=sum(pair.b is None for pair in compared.layers),
+        only_new=sum(pair.a is None for pair in compared.layers),
+        old_ms=a_ms,
+        new_ms=b_ms,
+        causes=tuple(
+            DifferenceCause(
+                cause=cause.cause.value,
+                kind=cause.kind,
+                detail=cause.detail,
+                layers=len(cause.members),
+                difference_ms=cause.difference_ms,
+            )
+            for cause in compared.explanations
+        ),
+        layers=tuple(map(_change, compared.by_difference()[:MOST_LAYERS])),
+    )
+
+
+def _layers_of(runs: Sequence[Run]) -> tuple[Plan, Profile | None] | None:
+    """Return the plan of the first process that has one, with its layer times if any has them."""
+    good = [run for run in runs if run.outcome.kind is OutcomeKind.OK]
+    planned = [run for run in good if run.plan is not None]
+    timed = [run for run in planned or good if run.profile is not None]
+    run = next(iter((*timed, *planned)), None)
+    if run is None:
+        return None
+    if run.plan is not None:
+        return run.plan, run.profile
+    assert run.profile is not None
+    return _nodes_of(run.job.subject.name, run.profile)
+
+
+def _nodes_of(name: str, profile: Profile) -> tuple[Plan, Profile]:
+    """Return the nodes of a profile as a plan, and their medians, which pauses do not move."""
+    nodes = [node for node in profile.layers if not node.is_container]
+    layers = (Layer(index=one.index, name=one.name, type=one.kind or "unknown") for one in nodes)
+    times = (replace(one, mean_ms=_typical_ms(one)) for one in nodes)
+    plan = Plan(name=name, layers=tuple(layers), source_schema=profile.source)
+    return plan, replace(profile, layers=tuple(times))
+
+
+def _typical_ms(node: LayerTiming) -> float | None:
+    return node.mean_ms if node.median_ms is None else node.median_ms
+
+
+def _count(layers: Sequence[ComparedLayers], side: str) -> int:
+    sides = (getattr(one, side) for one in layers)
+    return sum(len(one.layers) for one in sides if one is not None)
+
+
+def _change(pair: ComparedLayers) -> LayerChange:
+    return LayerChange(
+        name=pair.name,
+        type=pair.type,
+        changes=tuple(map(_text, pair.changes)) or _alone(pair),
+        old_ms=pair.a_ms,
+        new_ms=pair.b_ms,
+        difference_ms=pair.difference_ms,
+    )
+
+
+def _text(change: Change) -> str:
+    return f"precision {change.a} → {change.b}" if change.what == "precision" else change.what
+
+
+def _alone(one: ComparedLayers) -> tuple[str, ...]:
+    words = {Relation.PAIR: (), Relation.ONLY_A: ("only old",), Relation.ONLY_B: ("only new",)}
+    return words.get(one.relation, ("fused otherwise",))

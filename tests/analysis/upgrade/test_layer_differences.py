@@ -1,0 +1,66 @@
+"""Layers of two stacks: plans, or the nodes that ONNX Runtime's profile names."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from enginescope.analysis.upgrade.layer_differences import MOST_LAYERS, layer_differences
+from enginescope.records.plan.plan import LayerTiming, Profile
+from enginescope.records.run.run import OutcomeKind, Run
+from tests.analysis.compared_plans import run_a, run_b
+from tests.analysis.in_turn import process
+
+
+def profiled(*nodes: tuple[str, str, float], seed: int = 0) -> Run:
+    """A process of ONNX Runtime whose profile has these nodes: name, operator, milliseconds."""
+    layers = tuple(
+        LayerTiming(index=at, name=name, kind=kind, mean_ms=ms)
+        for at, (name, kind, ms) in enumerate(nodes)
+    )
+    return replace(process(1.0, seed=seed), profile=Profile(source="onnxruntime", layers=layers))
+
+
+OLD = profiled(("conv", "Conv", 1.0), ("relu", "Relu", 0.5), ("fc", "Gemm", 0.25))
+NEW = profiled(("conv", "FusedConv", 1.2), ("fc", "Gemm", 0.25))
+
+
+def test_causes_add_up_to_the_difference_of_the_plans() -> None:
+    found = layer_differences((run_a(),), (run_b(),))
+    assert sum(one.difference_ms for one in found.causes) == pytest.approx(
+        found.new_ms - found.old_ms
+    )
+    changes = {change for one in found.layers for change in one.changes}
+    assert {"only old", "only new", "precision FP32 → FP16", "tactic"} <= changes
+
+
+def test_nodes_of_a_profile_are_paired_by_name() -> None:
+    found = layer_differences((OLD,), (NEW,))
+    assert (found.old, found.new, found.paired, found.differing) == (3, 2, 2, 1)
+    assert (found.only_old, found.only_new) == (1, 0)
+    assert (found.old_ms, found.new_ms) == (pytest.approx(1.75), pytest.approx(1.45))
+    rows = {one.name: (one.changes, one.difference_ms) for one in found.layers}
+    assert rows["relu"] == (("only old",), pytest.approx(-0.5))
+    assert rows["conv"] == (("kind",), pytest.approx(0.2))
+    assert rows["fc"] == ((), pytest.approx(0.0))
+
+
+def test_nodes_have_their_medians() -> None:
+    paused = replace(OLD.profile.layers[0], mean_ms=9.0, median_ms=1.0)
+    profile = replace(OLD.profile, layers=(paused, *OLD.profile.layers[1:]))
+    found = layer_differences((replace(OLD, profile=profile),), (OLD,))
+    assert (found.old_ms, found.new_ms) == (pytest.approx(1.75), pytest.approx(1.75))
+
+
+def test_the_first_process_that_has_layers_counts() -> None:
+    bare, failed = process(1.0, seed=3), replace(OLD, samples=())
+    failed = replace(failed, outcome=replace(failed.outcome, kind=OutcomeKind.CRASHED))
+    assert layer_differences((bare,), (NEW,)) is None
+    assert layer_differences((failed,), (NEW,)) is None
+    assert layer_differences((bare, OLD), (bare, NEW)).paired == 2
+
+
+def test_a_report_lists_so_many_layers() -> None:
+    many = profiled(*((f"n{at}", "Conv", 1.0) for at in range(50)))
+    found = layer_differences((many,), (many,))
+    assert (len(found.layers), found.paired, found.differing) == (MOST_LAYERS, 50, 0)
