@@ -6,8 +6,8 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import Mode
 from enginescope.records.samples import ReportedSummary
-from enginescope.render.base.figures import overview_rows
 from enginescope.render.page.markdown import escaped, report_markdown
+from enginescope.render.page.overview import overview_rows
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 
 

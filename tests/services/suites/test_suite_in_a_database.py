@@ -164,6 +164,7 @@ def test_a_kill_after_three_cells_loses_none_and_another_machine_takes_over(
             words, capture_output=True, text=True, timeout=LIMIT_S, env=on(tmp_path / home)
         )
 
+    first.send_signal(signal.SIGSTOP)  # else it may end before the others have started
     refused = run("two")
     assert refused.returncode == 2
     assert f"(process {first.pid}) is running it, with a lease until 20" in refused.stderr
