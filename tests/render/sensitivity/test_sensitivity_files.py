@@ -137,7 +137,7 @@ def test_the_layer_that_fails_is_named_first_and_kept() -> None:
     assert text.startswith("keep 1 of 4 layers of net.onnx in FP32: loud; loud alone has")
     assert "faster: 0.85" in text
     facts = dict(scope_facts(found))
-    assert facts["use"] == "enginescope bench net.onnx --on 'ort-cpu:fp16?node_block_list=loud'"
+    assert facts["use"] == "--on 'ort-cpu:fp16?node_block_list=loud'"
     assert facts["order"].startswith("by error per time saved")
     assert "3 of 4" in facts["front"]
     assert facts["times"].startswith("interleaved processes, 8 rounds")
@@ -168,6 +168,18 @@ def test_what_is_not_measured_says_so() -> None:
     assert dict(scope_facts(found))["times"] == "not measured"
     assert error_time_chart(found) is None
     assert answer_text(found).startswith("no fp16 model of net.onnx passes: a alone has")
+
+
+def test_models_that_were_not_reached_do_not_fail() -> None:
+    late = {"state": "unreached", "passes": None, "is_finite": None}
+    short = report(EQUALS, proposed=None)
+    converted = tuple(model(*one.layers, error=None, **late) for one in short.cumulative[1:])
+    short = replace(short, cumulative=(short.cumulative[0], *converted))
+    text = answer_text(short)
+    assert text.startswith("inconclusive for net.onnx: 3 of 3 fp16 models not compared; ")
+    none = tuple(replace(one, alone=model(one.name, error=None, **late)) for one in EQUALS)
+    nothing = replace(short, layers=none, cumulative=short.cumulative[:1])
+    assert "3 of 3 fp16 models not compared; no layer is compared" in answer_text(nothing)
 
 
 def test_infinities_come_first_and_have_no_figure() -> None:

@@ -34,7 +34,7 @@ def answer_text(report: SensitivityReport) -> str:
             f"spread {error_text(report.whole)}; {time_text(report, report.whole)}"
         )
     if chosen is None:
-        return f"no {to} model of {name} passes: {_worst(report)}"
+        return _unproposed(report, name)
     passes = f"passes in {to} with error ÷ spread {error_text(chosen)}"
     if not report.keep:
         return f"{name} {passes}, nothing kept in FP32; {time_text(report, chosen)}"
@@ -42,6 +42,18 @@ def answer_text(report: SensitivityReport) -> str:
         f"keep {len(report.keep)} of {total} of {name} in FP32: {_names(report.keep)}; "
         f"{_worst(report)}; the rest {passes}; {time_text(report, chosen)}"
     )
+
+
+def _unproposed(report: SensitivityReport, name: str) -> str:
+    """Say that no model passes; with models that were not compared, that this is not known."""
+    models = report.cumulative[1:] or tuple(layer.alone for layer in report.layers)
+    late = sum(model.state == "unreached" for model in models)
+    if late:
+        return (
+            f"inconclusive for {name}: {late} of {counted(len(models), f'{report.to} model')} not "
+            f"compared; {_worst(report)}"
+        )
+    return f"no {report.to} model of {name} passes: {_worst(report)}"
 
 
 def _convertible(report: SensitivityReport) -> int:
@@ -111,13 +123,12 @@ def _kept(report: SensitivityReport) -> str:
 
 
 def use_text(report: SensitivityReport) -> str:
-    """Return the command that uses the proposal; for INT8 the quantizer's argument."""
+    """Return the option that uses the proposal; for INT8 the quantizer's argument."""
     chosen = report.proposal
     if chosen is None:
         return ""
     if report.use is not None:
-        model, backend = quote(printable(report.model)), printable(quote(report.use))
-        return f"enginescope bench {model} --on {backend}"
+        return f"--on {printable(quote(report.use))}"
     if not report.exclude:
         return "onnxruntime.quantization.quantize_static(…), with every node"
     nodes = ", ".join(repr(printable(node)) for node in report.exclude)
