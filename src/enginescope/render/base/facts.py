@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.core.units import counted, format_bytes, format_ms, format_significant
 from enginescope.records.environment import Device, Host
 from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.run.run import Run
@@ -175,8 +175,9 @@ def method_facts(run: Run) -> Facts:
     placement = ", ".join(
         f"{one.provider}: {one.nodes} nodes in {one.subgraphs} subgraphs" for one in run.placement
     )
+    command = run.command or (run.tool.command if run.tool else None) or ""
     pairs = (
-        ("Command", run.command or (run.tool.command if run.tool else None)),
+        *(("Command", line) for line in command.splitlines()),
         ("Subject", run.job.subject.path or run.job.subject.name),
         ("SHA-256", run.job.subject.sha256),
         ("Backend", str(run.job.backend)),
@@ -228,7 +229,7 @@ def mode_text(mode: Mode) -> str | None:
     parts = (
         mode.kind,
         f"{mode.in_flight} in flight" if mode.in_flight is not None else None,
-        f"{mode.streams} streams" if mode.streams is not None else None,
+        counted(mode.streams, "stream") if mode.streams is not None else None,
         _flag(mode.transfers, "with host-device copies", "without host-device copies"),
         _flag(mode.cuda_graph, "CUDA graph", "no CUDA graph"),
         _flag(mode.spin_wait, "spin wait", "blocking wait"),
