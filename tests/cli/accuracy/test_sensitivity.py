@@ -25,7 +25,7 @@ def test_the_answer_and_its_files(verb, model, tmp_path) -> None:
         code, out, err = verb("sensitivity", model, *SHORT, *files)
     assert code == 0, err
     assert "every layer of net.onnx is harmless in fp16" in out.splitlines()[0]
-    assert "enginescope bench net.onnx --on ort-cpu:fp16" in out
+    assert "use        --on ort-cpu:fp16" in out
     assert "open: " in err
     assert "cmp-" in err
     assert "Every layer of net.onnx" in page.read_text(encoding="utf-8")

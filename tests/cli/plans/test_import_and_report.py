@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 
@@ -119,6 +120,22 @@ def test_report_of_a_tag_has_all_of_its_runs(store, tmp_path, capsys) -> None:
     assert main(["report", "night", "-o", str(tmp_path / "newest")]) == 0
     assert reported_runs(tmp_path / "newest") == 1
     assert "tag night: 13 runs have it, too many for one report" in capsys.readouterr().err
+
+
+def test_a_folder_with_the_name_of_a_tag_is_noted(
+    store, artifacts, tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(artifacts, "night")
+    assert main(["report", "night", "-o", "before"]) == 0
+    assert "is a tag" not in capsys.readouterr().err
+    for at in range(3):
+        store.save(a_run(at=at), tags=["night"])
+    assert main(["report", "night", "-o", "after"]) == 0
+    assert reported_runs(tmp_path / "after") == 1
+    assert "night is a tag of 3 runs and a folder here" in capsys.readouterr().err
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(artifacts / "notes.txt"))
+    assert main(["report", "night", "-o", "without"]) == 0
 
 
 def test_report_without_runs(store, capsys) -> None:

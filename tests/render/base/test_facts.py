@@ -131,3 +131,9 @@ def test_mode() -> None:
     assert mode_text(mode) == "2 streams, without host-device copies, CUDA graph, blocking wait"
     assert mode_text(Mode(in_flight=None)) is None
     assert mode_text(Mode(in_flight=None, streams=1)) == "1 stream"
+
+
+def test_the_command_of_the_build_and_of_the_run_are_two() -> None:
+    run = msgspec.structs.replace(BARE, command="trtexec --onnx=x.onnx\ntrtexec --loadEngine=x")
+    commands = [text for name, text in method_facts(run) if name == "Command"]
+    assert commands == ["trtexec --onnx=x.onnx", "trtexec --loadEngine=x"]

@@ -78,6 +78,19 @@ def test_the_waterfall_leads_from_a_to_b() -> None:
     assert reached == pytest.approx(last["start"])
 
 
+def test_a_bar_across_the_waterfall_has_room_for_its_figure() -> None:
+    """At 420 px a figure takes a quarter of the width; to the left are the names."""
+    chart = page_of(run_a(), run_b()).data["charts"]["chart-waterfall"]
+    low, high = chart["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    rows = chart["data"]["values"]
+    middle = (min(row["start"] for row in rows) + max(row["end"] for row in rows)) / 2
+    right = [row["end"] for row in rows if row["start"] <= middle]
+    left = [row["start"] for row in rows if row["start"] > middle]
+    assert max(row["end"] - row["start"] for row in rows) > 0.4 * (high - low)
+    assert (high - max(right)) / (high - low) > 0.25
+    assert (min(left) - low) / (high - low) > 0.25
+
+
 def test_every_pair_is_in_the_data_once() -> None:
     page = page_of(run_a(), run_b())
     pairs = page.data["pairs"]

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.run.load import LoadRule
 from enginescope.records.verdict.load import LoadReport, Slo
 from enginescope.render.base.text_table import as_text
 from enginescope.render.load.load_chart import load_chart
@@ -78,7 +79,18 @@ def test_a_late_run_is_marked() -> None:
         slo=GOAL,
     )
     assert "inconclusive *" in as_text(load_tables(both), width=100)
-    assert "(W-LATE)" in as_text(load_tables(both), width=100)
+    assert "* the load generator was late (W-LATE)" in as_text(load_tables(both), width=100)
+    page = load_page(replace(both, is_search=True)).decode()
+    assert "inconclusive *" in page
+    assert "* the load generator was late (W-LATE)" in page
+
+
+def test_a_search_says_how_many_queries_extend_the_duration() -> None:
+    report = replace(searched(), rule=LoadRule(duration_ms=3_000.0, least_queries=736))
+    arrivals = dict(scope_facts(report))["arrivals"]
+    assert arrivals == "Poisson, seed 0, 3 s and at least 736 queries"
+    counted = replace(report, rule=LoadRule(queries=100))
+    assert dict(scope_facts(counted))["arrivals"] == "Poisson, seed 0, 100 queries"
 
 
 def test_markdown_has_the_answer_and_each_run() -> None:
@@ -141,8 +153,6 @@ def test_a_closed_loop_has_no_picture_of_parts() -> None:
 
 
 def without_parts(trial):
-    from msgspec.structs import replace
-
     return replace(trial, service=None, queueing=None, lateness=None)
 
 

@@ -61,7 +61,8 @@ LABELS = """
   return wrong.map((pair) => [axis.closest(".vis").id, ...pair]);
 })
 """
-#: Links of the index whose heading is not in the first 100 px, or in sight at the page's end.
+#: Links of the index whose heading is not in the first 100 px, or in sight at the page's end; or
+#: that the index does not mark as the current section.
 MISSED = """
 (async () => {
   const missed = [], still = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
@@ -74,7 +75,7 @@ MISSED = """
     const heading = place.matches("h1, h2, h3") ? place : place.querySelector("h1, h2, h3");
     const top = heading.getBoundingClientRect().top;
     const isLast = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
-    if (top < 0 || top > (isLast ? innerHeight : 100)) missed.push([link.hash, top]);
+    if (top < 0 || top > (isLast ? innerHeight : 100) || link.ariaCurrent !== "true") missed.push([link.hash, top]);
   }
   return missed;
 })()
@@ -139,6 +140,15 @@ def test_nothing_is_cut_or_hidden(tab, pages, name) -> None:
         assert (width, alike) == (width, [])
     told = [one for one in tab.complaints() if one.get("level") != "verbose"]
     assert [one for one in told if "404" not in str(one)] == []
+
+
+def test_a_long_name_in_the_answer_of_a_section_wraps(tab, pages) -> None:
+    set_width(tab, 420)
+    visit(tab, pages["report"])
+    answers = "document.querySelectorAll('.topic summary .answer')"
+    tab.evaluate(f"for (const one of {answers}) one.textContent = 'kernel_'.repeat(12)")
+    assert tab.evaluate(f"{answers}.length") > 0
+    assert tab.evaluate(WRONG) == []
 
 
 def test_the_server_s_bar_leaves_the_page_s_tables_as_they_are(tab, pages) -> None:

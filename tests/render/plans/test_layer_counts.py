@@ -6,10 +6,13 @@ from msgspec.structs import replace
 
 from enginescope.analysis.layers.layer_table import LayerRow
 from enginescope.analysis.plans.plan_columns import plan_totals
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.render.plans.findings import headline
-from enginescope.render.plans.plan_headline import layers_text, timed_at_rest
+from enginescope.render.plans.plan_headline import PageSubject, layers_text, timed_at_rest
+from enginescope.render.sections.layers import layers
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
+from tests.render.runs import imported_run
 from tests.rules.made import layer, plan
 
 PLAN = plan(
@@ -41,3 +44,9 @@ def test_lint_and_explore_count_the_same_layers() -> None:
     """`lint` counted every layer of a plan, `explore` those that launch work, both as layers."""
     said = headline(lint(LintInput(plan=PLAN)))
     assert said.startswith("made (3 layers, 2 launch work)")
+
+
+def test_the_page_says_how_many_of_its_layers_the_graph_draws() -> None:
+    section = layers(PageSubject(RunView(replace(imported_run(), plan=PLAN, profile=None))))
+    assert section is not None
+    assert section.answer == "3 layers: 2 launch work"

@@ -141,7 +141,7 @@ def test_the_layer_that_fails_is_named_first_and_kept() -> None:
     assert "faster: 0.85" in text
     facts = dict(scope_facts(found))
     assert facts["error"].endswith("; loud alone has error ÷ spread 0.4")
-    assert facts["use"] == "enginescope bench net.onnx --on 'ort-cpu:fp16?node_block_list=loud'"
+    assert facts["use"] == "--on 'ort-cpu:fp16?node_block_list=loud'"
     assert facts["order"].startswith("by error per time saved")
     assert "3 of 4" in facts["front"]
     assert facts["evidence"] == "interleaved processes, 8 rounds"
@@ -171,7 +171,7 @@ def test_what_is_not_measured_says_so() -> None:
     assert dict(scope_facts(found))["times"] == "not measured"
     assert error_time_chart(found) is None
     assert dict(scope_facts(found))["evidence"] == "outputs only; not timed"
-    assert answer_text(found).startswith("not decided which layers of net.onnx may be fp16: ")
+    assert answer_text(found).startswith("inconclusive for net.onnx: ")
     known = report((layer("a", 0.3, None), layer("b", 0.4, None)), factor=None)
     assert answer_text(known).startswith("no fp16 model of net.onnx passes: b alone has")
 
@@ -182,12 +182,16 @@ def test_one_reason_is_one_row() -> None:
     assert why_table(report(layers)).rows == (("b, c, d and 2 more", "no time"),)
 
 
-def test_where_no_model_was_compared_none_is_said_to_fail() -> None:
-    """With --max-time over it said that no model passes."""
-    found = report((layer("a", 2e-4, None), layer("b", 2e-4, None)), factor=None)
-    late = [replace(one, state="unreached", passes=None, error=None) for one in found.cumulative]
-    found = replace(found, cumulative=(found.cumulative[0], *late[1:]), proposed=None)
-    assert answer_text(found).startswith("inconclusive: no fp16 model of net.onnx was compared; ")
+def test_models_that_were_not_reached_do_not_fail() -> None:
+    late = {"state": "unreached", "passes": None, "is_finite": None}
+    short = report(EQUALS, proposed=None)
+    converted = tuple(model(*one.layers, error=None, **late) for one in short.cumulative[1:])
+    short = replace(short, cumulative=(short.cumulative[0], *converted))
+    text = answer_text(short)
+    assert text.startswith("inconclusive for net.onnx: 3 of 3 fp16 models not compared; ")
+    none = tuple(replace(one, alone=model(one.name, error=None, **late)) for one in EQUALS)
+    nothing = replace(short, layers=none, cumulative=short.cumulative[:1])
+    assert "3 of 3 fp16 models not compared; no layer is compared" in answer_text(nothing)
 
 
 def test_infinities_come_first_and_have_no_figure() -> None:

@@ -186,12 +186,6 @@ class SensitivityReport(Result, Record, frozen=True, kw_only=True):
         return tuple(layer.name for layer in self.layers if layer.is_kept)
 
     @property
-    def is_short(self) -> bool:
-        """Whether the time was over before all models were compared."""
-        models = (*(layer.alone for layer in self.layers), *self.cumulative)
-        return any(one.state == "unreached" for one in models)
-
-    @property
     def is_harmless(self) -> bool:
         """Whether each layer alone and all together are within the limits."""
         known = [layer.alone for layer in self.layers if layer.alone.state != "unchanged"]

@@ -25,14 +25,22 @@
     command.after(copy);
   }
 
-  // The index marks the current section.
+  // The index marks the current section: the one that a link led to, until the page scrolls; else
+  // the first in a band near the top.
   const links = new Map([...document.querySelectorAll(".index a")].map((link) => [link.hash.slice(1), link]));
-  const watcher = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (!entry.isIntersecting) continue;
-      for (const link of links.values()) link.removeAttribute("aria-current");
-      links.get(entry.target.id)?.setAttribute("aria-current", "true");
+  const inBand = new Set();
+  let landed = null;
+  function markSection() {
+    const current = landed?.top === scrollY ? landed.id : [...links.keys()].find((id) => inBand.has(id));
+    if (current === undefined) return;
+    for (const [id, link] of links) {
+      if (id === current) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
     }
+  }
+  const watcher = new IntersectionObserver((entries) => {
+    for (const entry of entries) inBand[entry.isIntersecting ? "add" : "delete"](entry.target.id);
+    markSection();
   }, { rootMargin: "-15% 0px -70% 0px" });
   for (const id of links.keys()) {
     const place = document.getElementById(id);
@@ -45,6 +53,9 @@
     if (!place) return;
     pageReveal(place);
     place.scrollIntoView();
+    if (!links.has(place.id)) return;
+    landed = { id: place.id, top: scrollY };
+    markSection();
   }
   addEventListener("hashchange", () => land(location.hash));
   document.addEventListener("click", (event) => {

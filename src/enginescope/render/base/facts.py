@@ -175,8 +175,9 @@ def method_facts(run: Run) -> Facts:
     placement = ", ".join(
         f"{one.provider}: {one.nodes} nodes in {one.subgraphs} subgraphs" for one in run.placement
     )
+    command = run.command or (run.tool.command if run.tool else None) or ""
     pairs = (
-        ("Command", run.command or (run.tool.command if run.tool else None)),
+        *(("Command", line) for line in command.splitlines()),
         ("Subject", run.job.subject.path or run.job.subject.name),
         ("SHA-256", run.job.subject.sha256),
         ("Backend", str(run.job.backend)),

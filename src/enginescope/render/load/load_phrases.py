@@ -144,6 +144,8 @@ def rate_text(rate_per_s: float | None) -> str:
 def arrivals_text(rule: LoadRule) -> str:
     """Return how queries arrive."""
     stop = f"{rule.queries:,} queries" if rule.queries else f"{rule.duration_ms / 1e3:g} s"
+    if not rule.queries and rule.least_queries > 1:
+        stop += f" and at least {rule.least_queries:,} queries"
     texts = {
         "poisson": f"Poisson, seed {rule.seed}, {stop}",
         "constant": f"at a constant rate, {stop}",

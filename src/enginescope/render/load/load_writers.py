@@ -28,6 +28,7 @@ from enginescope.render.load.load_phrases import (
 
 #: Version of the document's shape.
 LOAD_SCHEMA = 1
+_LATE = "* the load generator was late (W-LATE)"
 
 
 def load_answer(report: LoadReport) -> AnswerTables:
@@ -61,6 +62,7 @@ def _tables(report: LoadReport) -> Iterator[TextTable]:
         rows=step_rows(report),
         numbers=(*STEP_HEADERS[:1], *STEP_HEADERS[3:]),
         whole=STEP_HEADERS[1:2],
+        note=_LATE if any(trial.is_late for trial in report.trials) else None,
     )
 
 
@@ -75,8 +77,8 @@ def _shown(report: LoadReport) -> Iterator[RenderableType]:
     if first.headers == STEP_HEADERS:
         name = percentile_name(percentile_of(report))
         yield Text(f"times: {name} of each run, in ms", style="dim")
-        if any(trial.is_late for trial in report.trials):
-            yield Text("* the load generator was late (W-LATE)", style="yellow")
+        if first.note:
+            yield Text(first.note, style="yellow")
 
 
 def load_markdown(report: LoadReport) -> bytes:

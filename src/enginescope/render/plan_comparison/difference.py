@@ -20,6 +20,8 @@ _REASONS = 12
 #: Width of the chart's place in the page; pictures have none.
 _SIZE = "(containerSize()[0] || 760)"
 _PAIRS = 30
+#: Room for a figure beside a bar, of the bars' span.
+_FIGURE = 0.4
 _LESS, _MORE, _SAME, _WHOLE = "less time than A", "more time", "within the threshold", "a plan"
 _CHANGE_COLORS = {_LESS: BLUE, _MORE: VERMILLION, _SAME: GREY, _WHOLE: OTHER}
 
@@ -173,8 +175,7 @@ def _bar(text: str, start: float, end: float, kind: str, label: str) -> Spec:
 
 def _waterfall_spec(rows: list[Spec], scale: Sequence[Spec]) -> Spec:
     y = _names_axis(rows, 330, is_fixed=scale is not rows)
-    low, high = _with_room(scale)
-    middle = (low + high) / 2
+    low, middle, high = _with_room(scale)
     x = quantity(
         "start",
         "sum of mean times, ms",
@@ -211,17 +212,22 @@ def _waterfall_spec(rows: list[Spec], scale: Sequence[Spec]) -> Spec:
                 "mark": {"type": "tick", "thickness": 3, "height": 17},
                 "encoding": {"y": y, "x": x, "color": _kinds(rows), "tooltip": shown},
             },
-            _figures(y, "end", f"datum.end <= {middle}"),
-            _figures(y, "start", f"datum.end > {middle}"),
+            _figures(y, "end", f"datum.start <= {middle}"),
+            _figures(y, "start", f"datum.start > {middle}"),
         ],
     }
 
 
-def _with_room(rows: Sequence[Spec]) -> list[float]:
-    """The span of the bars, with a little room beside them."""
+def _with_room(rows: Sequence[Spec]) -> tuple[float, float, float]:
+    """The span of the bars with room beside them, and the bars' middle.
+
+    A figure stands to the right of a bar that begins before the middle, so a bar across the whole
+    span needs more room there.
+    """
     low, high = min(row["start"] for row in rows), max(row["end"] for row in rows)
-    span = (high - low) or high or 1.0
-    return [max(0.0, low - 0.04 * span), high + 0.04 * span]
+    span, middle = (high - low) or high or 1.0, (low + high) / 2
+    right = max((row["end"] for row in rows if row["start"] <= middle), default=low)
+    return max(0.0, low - 0.04 * span), middle, max(high + 0.04 * span, right + _FIGURE * span)
 
 
 def _figures(y: Spec, end: str, which: str) -> Spec:

@@ -65,6 +65,9 @@ def _fields(subject: PageSubject) -> str | None:
 
 def _answer(rows: Sequence[LayerRow]) -> str:
     count = f"{len(rows):,} {'layer' if len(rows) == 1 else 'layers'}"
+    active = sum(not row.is_inert for row in rows)
+    if active < len(rows):
+        count += f": {active:,} {'launches' if active == 1 else 'launch'} work"
     slowest_ms = max((row.mean_ms for row in rows if row.mean_ms is not None), default=None)
     return f"{count}, the slowest {format_ms(slowest_ms, 3)}" if slowest_ms else count
 

@@ -30,23 +30,26 @@ def answer_text(report: SensitivityReport) -> str:
     chosen, total = report.proposal, counted(_convertible(report), report.by)
     if report.is_harmless:
         return f"every {report.by} of {name} is harmless in {to}; {time_text(report, report.whole)}"
-    if chosen is None and report.is_short:
-        return (
-            f"inconclusive which {report.by}s of {name} may be {to}: the maximum time was over; "
-            f"{_worst(report)}"
-        )
     if chosen is None:
-        states = {model.state for model in report.cumulative[1:]}
-        if "compared" not in states:
-            return f"inconclusive: no {to} model of {name} was compared; {_worst(report)}"
-        which = "compared " if "unreached" in states else ""
-        return f"no {which}{to} model of {name} passes: {_worst(report)}"
+        return _unproposed(report, name)
     if not report.keep:
         return f"{name} passes in {to}, nothing kept in FP32; {time_text(report, chosen)}"
     return (
         f"keep {len(report.keep)} of {total} of {name} in FP32: {_names(report.keep)}; "
         f"the rest passes in {to}; {time_text(report, chosen)}"
     )
+
+
+def _unproposed(report: SensitivityReport, name: str) -> str:
+    """Say that no model passes; with models that were not compared, that this is not known."""
+    for models in (report.cumulative[1:], [layer.alone for layer in report.layers]):
+        late = sum(model.state == "unreached" for model in models)
+        if late:
+            return (
+                f"inconclusive for {name}: {late} of {counted(len(models), f'{report.to} model')} "
+                f"not compared; {_worst(report)}"
+            )
+    return f"no {report.to} model of {name} passes: {_worst(report)}"
 
 
 def _convertible(report: SensitivityReport) -> int:
@@ -127,13 +130,12 @@ def _error(report: SensitivityReport) -> str:
 
 
 def use_text(report: SensitivityReport) -> str:
-    """Return the command that uses the proposal; for INT8 the quantizer's argument."""
+    """Return the option that uses the proposal; for INT8 the quantizer's argument."""
     chosen = report.proposal
     if chosen is None:
         return ""
     if report.use is not None:
-        model, backend = quote(printable(report.model)), printable(quote(report.use))
-        return f"enginescope bench {model} --on {backend}"
+        return f"--on {printable(quote(report.use))}"
     if not report.exclude:
         return "onnxruntime.quantization.quantize_static(…), with every node"
     nodes = ", ".join(repr(printable(node)) for node in report.exclude)

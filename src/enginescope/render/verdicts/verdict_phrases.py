@@ -270,7 +270,7 @@ def why_text(verdict: Verdict) -> str | None:
     if verdict.reason is Reason.UNSTABLE and disturbed and disturbed.unstable:
         return "one side is unstable; look for the cause, more rounds would not help"
     if verdict.reason is Reason.UNSTABLE:
-        return "unstable: most medians are uncertain; measure again on an idle machine"
+        return "most medians are uncertain; measure again on an idle machine"
     if verdict.reason is Reason.NO_INTERVAL:
         return _no_interval(verdict)
     if _direction(verdict) is not None:

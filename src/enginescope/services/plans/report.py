@@ -12,6 +12,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.record import Record
+from enginescope.core.units import counted
 from enginescope.render.page.report import TOPK, WrittenReport
 from enginescope.render.page.report import write_report as write_files
 from enginescope.render.validation.report_answers import ReportedAnswers
@@ -152,9 +153,22 @@ def _named_runs(
     from enginescope.store.archive import Store
     from enginescope.store.run_names import is_tag
 
-    if not isinstance(subject, str) or not is_tag(subject) or Path(subject).exists():
+    if not isinstance(subject, str) or not is_tag(subject) or Path(subject).is_file():
         return (subject,)
-    rows = Store(store).rows(tag=subject)
+    is_folder = Path(subject).is_dir()
+    try:
+        rows = Store(store).rows(tag=subject)
+    except StoreError:
+        if is_folder:  # needs no store
+            return (subject,)
+        raise
+    if is_folder:
+        if rows:
+            observer.warn(
+                f"{subject} is a tag of {counted(len(rows), 'run')} and a folder here: enginescope "
+                f"reports the folder; for the runs: runs list --tag {subject}, then their ids"
+            )
+        return (subject,)
     if len(rows) <= _MOST_RUNS:
         return tuple(row.id for row in reversed(rows)) or (subject,)
     observer.warn(
