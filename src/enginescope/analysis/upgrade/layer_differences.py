@@ -21,10 +21,10 @@ def layer_differences(old: Sequence[Run], new: Sequence[Run]) -> LayerDifference
 
     ONNX Runtime has no plan: there the nodes that its profile names are the layers.
     """
-    sides = _layers_of(old), _layers_of(new)
-    if sides[0] is None or sides[1] is None:
+    a, b = _layers_of(old), _layers_of(new)
+    if a is None or b is None:
         return None
-    compared = compare_layers(*sides)
+    compared = compare_layers(a, b)
     a_ms = compared.a_ms if compared.b_ms is not None else None
     b_ms = compared.b_ms if compared.a_ms is not None else None
     return LayerDifferences(

@@ -216,8 +216,12 @@ def _with_evidence(known: Passport, store: Store, sha256: str) -> Passport:
 def _level(rows: Sequence[RunRow]) -> str | None:
     """Return the evidence level of an engine's runs; they are of one build."""
     good = [row for row in rows if row.outcome == OutcomeKind.OK.value]
-    if len(good) < 2:
-        return EvidenceLevel.SAMPLES.value if good else None
+    if not good:
+        return None
     tags = [{tag for tag in row.tags if tag.startswith(COMPARISON_TAG)} for row in good]
-    is_one = bool(set.intersection(*tags))
-    return (EvidenceLevel.INTERLEAVED if is_one else EvidenceLevel.PROCESSES).value
+    level = EvidenceLevel.PROCESSES
+    if len(good) == 1:
+        level = EvidenceLevel.SAMPLES
+    elif set.intersection(*tags):
+        level = EvidenceLevel.INTERLEAVED
+    return str(level.value)
