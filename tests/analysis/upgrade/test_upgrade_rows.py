@@ -15,7 +15,8 @@ from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.records.plan.build import MadeModel, Preparation
-from enginescope.records.run.run import TensorValues
+from enginescope.records.run.run import Run, TensorValues
+from enginescope.records.samples import Samples, frozen
 from enginescope.records.tensor import DataType
 from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeKind
@@ -52,6 +53,23 @@ def test_memory_counts_and_the_load_does_not() -> None:
     }
     assert (rows["peak_memory"].kind, rows["peak_memory"].decides) == (UpgradeKind.WORSE, True)
     assert not rows["load"].decides
+
+
+def test_the_host_is_apart_from_the_gpu() -> None:
+    old, new = in_turn(1.0)
+    old, new = [with_enqueue(run, 0.1) for run in old], [with_enqueue(run, 0.2) for run in new]
+    comparison = compare_sides(named(old, new), CompareConfig(threshold_pct=2.0))
+    rows = metric_rows(comparison, UPGRADE_LIMITS, CompareConfig(confidence=0.99))
+    (row,) = [row for row in rows if row.metric == "enqueue"]
+    assert (row.kind, row.decides) == (UpgradeKind.WORSE, False)
+    assert "enqueue" not in {row.metric for row in rows_of(1.0)}
+
+
+def with_enqueue(run: Run, ratio: float) -> Run:
+    """The run with the host's part of each request."""
+    whole = run.samples[0].values_ms
+    enqueue = Samples(metric="enqueue", values_ms=frozen(ratio * whole))
+    return msgspec.structs.replace(run, samples=(*run.samples, enqueue))
 
 
 def test_no_win_without_compared_outputs() -> None:

@@ -52,6 +52,23 @@ def test_what_a_build_records(built, tmp_path) -> None:
     assert [each["tensor"]["name"] for each in written["io"]] == ["x", "y"]
 
 
+def test_a_validation_of_the_engine_and_the_evidence_of_its_runs(built, verb, tmp_path) -> None:
+    assert "whether the outputs are right is unknown" in verb("passport", built)[1]
+    code, _, err = verb("validate", built, "--reference", tmp_path / "net.onnx", "--samples", "2")
+    assert code == 1, err  # the stand-in does not compute the model
+    assert verb("bench", built, *QUICK)[0] == 0
+    found = es.passport(built, store=tmp_path / "store")
+    (validation,) = found.validations
+    assert (validation.passes, validation.samples) == (False, 2)
+    assert validation.engine_sha256 == sha256_of(built)
+    assert found.evidence == "samples of one process"
+    _, shown, _ = verb("passport", built)
+    assert "validated  fails" in shown
+    assert "against net.onnx" in " ".join(shown.split())
+    assert verb("bench", built, *QUICK)[0] == 0
+    assert es.passport(built, store=tmp_path / "store").evidence == "separate processes"
+
+
 def test_the_timing_cache_of_a_second_build_has_a_digest(built, verb, tmp_path) -> None:
     other = tmp_path / "other.engine"
     assert verb("build", tmp_path / "net.onnx", "-o", other, "--dim", "n=3")[0] == 0

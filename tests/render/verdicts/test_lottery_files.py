@@ -16,6 +16,7 @@ from enginescope.render.verdicts.lottery_phrases import (
 )
 from enginescope.render.verdicts.lottery_writers import (
     lottery_answer,
+    lottery_chart,
     lottery_json,
     lottery_markdown,
     lottery_page,
@@ -128,6 +129,13 @@ def test_the_page_leads_with_the_answer_and_lists_every_layer() -> None:
     assert page.index("standard deviation") < page.index("build time")
     assert "conv5" in page
     assert "h884 (1.00 ms, builds 1, 3); i1688 (1.50 ms, build 2)" in page
+
+
+def test_the_picture_has_each_build_with_its_processes() -> None:
+    found = report(build_sd=0.02, process_sd=0.003, seed=1)
+    rows = lottery_chart(found).spec["data"]["values"]
+    assert [row["name"] for row in rows] == [f"build {one.number}" for one in found.builds]
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
 
 
 @pytest.mark.parametrize("write", [lottery_markdown, lottery_page])

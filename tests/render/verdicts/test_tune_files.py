@@ -22,6 +22,7 @@ from enginescope.render.tune.tune_phrases import (
 )
 from enginescope.render.tune.tune_writers import (
     tune_answer,
+    tune_chart,
     tune_csv,
     tune_json,
     tune_markdown,
@@ -138,6 +139,14 @@ def test_routes_have_the_time_of_trtexec() -> None:
     table = alternative_table(found)
     assert table.headers[-3] == "trtexec"
     assert table.rows[1][-3] == "0.5000 ms"
+
+
+def test_the_picture_has_the_confirmation_first() -> None:
+    rows = tune_chart(report()).spec["data"]["values"]
+    assert [(row["name"], row["kind"]) for row in rows[:2]] == [
+        ("intra_op_num_threads=2", "confirmation"),
+        ("intra_op_num_threads=2", "search"),
+    ]
 
 
 def test_json_and_csv_have_the_figures() -> None:

@@ -26,6 +26,7 @@ from enginescope.records.verdict.upgrade import (
 from enginescope.render.verdicts.upgrade_layers import layer_figures, layers_text, most_text
 from enginescope.render.verdicts.upgrade_phrases import answer_text
 from enginescope.render.verdicts.upgrade_writers import (
+    upgrade_chart,
     upgrade_json,
     upgrade_markdown,
     upgrade_page,
@@ -93,6 +94,17 @@ def test_layers_say_what_differs_and_where_the_time_goes() -> None:
         assert "only new" in text
     (data,) = json.loads(upgrade_json(report(model)))["models"]
     assert data["layers"] == layers_text(model.layers)
+
+
+def test_the_picture_has_each_change_that_counts() -> None:
+    models = measured("a.onnx", 1.05), measured("b.onnx", 0.9), untimed("c.onnx")
+    rows = upgrade_chart(report(*models)).spec["data"]["values"]
+    names = [(row["name"], row["kind"]) for row in rows if row["name"].endswith("Latency")]
+    assert names == [("a.onnx: Latency", "worse"), ("b.onnx: Latency", "better")]
+    assert rows[0]["low"] < rows[0]["value"] < rows[0]["high"]
+    assert upgrade_chart(report(untimed("c.onnx"))) is None
+    page = upgrade_page(report(*models)).decode()
+    assert page.index("chart-upgrade_changes") < page.index("What counts; changes")
 
 
 def test_equal_layers_explain_a_difference_alone() -> None:

@@ -171,7 +171,6 @@ def test_without_time_nothing_is_claimed(tmp_path, planted) -> None:
     assert (report.proposed, report.kind, runs.jobs) == (None, VerdictKind.UNDECIDED, [])
     assert not report.is_harmless
     assert {one.code for one in report.notices} == {"I-FP16-ON-CPU", "I-SHORT-SEARCH"}
-    assert report.is_short
     assert [len(model.layers) for model in report.cumulative] == [0]
 
 

@@ -18,6 +18,8 @@ from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
 from enginescope.stats.comparison.non_inferiority import NonInferiority, non_inferiority
 from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE
 
+#: The host's part of a request on a GPU, which is compared apart from the GPU's.
+_HOST = "enqueue"
 #: Limit of metrics that do not count, in percent.
 _SHOWN_PCT = 5.0
 
@@ -51,11 +53,14 @@ def metric_rows(
     pair = comparison.pairs[0]
     old, new = (side.measured for side in comparison.sides)
     rows = [_row(pair.headline, decides=True)]
-    for verdict in pair.verdicts[1:]:
-        held = replace(terms, threshold_pct=named.get(verdict.metric, _SHOWN_PCT))
-        is_printed = verdict.reason is Reason.PRINTED_ONLY
-        own = None if is_printed else verdict_on(old, new, verdict.metric, held)
-        rows.append(_row(own or verdict, decides=verdict.metric in named))
+    is_printed = pair.headline.reason is Reason.PRINTED_ONLY
+    others = {verdict.metric: verdict for verdict in pair.verdicts[1:]}
+    for metric in dict.fromkeys((*others, *(() if is_printed else (_HOST,)))):
+        held = replace(terms, threshold_pct=named.get(metric, _SHOWN_PCT))
+        own = None if is_printed else verdict_on(old, new, metric, held)
+        verdict = own or others.get(metric)
+        if verdict is not None:
+            rows.append(_row(verdict, decides=metric in named))
     known = {row.metric for row in rows[1:]}
     asked = [one for one in named if one not in known and one != HEADLINE and one not in _OPTIONAL]
     return (*rows, *(_missing(metric, named[metric]) for metric in asked))

@@ -16,10 +16,7 @@ from enginescope.records.run.run import Run
 from enginescope.stats.describe import PERCENTILES, median, percentile
 
 #: Sampled series that are compared beside the headline: the GPU's part of it, or without copies.
-COMPARED_SERIES = (
-    *("gpu_compute", "enqueue", "device_latency"),
-    *("time_to_first_token", "time_per_token"),
-)
+COMPARED_SERIES = ("gpu_compute", "device_latency", "time_to_first_token", "time_per_token")
 
 
 class Figure(Record, frozen=True, kw_only=True):

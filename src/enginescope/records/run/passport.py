@@ -42,6 +42,26 @@ class PassportRun(Record, frozen=True, kw_only=True):
     median_ms: float | None = None
 
 
+class EngineValidation(Record, frozen=True, kw_only=True):
+    """Outputs of an engine compared with a reference.
+
+    Attributes:
+        reference: What it was.
+        tolerance: Row of the limits, as in ``validate``.
+        samples: Number of them.
+        error_to_spread: Largest of an output: RMSE ÷ spread of the reference.
+        created: UTC, ISO 8601.
+    """
+
+    engine_sha256: str
+    reference: str
+    passes: bool
+    tolerance: str
+    samples: int
+    error_to_spread: float | None = None
+    created: str | None = None
+
+
 class Passport(Result, Record, frozen=True, kw_only=True):
     """What is known of an engine, without loading it.
 
@@ -58,6 +78,8 @@ class Passport(Result, Record, frozen=True, kw_only=True):
         weights_bytes, activation_bytes: As `PlanTotals` defines them.
         artifacts: Files that were read, with digest and size.
         runs: Stored runs of the same engine, newest first; empty in the file that `build` writes.
+        evidence: Level of these runs; ``None``: there are none that succeeded.
+        validations: Of the same engine, newest first.
         notices: What does not fit together.
     """
 
@@ -77,4 +99,6 @@ class Passport(Result, Record, frozen=True, kw_only=True):
     activation_bytes: int | None = None
     artifacts: tuple[Artifact, ...] = ()
     runs: tuple[PassportRun, ...] = ()
+    evidence: str | None = None
+    validations: tuple[EngineValidation, ...] = ()
     notices: tuple[Notice, ...] = ()

@@ -5,10 +5,13 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from enginescope.records.verdict.contend import ContendReport
+from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.data_table import csv_bytes
+from enginescope.render.charts.estimates import Estimate, estimate_chart
 from enginescope.render.contend.contend_phrases import answer_text, contend_tables, scope_facts
 from enginescope.render.html.answer_page import tables_page
+from enginescope.render.html.images import Chart
 
 #: Version of the document's shape.
 CONTEND_SCHEMA = 1
@@ -55,7 +58,30 @@ def contend_csv(report: ContendReport) -> bytes:
     return csv_bytes(CSV_HEADERS, rows)
 
 
+def contend_chart(report: ContendReport) -> Chart | None:
+    """Return every slow-down with its interval."""
+    estimates = [
+        Estimate(
+            name=f"{slowed.contender} beside {', '.join(slowed.beside)}",
+            value=slowed.factor.ratio,
+            kind="inconclusive" if slowed.kind is VerdictKind.UNDECIDED else slowed.kind.value,
+            low=slowed.factor.interval.low if slowed.factor.interval else None,
+            high=slowed.factor.interval.high if slowed.factor.interval else None,
+        )
+        for slowed in report.slow_downs
+    ]
+    return estimate_chart(
+        "contend_slow_downs",
+        "Mean latency beside others ÷ alone",
+        estimates,
+        axis="slow-down, ×",
+        reference=1.0,
+    )
+
+
 def contend_page(report: ContendReport) -> bytes:
     """Return the page: the answer and the matrix, then throughput and latencies."""
     answered = contend_answer(report)
-    return tables_page("contend", answered, contend_json(report), title="Contention")
+    return tables_page(
+        "contend", answered, contend_json(report), title="Contention", chart=contend_chart(report)
+    )

@@ -67,12 +67,19 @@ def answer_page(
 
 
 def tables_page(
-    verb: str, answered: AnswerTables, data: bytes, *, title: str, sentences: Sequence[str] = ()
+    verb: str,
+    answered: AnswerTables,
+    data: bytes,
+    *,
+    title: str,
+    chart: Chart | None = None,
+    sentences: Sequence[str] = (),
 ) -> bytes:
     """Return the page: the answer with the first table, then a section for each other one.
 
     Args:
         data: The JSON document that the page carries.
+        chart: Above the first table.
         sentences: Headers of columns that are broken as sentences.
     """
     first, *others = answered.tables
@@ -81,6 +88,7 @@ def tables_page(
         answered,
         {f"{verb}.json": data},
         title=title,
+        charts=[chart] if chart is not None else [],
         overview=page_figures(first, sentences),
         sections=[table_section(part, page_figures(part, sentences)) for part in others],
     )

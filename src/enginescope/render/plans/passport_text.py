@@ -7,12 +7,18 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from enginescope.core.units import format_bytes, format_ms
+from enginescope.core.units import counted, format_bytes, format_ms
 from enginescope.formats.importing.import_options import is_of_build, precision_of
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.plan import IOTensor
 from enginescope.records.plan.tool_report import ToolReport
-from enginescope.records.run.passport import Passport, PassportRun, PrecisionShare
+from enginescope.records.run.passport import (
+    EngineValidation,
+    Passport,
+    PassportRun,
+    PrecisionShare,
+)
+from enginescope.render.base.data_table import printable
 from enginescope.render.base.facts import device_text, shape_text, tensor_text
 from enginescope.render.base.text import label_row, notice_lines
 
@@ -52,6 +58,8 @@ def passport_facts(passport: Passport) -> tuple[tuple[str, str], ...]:
         ("layers", _layers(passport.precisions)),
         ("memory", _memory(passport)),
         ("runs", _runs(passport.runs)),
+        ("evidence", passport.evidence or "no run of this engine"),
+        ("validated", _validations(passport.validations)),
     )
     return tuple((name, value or _UNKNOWN) for name, value in pairs)
 
@@ -130,3 +138,20 @@ def _runs(runs: Sequence[PassportRun]) -> str:
     ]
     more = len(runs) - _SHOWN_RUNS
     return "; ".join([*parts, f"{more} more"] if more > 0 else parts)
+
+
+def _validations(validations: Sequence[EngineValidation]) -> str:
+    """Return the newest validations; without one, nothing is known of the outputs."""
+    if not validations:
+        return "not in this store: whether the outputs are right is unknown"
+    return "; ".join(map(_validation, validations[:_SHOWN_RUNS]))
+
+
+def _validation(validation: EngineValidation) -> str:
+    day = f" {validation.created[:10]}" if validation.created else ""
+    largest = validation.error_to_spread
+    error = f", error ÷ spread {largest:.3g}" if largest is not None else ""
+    return (
+        f"{'passes' if validation.passes else 'fails'}{day}: limits of {validation.tolerance}, "
+        f"against {printable(validation.reference)}, {counted(validation.samples, 'sample')}{error}"
+    )

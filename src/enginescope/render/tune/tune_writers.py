@@ -10,12 +10,15 @@ from enginescope.render.base.answer_tables import (
     with_names_first,
 )
 from enginescope.render.base.data_table import csv_bytes
+from enginescope.render.charts.estimates import Estimate, estimate_chart
 from enginescope.render.html.answer_page import tables_page
+from enginescope.render.html.images import Chart
 from enginescope.render.tune.tune_phrases import (
     WHY,
     alternative_table,
     answer_text,
     confirmation_table,
+    label_of,
     out_table,
     scope_facts,
 )
@@ -77,6 +80,34 @@ def tune_csv(report: TuneReport) -> bytes:
     return csv_bytes(headers, rows)
 
 
+def tune_chart(report: TuneReport) -> Chart | None:
+    """Return the alternatives against the default: in the search, and the leader's confirmation."""
+    ratios = [
+        (label_of(report, one), "search", one.ratio) for one in report.alternatives if one.ratio
+    ]
+    confirmed, leader = report.confirmation, report.leader
+    if confirmed is not None and confirmed.ratio is not None and leader is not None:
+        ratios.insert(0, (label_of(report, leader), "confirmation", confirmed.ratio))
+    estimates = [
+        Estimate(
+            name=name,
+            value=ratio.ratio,
+            kind=kind,
+            low=ratio.interval.low if ratio.interval else None,
+            high=ratio.interval.high if ratio.interval else None,
+        )
+        for name, kind, ratio in ratios
+    ]
+    return estimate_chart(
+        "tune_alternatives",
+        "Alternatives against the default",
+        estimates,
+        axis=f"{report.metric} ÷ the default's",
+        reference=1.0,
+        lines="intervals",
+    )
+
+
 def tune_page(report: TuneReport) -> bytes:
     """Return the page: the answer with the confirmation, then the alternatives."""
     return tables_page(
@@ -84,5 +115,6 @@ def tune_page(report: TuneReport) -> bytes:
         tune_answer(report),
         tune_json(report),
         title="Fastest options",
+        chart=tune_chart(report),
         sentences=(WHY,),
     )

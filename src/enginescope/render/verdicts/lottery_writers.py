@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
+from enginescope.render.charts.estimates import Estimate, estimate_chart
 from enginescope.render.html.answer_page import tables_page
+from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.lottery_phrases import (
     TACTICS,
     TOP_LAYERS,
@@ -44,6 +46,29 @@ def lottery_markdown(report: LotteryReport) -> bytes:
     return answer_markdown(lottery_answer(report, top=TOP_LAYERS))
 
 
+def lottery_chart(report: LotteryReport) -> Chart | None:
+    """Return the builds by their medians, each with its processes."""
+    builds = [
+        Estimate(
+            name=f"build {build.number}",
+            value=build.median_ms,
+            kind="build",
+            low=min(build.medians_ms),
+            high=max(build.medians_ms),
+        )
+        for build in report.builds
+    ]
+    return estimate_chart(
+        "lottery_builds",
+        "Latency of each build",
+        builds,
+        axis="median latency, ms",
+        reference=report.median_ms,
+        lines="fastest to slowest process",
+        dashed="all builds",
+    )
+
+
 def lottery_page(report: LotteryReport) -> bytes:
     """Return the page: the answer and the components, then builds and layers."""
     return tables_page(
@@ -51,5 +76,6 @@ def lottery_page(report: LotteryReport) -> bytes:
         lottery_answer(report),
         lottery_json(report),
         title="Lottery of builds",
+        chart=lottery_chart(report),
         sentences=(TACTICS,),
     )

@@ -15,7 +15,9 @@ from enginescope.render.base.answer_tables import (
 )
 from enginescope.render.base.data_table import UNKNOWN, escaped, markdown_row
 from enginescope.render.base.figures import Figures, TextTable
+from enginescope.render.charts.estimates import Estimate, estimate_chart
 from enginescope.render.html.answer_page import PageSection, answer_page
+from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
 from enginescope.render.verdicts.upgrade_layers import layer_figures, layers_text, most_text
 from enginescope.render.verdicts.upgrade_phrases import (
@@ -195,9 +197,38 @@ def upgrade_page(report: UpgradeReport) -> bytes:
         {"upgrade.json": upgrade_json(report)},
         title="Upgrade",
         skip="upgrade",
+        charts=[chart] if (chart := upgrade_chart(report)) is not None else [],
         overview=_figures("Metrics that count", rows, has_models=len(report.models) > 1),
         sections=[_section(model, number) for number, model in enumerate(report.models, start=1)],
     )
+
+
+def upgrade_chart(report: UpgradeReport) -> Chart | None:
+    """Return the changes that count, with their intervals; ``None`` without any."""
+    has_models = len(report.models) > 1
+    changes = (
+        _change(f"{name_of(model)}: {metric_text(row)}" if has_models else metric_text(row), row)
+        for model in report.models
+        for row in model.rows
+        if row.decides
+    )
+    return estimate_chart(
+        "upgrade_changes",
+        "Metrics that count: change of the new stack against the old one",
+        [change for change in changes if change is not None],
+        axis="change, %",
+        reference=0.0,
+        lines="intervals",
+    )
+
+
+def _change(name: str, row: UpgradeRow) -> Estimate | None:
+    estimate = row.verdict.estimate if row.verdict is not None else None
+    if estimate is None or estimate.interval is None:
+        return None
+    ends = (estimate.ratio, estimate.interval.low, estimate.interval.high)
+    value, low, high = (100 * (end - 1) for end in ends)
+    return Estimate(name=name, value=value, kind=row.kind.value, low=low, high=high)
 
 
 def _figures(caption: str, rows: Sequence[tuple[str, ...]], *, has_models: bool) -> Figures:

@@ -247,12 +247,12 @@ def _searched(trials: _Trials) -> LoadReport:
     )
 
 
-def _cut_off(found: Found) -> Iterator[Notice]:
-    if found.skipped is not None:
+def _cut_off(search: Found) -> Iterator[Notice]:
+    if search.skipped is not None:
         yield Notice(
             code="I-SHORT-SEARCH",
-            message=f"the maximum time was over: {found.skipped:.4g} queries/s was not tried",
-            evidence={"rate_per_s": found.skipped},
+            message=f"the maximum time was over: {search.skipped:.4g} queries/s was not tried",
+            evidence={"rate_per_s": search.skipped},
             level="info",
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -24,15 +25,18 @@ from enginescope.formats.plan.passport_file import (
 )
 from enginescope.records.environment import Device
 from enginescope.records.plan.build import BuildReport
+from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.passport import Passport, PassportRun, PrecisionShare
-from enginescope.records.run.run import Artifact
+from enginescope.records.run.run import Artifact, OutcomeKind
+from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.services.output_files import check_outputs, write_file
 from enginescope.services.plans.plan_input import PlanInput, written_plan
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
+from enginescope.store.engine_validations import usable_validations
 from enginescope.store.location import StorePlace
-from enginescope.store.row import Filter
+from enginescope.store.row import Filter, RunRow
 
 _HEAD_BYTES = 4096
 _GRAPH = ".graph.json"
@@ -106,12 +110,13 @@ def make_passport(request: PassportRequest) -> Passport:
         build=build,
         tool=report,
         artifacts=tuple(_file(each.kind, Path(each.path)) for each in beside.artifacts),
-        runs=_runs(request, digest) if request.with_runs and digest else (),
         notices=(
             *((mismatch,) if mismatch else ()),
             *(notice for notice in beside.notices if notice.level != "info"),
         ),
     )
+    if request.with_runs and digest:
+        known = _with_evidence(known, Store(request.store), digest)
     return _with_plan(known, beside) if isinstance(beside, PlanInput) else known
 
 
@@ -195,10 +200,28 @@ def _with_plan(known: Passport, source: PlanInput) -> Passport:
     )
 
 
-def _runs(request: PassportRequest, sha256: str) -> tuple[PassportRun, ...]:
+def _with_evidence(known: Passport, store: Store, sha256: str) -> Passport:
+    """Return the passport with the stored runs and validations of its engine."""
     names = ("id", "created", "outcome", "gpu", "metric", "median_ms")
-    return tuple(
-        PassportRun(**{name: getattr(row, name) for name in names})
-        for row in Store(request.store).select(Filter())
-        if row.model_sha256 == sha256
+    rows = [row for row in store.select(Filter()) if row.model_sha256 == sha256]
+    validations = usable_validations(store.path, lambda _text: None)
+    return msgspec.structs.replace(
+        known,
+        runs=tuple(PassportRun(**{name: getattr(row, name) for name in names}) for row in rows),
+        evidence=_level(rows),
+        validations=tuple(one for one in validations[::-1] if one.engine_sha256 == sha256),
     )
+
+
+def _level(rows: Sequence[RunRow]) -> str | None:
+    """Return the evidence level of an engine's runs; they are of one build."""
+    good = [row for row in rows if row.outcome == OutcomeKind.OK.value]
+    if not good:
+        return None
+    tags = [{tag for tag in row.tags if tag.startswith(COMPARISON_TAG)} for row in good]
+    level = EvidenceLevel.PROCESSES
+    if len(good) == 1:
+        level = EvidenceLevel.SAMPLES
+    elif set.intersection(*tags):
+        level = EvidenceLevel.INTERLEAVED
+    return str(level.value)

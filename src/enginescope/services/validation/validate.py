@@ -18,8 +18,9 @@ from enginescope.analysis.errors.output_tolerance import (
     tolerance_named,
 )
 from enginescope.analysis.validation.validation import Validation
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.records.run.job import Limits, Workload
+from enginescope.records.run.passport import EngineValidation
 from enginescope.records.run.sample_set import Preprocessing
 from enginescope.runner.model_inputs import settled_workload
 from enginescope.services.accuracy.output_files import (
@@ -43,6 +44,8 @@ from enginescope.services.accuracy.tasks import RequestedTask, add_task_figures
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
 from enginescope.services.bisection.bisect import add_bisection, check_bisectable
 from enginescope.services.own_command import own_command
+from enginescope.store.archive import Store
+from enginescope.store.engine_validations import record_validation
 from enginescope.store.location import parse_place
 
 _Path: TypeAlias = str | PathLike[str]
@@ -82,7 +85,35 @@ def validate_models(request: ValidateRequest, observer: ValidationObserver) -> V
             result = add_bisection(result, plan, observer.side_progressed, inside)
         created = datetime.now(timezone.utc).isoformat(timespec="seconds")
         result = replace(result, command=request.command, created=created)
+        _record(result, plan, request, observer)
         return write_files(result, run, output) if output is not None else result
+
+
+def _record(
+    result: Validation, plan: Plan, request: ValidateRequest, observer: ValidationObserver
+) -> None:
+    """Store the validation of each engine, for its passport."""
+    for side, compared in zip(plan.sides.others, result.sides, strict=True):
+        subject = side.job.subject if side.job is not None else None
+        if subject is None or subject.kind != "engine" or subject.sha256 is None:
+            continue
+        if compared.diff is None:
+            continue
+        figures = (output.figures for output in compared.diff.outputs)
+        errors = (known.error_to_spread for known in figures if known is not None)
+        validation = EngineValidation(
+            engine_sha256=subject.sha256,
+            reference=result.reference,
+            passes=compared.passes,
+            tolerance=compared.tolerance,
+            samples=len(result.samples) - len(result.skipped),
+            error_to_spread=max((error for error in errors if error is not None), default=None),
+            created=result.created,
+        )
+        try:
+            record_validation(Store(request.store).path, validation)
+        except EnginescopeError as error:
+            observer.warn(f"the validation is not stored: {error}")
 
 
 def _output(request: ValidateRequest) -> Path | None:

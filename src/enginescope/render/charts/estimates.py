@@ -1,0 +1,140 @@
+"""Estimates with their intervals, one below the other, on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from enginescope.core.record import Record
+from enginescope.core.units import format_significant
+from enginescope.render.base.palette import BLUE, GREEN, GREY, SKY, VERMILLION
+from enginescope.render.charts.bars import LABEL_EXPR, LABEL_WIDTH, height_of, labels_of
+from enginescope.render.html.images import (
+    X_TICKS,
+    Chart,
+    ChartTable,
+    Spec,
+    quantity,
+    tooltip,
+)
+
+#: Kind of an estimate -> its color; the legend names those that there are.
+_COLORS = {
+    "worse": VERMILLION,
+    "slower": VERMILLION,
+    "better": GREEN,
+    "faster": GREEN,
+    "safe": BLUE,
+    "same": BLUE,
+    "confirmation": BLUE,
+    "search": SKY,
+    "build": BLUE,
+    "inconclusive": GREY,
+}
+
+
+class Estimate(Record, frozen=True, kw_only=True):
+    """A figure with the ends of its interval.
+
+    Attributes:
+        kind: A key of the colors: a verdict, or where the figure is from.
+    """
+
+    name: str
+    value: float
+    kind: str
+    low: float | None = None
+    high: float | None = None
+
+
+def estimate_chart(
+    key: str,
+    title: str,
+    estimates: Sequence[Estimate],
+    *,
+    axis: str,
+    reference: float,
+    lines: str = "95 % intervals",
+    dashed: str = "no difference",
+) -> Chart | None:
+    """Return the chart; ``None`` without an interval to show.
+
+    Args:
+        axis: What the figures are, with their unit.
+        reference: Where the dashed line stands.
+        lines, dashed: What the lines are.
+    """
+    rows = [_row(at, estimate) for at, estimate in enumerate(estimates)]
+    if all("low" not in row for row in rows):
+        return None
+    cells = ((row["name"], format_significant(row["value"], 4), row["ends"]) for row in rows)
+    return Chart(
+        key=key,
+        title=title,
+        subtitle=(f"Lines: {lines}; dashed: {dashed}",),
+        spec=_spec(rows, axis, reference, lines),
+        table=ChartTable(headers=("", axis, lines), rows=tuple(cells)),
+        height=height_of(rows),
+        is_wide=True,
+    )
+
+
+def _row(at: int, estimate: Estimate) -> Spec:
+    row: Spec = {
+        "row": f"{at:03}",
+        "label": estimate.name,
+        "name": estimate.name,
+        "kind": estimate.kind,
+        "value": estimate.value,
+        "ends": "—",
+    }
+    if estimate.low is not None and estimate.high is not None:
+        low, high = estimate.low, estimate.high
+        ends = f"{format_significant(low, 4)} … {format_significant(high, 4)}"
+        row |= {"low": low, "high": high, "ends": ends}
+    return row
+
+
+def _spec(rows: list[Spec], axis: str, reference: float, lines: str) -> Spec:
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    legend = {"title": None, "symbolType": "circle"} if len(kinds) > 1 else None
+    color = {
+        "field": "kind",
+        "type": "nominal",
+        "scale": {"domain": kinds, "range": [_COLORS[kind] for kind in kinds]},
+        "legend": legend,
+    }
+    x = quantity("value", axis, axis=X_TICKS, scale={"zero": False, "nice": False, "padding": 12})
+    y = {
+        "field": "row",
+        "type": "nominal",
+        "sort": None,
+        "title": None,
+        "axis": {"labelExpr": LABEL_EXPR, "labelLimit": LABEL_WIDTH, "ticks": False},
+    }
+    tips = tooltip(name="of", kind="verdict", value=f"{axis}#", ends=lines)
+    return {
+        "data": {"values": rows},
+        "params": [{"name": "names", "value": labels_of(rows)}],
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeDash": [4, 4], "strokeWidth": 1},
+                "data": {"values": [{"value": reference}]},
+                "encoding": {"x": x},
+            },
+            {
+                "mark": {"type": "rule", "strokeWidth": 3},
+                "transform": [{"filter": "isValid(datum.low)"}],
+                "encoding": {
+                    "y": y,
+                    "x": {**x, "field": "low"},
+                    "x2": {"field": "high"},
+                    "color": color,
+                    "tooltip": tips,
+                },
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
+                "encoding": {"y": y, "x": x, "color": color, "tooltip": tips},
+            },
+        ],
+    }
