@@ -13,7 +13,7 @@ from enginescope.analysis.verdicts.model_mean import gate_means, upgrade_means
 from enginescope.records.run.job import Subject
 from enginescope.records.verdict.gate import GateTerms, Limit
 from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown, gate_rows
-from enginescope.render.verdicts.mean_phrases import mean_cells
+from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
 from enginescope.render.verdicts.upgrade_writers import (
     upgrade_json,
     upgrade_markdown,
@@ -84,6 +84,16 @@ def test_jobs_of_a_gate() -> None:
     text = gate_markdown(found).decode()
     assert "| mean | geometric mean of 2 jobs, without c.onnx" in text
     assert gate_rows(found)[-1][0] == "mean"
+
+
+def test_a_mean_names_three_jobs_without_a_ratio_and_counts_the_others() -> None:
+    names = "abcdefg"
+    before = [run for name in names for run in runs_of(f"{name}.onnx", 1.0)]
+    (mean,) = gate_means(gate(before, before[:12]))
+    assert len(mean.left_out) == 5
+    text = mean_lines(mean, "job")
+    assert text.count("(lost coverage)") == 3
+    assert "and 2 more" in text
 
 
 def test_jobs_measured_on_another_day_share_what_differs_between_days() -> None:

@@ -7,6 +7,9 @@ from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.verdicts.gate_phrases import signed
 from enginescope.render.verdicts.verdict_phrases import confidence_text, title_of
 
+#: Models without a ratio that a line names; the rows above have each.
+_NAMED = 3
+
 
 def mean_cells(mean: ModelMean, unit: str, *, has_reasons: bool) -> tuple[str, ...]:
     """Return a row below the eight headers of a report: the change where a model has its own.
@@ -38,5 +41,7 @@ def _figures(mean: ModelMean) -> tuple[str, str]:
 
 
 def _without(mean: ModelMean) -> str:
-    names = printable(", ".join(f"{name} ({why})" for name, why in mean.left_out))
-    return f", without {names}" if names else ""
+    names = ", ".join(f"{name} ({why})" for name, why in mean.left_out[:_NAMED])
+    more = len(mean.left_out) - _NAMED
+    names += f" and {more:,} more" if more > 0 else ""
+    return f", without {printable(names)}" if names else ""
