@@ -104,7 +104,7 @@ def test_the_picture_has_each_change_that_counts() -> None:
     assert rows[0]["low"] < rows[0]["value"] < rows[0]["high"]
     assert upgrade_chart(report(untimed("c.onnx"))) is None
     page = upgrade_page(report(*models)).decode()
-    assert page.index("chart-upgrade_changes") < page.index("What counts; changes")
+    assert page.index("chart-upgrade_changes") < page.index("Metrics that count; changes")
 
 
 def test_equal_layers_explain_a_difference_alone() -> None:
