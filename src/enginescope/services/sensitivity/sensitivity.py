@@ -193,12 +193,13 @@ def _notices(request: SensitivityRequest, report: SensitivityReport) -> Iterator
     models = (*(layer.alone for layer in report.layers), *report.cumulative)
     late = sum(one.state == "unreached" for one in models)
     if late or (request.max_time_s is not None and report.rounds < request.rounds):
-        compared = f"{counted(late, 'model')} not compared, " if late else ""
-        timed = f"times from {report.rounds} of {request.rounds} rounds"
+        compared = f"{counted(late, 'model')} {'is' if late == 1 else 'are'} not compared"
+        timed = f"times rest on {report.rounds} of {request.rounds} rounds"
+        parts = [compared] if late else []
+        parts.append(timed if report.evidence is not None else "times are not measured")
         yield Notice(
             code="I-SHORT-SEARCH",
-            message=f"the maximum time was over: {compared}"
-            f"{'no times' if report.evidence is None else timed}",
+            message=f"the maximum time was over: {', and '.join(parts)}",
             evidence={"unreached": late, "rounds": report.rounds},
             level="info",
         )
