@@ -154,7 +154,7 @@ def disturbed(played, monkeypatch):
         side = "AB"[sorted(rounds).index(run.turn.round) % 2] if run.turn.round in rounds else ""
         return 40.0 if run.turn.side == side else 0.5
 
-    monkeypatch.setattr(recorded_rounds, "_uncertainty_pct", uncertainty_pct)
+    monkeypatch.setattr(recorded_rounds, "uncertainty_of", uncertainty_pct)
     return rounds
 
 
@@ -178,7 +178,7 @@ def test_a_side_that_is_unstable_by_itself_takes_no_more_rounds(
     def uncertainty_pct(run: Run) -> float:
         return 40.0 if run.turn.round % every == 0 and run.turn.side == "B" else 0.5
 
-    monkeypatch.setattr(recorded_rounds, "_uncertainty_pct", uncertainty_pct)
+    monkeypatch.setattr(recorded_rounds, "uncertainty_of", uncertainty_pct)
     sides, _ = compare(job(seed="0"), job(seed="1"))
     assert len(sides[0]) == LOOKS[-1]
 

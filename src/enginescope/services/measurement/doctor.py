@@ -41,6 +41,7 @@ EXTRAS = {
     "serve": ("starlette", "enginescope serve"),
     "notebook": ("ipykernel", "the notebooks, and charts in yours"),
     "gpu": ("pynvml", "GPU facts"),
+    "cupti": ("cupti", "GPU times of the nodes of ort-cuda"),
     "trt": ("cuda.bindings", "trt, with TensorRT"),
     "cu12": ("cuda.bindings", "trt, driver of CUDA 12"),
     "cu13": ("cuda.bindings", "trt, driver of CUDA 13"),
