@@ -52,6 +52,14 @@ def test_nodes_have_their_medians() -> None:
     assert (found.old_ms, found.new_ms) == (pytest.approx(1.75), pytest.approx(1.75))
 
 
+def test_times_of_a_host_that_enqueues_are_not_compared() -> None:
+    old, new = (replace(run, profile=replace(run.profile, mode="host")) for run in (OLD, NEW))
+    found = layer_differences((old,), (new,))
+    assert (found.paired, found.only_old) == (2, 1)
+    assert (found.old_ms, found.new_ms) == (None, None)
+    assert {layer.difference_ms for layer in found.layers} == {None}
+
+
 def test_the_first_process_that_has_layers_counts() -> None:
     bare, failed = process(1.0, seed=3), replace(OLD, samples=())
     failed = replace(failed, outcome=replace(failed.outcome, kind=OutcomeKind.CRASHED))

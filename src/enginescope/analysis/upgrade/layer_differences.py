@@ -64,12 +64,17 @@ def _layers_of(runs: Sequence[Run]) -> tuple[Plan, Profile | None] | None:
     return _nodes_of(run.job.subject.name, run.profile)
 
 
-def _nodes_of(name: str, profile: Profile) -> tuple[Plan, Profile]:
-    """Return the nodes of a profile as a plan, and their medians, which pauses do not move."""
+def _nodes_of(name: str, profile: Profile) -> tuple[Plan, Profile | None]:
+    """Return the nodes of a profile as a plan, and their medians, which pauses do not move.
+
+    Times of a host that enqueues nodes of a GPU are left out.
+    """
     nodes = [node for node in profile.layers if not node.is_container]
     layers = (Layer(index=one.index, name=one.name, type=one.kind or "unknown") for one in nodes)
     times = (replace(one, mean_ms=_typical_ms(one)) for one in nodes)
     plan = Plan(name=name, layers=tuple(layers), source_schema=profile.source)
+    if profile.mode == "host":
+        return plan, None
     return plan, replace(profile, layers=tuple(times))
 
 
