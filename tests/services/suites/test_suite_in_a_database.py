@@ -28,6 +28,8 @@ from tests.store.stored_runs import a_run
 from tests.suites.made import timed
 
 LIMIT_S = 280
+#: So many that the first session still runs when the second one asks for the suite.
+CELLS = 12
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.database))
 
 
@@ -149,7 +151,7 @@ def expire(database: DatabaseUrl) -> None:
 def test_a_kill_after_three_cells_loses_none_and_another_machine_takes_over(
     database, tmp_path, convnet
 ) -> None:
-    backends = ", ".join(f'"fake?seed={seed}&latency_us=2000"' for seed in range(7))
+    backends = ", ".join(f'"fake?seed={seed}&latency_us=2000"' for seed in range(CELLS))
     file = tmp_path / "killed.toml"
     file.write_text(
         f'[suite]\nmodels = ["{convnet}"]\nbackends = [{backends}]\nlayers = false\n'
@@ -164,14 +166,13 @@ def test_a_kill_after_three_cells_loses_none_and_another_machine_takes_over(
             words, capture_output=True, text=True, timeout=LIMIT_S, env=on(tmp_path / home)
         )
 
-    first.send_signal(signal.SIGSTOP)  # else it may end before the others have started
     refused = run("two")
     assert refused.returncode == 2
     assert f"(process {first.pid}) is running it, with a lease until 20" in refused.stderr
     first.send_signal(signal.SIGKILL)
     first.wait()
     before = store.suites.suite_ended("killed")
-    assert 3 <= len(before) <= 7
+    assert 3 <= len(before) < CELLS
     assert "is running it" in run("two").stderr  # nobody knows yet that it was killed
     expire(database)
     ended = run("two")
@@ -179,7 +180,7 @@ def test_a_kill_after_three_cells_loses_none_and_another_machine_takes_over(
     assert f"{len(before)} done before" in ended.stderr
     after = store.suites.suite_ended("killed")
     assert {key: after[key] for key in before} == before
-    assert len(after) == 7
+    assert len(after) == CELLS
     (folder,) = suite_folders(store.suite_home())
     assert all(store.has(row.run) for row in folder.result().rows)
 

@@ -140,13 +140,10 @@ def test_what_no_server_took_is_named_and_sent_later(
 
 
 def test_a_server_of_the_same_store_has_everything_already(machine) -> None:
-    with (
-        served(machine.store, **OPEN) as address,
-        machine.folder.held(),
-        machine.stream(address) as stream,
-    ):
+    with served(machine.store, **OPEN) as address, machine.folder.held():
         machine.folder.begin(PLAN)
-        machine.measure(0)
+        with machine.stream(address) as stream:
+            machine.measure(0)
     assert stream.unsent is None
     assert machine.observer.reasons == []
     assert rows_of(machine.store) == ["run0"]
