@@ -29,7 +29,7 @@ from tests.suites.made import timed
 
 LIMIT_S = 280
 #: So many that the first session still runs when the second one asks for the suite.
-CELLS = 12
+LIVE = 12
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.database))
 
 
@@ -151,7 +151,7 @@ def expire(database: DatabaseUrl) -> None:
 def test_a_kill_after_three_cells_loses_none_and_another_machine_takes_over(
     database, tmp_path, convnet
 ) -> None:
-    backends = ", ".join(f'"fake?seed={seed}&latency_us=2000"' for seed in range(CELLS))
+    backends = ", ".join(f'"fake?seed={seed}&latency_us=2000"' for seed in range(LIVE))
     file = tmp_path / "killed.toml"
     file.write_text(
         f'[suite]\nmodels = ["{convnet}"]\nbackends = [{backends}]\nlayers = false\n'
@@ -172,7 +172,7 @@ def test_a_kill_after_three_cells_loses_none_and_another_machine_takes_over(
     first.send_signal(signal.SIGKILL)
     first.wait()
     before = store.suites.suite_ended("killed")
-    assert 3 <= len(before) < CELLS
+    assert 3 <= len(before) < LIVE
     assert "is running it" in run("two").stderr  # nobody knows yet that it was killed
     expire(database)
     ended = run("two")
@@ -180,7 +180,7 @@ def test_a_kill_after_three_cells_loses_none_and_another_machine_takes_over(
     assert f"{len(before)} done before" in ended.stderr
     after = store.suites.suite_ended("killed")
     assert {key: after[key] for key in before} == before
-    assert len(after) == CELLS
+    assert len(after) == LIVE
     (folder,) = suite_folders(store.suite_home())
     assert all(store.has(row.run) for row in folder.result().rows)
 
