@@ -13,7 +13,11 @@ import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
 from enginescope.core.errors import EnginescopeError, StoreError, UsageError
+from enginescope.records.progress import RoundPlan
 from enginescope.records.run.job import Subject
+from enginescope.records.tensor import DataType, Tensor
+from enginescope.records.verdict.gate import GateOutcome
+from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS
 from tests.analysis.compared_plans import run_a, run_b
@@ -214,3 +218,34 @@ def test_a_side_of_several_jobs_is_refused(store, capsys) -> None:
         es.compare(first, [RunView(run) for run in runs])
     with pytest.raises(StoreError):
         es.compare(first, "absent")
+
+
+@pytest.fixture
+def across_shapes(store) -> str:
+    """A comparison that was measured with ``--across shapes --threshold 3``."""
+    plan = RoundPlan(rounds=60, threshold_pct=3.0, across=("shapes",))
+    wide = Tensor(name="x", dtype=DataType.FP32, shape=(1, 9))
+    for side, runs in zip("AB", in_turn(0.98), strict=True):
+        for run in runs:
+            turn = replace(run.turn, plan=plan)
+            inputs = run.inputs if side == "A" else (wide,)
+            stored = replace(run, turn=turn, inputs=inputs)
+            store.save(stored, tags=[f"cmp-{COMPARISON}"])
+    return f"cmp-{COMPARISON}"
+
+
+def test_a_recorded_comparison_is_judged_as_it_was_measured(across_shapes, store, capsys) -> None:
+    found = es.compare(across_shapes)
+    assert (found.threshold_pct, found.verdict.kind) == (3.0, VerdictKind.SAME)
+    assert main(["compare", across_shapes, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)["measured"]
+    assert printed["threshold_pct"] == 3.0
+    assert es.compare(across_shapes, threshold_pct=1).verdict.kind is VerdictKind.FASTER
+    other = es.compare(across_shapes, across=("gpu",))
+    assert other.verdict.kind is VerdictKind.INCOMPARABLE
+
+
+def test_a_gate_on_a_recorded_comparison_knows_what_it_was_across(across_shapes) -> None:
+    report = es.gate(baseline=across_shapes)
+    assert GateOutcome.INCOMPARABLE not in {row.outcome for row in report.rows}
+    assert report.is_passed

@@ -23,6 +23,7 @@ from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.measured_section import (
     measured_section,
+    tail_note,
     took_text,
     verdict_table,
 )
@@ -478,3 +479,12 @@ def test_noisy_rounds_are_counted_in_rounds() -> None:
     screen = as_text(verdict_text(compare_sides(named(a, b))))
     assert "A 12 processes, n 2,400" in screen
     assert screen.count("12 rounds") == 1
+
+
+def test_percentiles_of_sides_with_other_numbers_of_samples_are_of_stretches() -> None:
+    """The p99 of one engine depended on the side that it was compared with."""
+    alike = compare_sides(named((process(1.0),), (process(1.2, seed=1),)))
+    assert tail_note(alike) is None
+    found = compare_sides(named((process(1.0, n=600),), (process(1.2, seed=1),)))
+    assert str(tail_note(found)).startswith("of stretches of 200 samples")
+    assert "percentiles" in as_text(verdict_text(found))

@@ -28,6 +28,7 @@ from enginescope.analysis.verdicts.measured_sides import (
     fitting_floor,
     looks_confidence,
     meant_conditions,
+    recorded_plan,
 )
 from enginescope.analysis.verdicts.verdicts import verdict_on
 from enginescope.core.errors import UsageError
@@ -166,8 +167,9 @@ def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
         return
     sides = _sides(job)
     floor = fitting_floor([side.measured for side in sides], known.floors)
-    comparison = comparison_of(sides)
-    across = tuple(dict.fromkeys((*terms.across, *meant_conditions(*sides))))
+    comparison, plan = comparison_of(sides), recorded_plan(sides)
+    recorded = plan.across if plan is not None else ()
+    across = tuple(dict.fromkeys((*terms.across, *recorded, *meant_conditions(*sides))))
     others = [condition for condition in CONDITIONS if condition not in across]
     measured = MeasuredComparison(
         sides=sides,

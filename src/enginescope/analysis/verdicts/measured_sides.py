@@ -23,11 +23,12 @@ from enginescope.analysis.verdicts.verdicts import verdicts
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.result import Result
+from enginescope.records.progress import RoundPlan
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
-from enginescope.stats.comparison.rounds import recorded_tally
+from enginescope.stats.comparison.rounds import plan_of, recorded_tally
 
 
 def fitting_floor(
@@ -151,6 +152,11 @@ def comparison_of(sides: Sequence[MeasuredSide]) -> str | None:
     """Return the comparison that all processes are of, if they were interleaved."""
     names = {run.turn.comparison if run.turn else None for side in sides for run in side.runs}
     return names.pop() if len(names) == 1 else None
+
+
+def recorded_plan(sides: Sequence[MeasuredSide]) -> RoundPlan | None:
+    """Return what the comparison was started with that all processes are of."""
+    return plan_of([side.runs for side in sides]) if comparison_of(sides) is not None else None
 
 
 def looks_confidence(sides: Sequence[MeasuredSide]) -> float:

@@ -11,7 +11,6 @@ from enginescope.cli.compare_options import (
     across_option,
     continue_option,
     rounds_option,
-    terms_of,
 )
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.messages import next_steps, warn, words
@@ -31,7 +30,6 @@ from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.analysis.plan_comparison.comparison import Comparison
-    from enginescope.analysis.verdicts.comparability import CompareConfig
     from enginescope.services.verdicts.compare import CompareResult
     from enginescope.store.location import StorePlace
 
@@ -53,7 +51,7 @@ if TYPE_CHECKING:
     "threshold_pct",
     type=Finite(0, 100),
     metavar="PERCENT",
-    help="Ignore smaller differences.  [default: 1 for measurements, 3 for layers]",
+    help="Ignore smaller differences.  [default: as measured, else 1; 3 for layers]",
 )
 @across_option
 @continue_option("COMPARISON, until it is decided")
@@ -112,14 +110,15 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
         nothing_to_compare,
     )
 
-    terms, status = terms_of(threshold_pct, options["across"]), 0
+    status = 0
     if options["continues"]:
-        terms, status = _continue(what, store_folder, options)
+        status = _continue(what, store_folder, options)
     elif options["rounds"]:
         raise UsageError("--rounds without --continue", hint="compare COMPARISON --continue")
     request = CompareRequest(
         sides=tuple((name,) for name in what),
-        terms=terms,
+        threshold_pct=threshold_pct,
+        across=options["across"],
         plan_profile=options["plan_profile"],
         build_logs=build_logs,
         store=store_folder,
@@ -145,10 +144,8 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
     return status
 
 
-def _continue(
-    what: tuple[str, ...], store: StorePlace | None, options: dict[str, Any]
-) -> tuple[CompareConfig, int]:
-    """Measure more rounds; return the terms of the comparison, and the exit code."""
+def _continue(what: tuple[str, ...], store: StorePlace | None, options: dict[str, Any]) -> int:
+    """Measure more rounds; return the exit code."""
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.process_options import command_line
     from enginescope.cli.verb import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
@@ -173,7 +170,7 @@ def _continue(
         result = continue_rounds(request, progress)
     if result.not_stored is not None:
         progress.warn(result.not_stored)
-    return result.terms, 0 if result.is_ok else EXIT_RUN_FAILED
+    return 0 if result.is_ok else EXIT_RUN_FAILED
 
 
 def _next(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from enginescope.analysis.verdicts.compared_figures import TAILS
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
@@ -256,6 +257,20 @@ def base_note(comparison: MeasuredComparison) -> str | None:
     return f"figures of {base} are of the rounds that count for each pair, so they may differ"
 
 
+def tail_note(comparison: MeasuredComparison) -> str | None:
+    """Say what percentiles are of, where that is not all samples of each process; else ``None``."""
+    tails = {figure.name for figure in TAILS}
+    shown = {verdict.metric for pair in comparison.pairs for verdict in pair.verdicts}
+    series = [run.headline for side in comparison.sides for run in side.measured]
+    counts = {len(samples) for samples in series if samples is not None}
+    if not tails & shown or len(counts) < 2:
+        return None
+    return (
+        f"of stretches of {min(counts):,} samples, so that no side has more; those of a whole run "
+        "may differ"
+    )
+
+
 def _beneath(found: MeasuredComparison) -> Iterator[str]:
     notes = dict.fromkeys(map(ratio_note, found.pairs))
     yield from (f"{OTHER_RATIO} {note}." for note in notes if note)
@@ -265,6 +280,9 @@ def _beneath(found: MeasuredComparison) -> Iterator[str]:
     rate = rate_note(found)
     if rate:
         yield f"Throughput: {rate}."
+    tails = tail_note(found)
+    if tails:
+        yield f"Percentiles: {tails}."
 
 
 def _open(pair: MeasuredPair) -> Iterator[str]:

@@ -32,6 +32,7 @@ from enginescope.render.verdicts.measured_section import (
     base_note,
     evidence_text,
     pair_table,
+    tail_note,
     took_text,
     verdict_table,
 )
@@ -96,6 +97,8 @@ def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableTyp
     base, rate = base_note(found), rate_note(found)
     lines += [label_row("figures", base.removeprefix("figures "))] if base else []
     lines += [label_row("throughput", rate)] if rate else []
+    tails = tail_note(found)
+    lines += [label_row("percentiles", tails)] if tails else []
     lines += [label_row("samples", " · ".join(_counts(found)))]
     took = took_text(found)
     lines += [label_row("took", took)] if took else []
@@ -333,6 +336,8 @@ def verdict_markdown(found: MeasuredComparison) -> str:
     base, rate, looks = base_note(found), rate_note(found), looks_text(found)
     lines += ["", f"{base[0].upper()}{base[1:]}."] if base else []
     lines += ["", f"Throughput: {rate}."] if rate else []
+    tails = tail_note(found)
+    lines += ["", f"Percentiles: {tails}."] if tails else []
     lines += ["", f"Interleaved: {looks}."] if looks else []
     took = took_text(found)
     lines += ["", f"All processes together: {took}."] if took else []

@@ -7,8 +7,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from msgspec.structs import replace
-
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes
@@ -48,13 +46,17 @@ class CompareRequest(Record, frozen=True, kw_only=True, eq=False):
             others are an error if a side lacks that part.
         plan_profile: Index of the optimization profile of plans that have several.
         build_logs: Verbose logs of the two builds, or none.
+        threshold_pct: Smaller differences do not matter; ``None``: as the sides were compared when
+            they were measured, else `THRESHOLD_PCT`.
+        across: Conditions whose difference is intended; empty: as for the threshold.
         store: Where tags, ids and noise floors are looked up.
     """
 
     sides: tuple[RunsInput, ...]
     names: tuple[str, ...] | None = None
     parts: Literal["all", "measured", "plans"] = "all"
-    terms: CompareConfig = CompareConfig()
+    threshold_pct: float | None = None
+    across: tuple[str, ...] = ()
     plan_profile: int = 0
     build_logs: tuple[Path, ...] = ()
     store: StorePlace | None = None
@@ -134,7 +136,7 @@ def nothing_to_compare() -> UsageError:
 def compare(
     *sides: Named,
     names: Sequence[str] | None = None,
-    threshold_pct: float = THRESHOLD_PCT,
+    threshold_pct: float | None = None,
     across: Sequence[str] = (),
     store: str | PathLike[str] | None = None,
 ) -> MeasuredComparison:
@@ -145,8 +147,10 @@ def compare(
             tool's file, a tag, or the beginning of an id. One alone is an interleaved comparison:
             its id, its tag, or any of its runs. The first is the base.
         names: Names of the sides, in their order.
-        threshold_pct: Smaller differences do not matter.
-        across: Conditions whose difference is intended: ``("gpu", "driver")``.
+        threshold_pct: Smaller differences do not matter; by default that of a recorded comparison,
+            else 1.
+        across: Conditions whose difference is intended: ``("gpu", "driver")``; by default those of
+            a recorded comparison.
         store: Path or URL where tags, ids and noise floors are looked up.
 
     Returns:
@@ -161,7 +165,8 @@ def compare(
         sides=tuple(map(input_of, sides)),
         names=None if names is None else tuple(names),
         parts="measured",
-        terms=CompareConfig(threshold_pct=threshold_pct, across=tuple(across)),
+        threshold_pct=threshold_pct,
+        across=tuple(across),
         store=place_of(store),
     )
     result = compare_inputs(request, PlanObserver())
@@ -253,11 +258,18 @@ def _alone(run: Run) -> tuple[str | None, str]:
 def _measured(
     sides: Sequence[ComparedSide], request: CompareRequest, store: Store, observer: PlanObserver
 ) -> MeasuredComparison:
-    from enginescope.analysis.verdicts.measured_sides import compare_sides
+    from enginescope.analysis.verdicts.measured_sides import compare_sides, recorded_plan
     from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
 
     floors = FLOORS.usable(store.path, observer.warn)
-    terms = replace(request.terms, spreads=SPREADS.usable(store.path, observer.warn))
+    measured = measured_sides(sides, request.names)
+    plan, given = recorded_plan(measured), request.threshold_pct
+    recorded = THRESHOLD_PCT if plan is None else plan.threshold_pct
+    terms = CompareConfig(
+        threshold_pct=recorded if given is None else given,
+        across=request.across or (plan.across if plan else ()),
+        spreads=SPREADS.usable(store.path, observer.warn),
+    )
     places = {
         (run.environment.comparable_key(), tuple(sorted(run.environment.versions.items())))
         for side in sides
@@ -266,7 +278,7 @@ def _measured(
     same = same_work_text([side.runs[0].job for side in sides], side_labels(len(sides)))
     if same is not None and len(places) == 1 and repeated_sides(request.sides) is None:
         observer.progress(same)
-    return compare_sides(measured_sides(sides, request.names), terms, floors)
+    return compare_sides(measured, terms, floors)
 
 
 def _plans(sides: Sequence[ComparedSide], request: CompareRequest) -> Comparison:
