@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from msgspec import structs
+
 from enginescope.rules.base import LintInput
 from enginescope.rules.catalogue import LintConfig
+from enginescope.rules.causes import together
 from enginescope.rules.engine import LintReport, lint
 from tests.rules.made import layer, plan, timed
 
@@ -47,3 +50,14 @@ def test_the_digits_of_a_name_are_no_figures() -> None:
     (group,) = found.groups
     assert group.message == "has output channels 67, not a multiple of 8"
     assert group.subject() == found.findings[0].subject
+
+
+def test_known_and_unknown_savings_together_are_an_upper_limit() -> None:
+    """A rule stood above others with its small known saving, sorted by its unknown one."""
+    known, other = report("Conv_7", "Conv_8").findings
+    unknown = structs.replace(other, stake_ms=None, open_ms=0.25)
+    assert together([known]) == (known.stake_ms, None)
+    assert together([known, other]) == (known.stake_ms + other.stake_ms, None)
+    assert together([known, unknown]) == (None, known.stake_ms + 0.25)
+    untimed = structs.replace(known, stake_ms=None)
+    assert together([untimed]) == (None, None)

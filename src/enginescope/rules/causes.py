@@ -156,6 +156,13 @@ class FindingGroup(Record, frozen=True, kw_only=True):
         return f"{self.count} in {names}" if self.of_blocks else f"{self.count} ({names})"
 
 
+def together(findings: Sequence[Finding]) -> tuple[float | None, float | None]:
+    """Return the sum in ms of what findings may save, or of their most if one's is not known."""
+    if any(one.stake_ms is None and one.open_ms is not None for one in findings):
+        return None, sum(one.most_ms for one in findings)
+    return sum_known(one.stake_ms for one in findings), None
+
+
 def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, ...]:
     """Group the findings, sorted by the most that each can save."""
     members: dict[tuple[str, ...], list[int]] = {}
@@ -185,8 +192,7 @@ def _group(
 ) -> FindingGroup:
     inside = sorted(some, key=lambda at: (_natural(blocks[at] or ""), findings[at].layers))
     first = findings[inside[0]]
-    stake_ms = sum_known(findings[at].stake_ms for at in some)
-    open_ms = sum_known(findings[at].open_ms for at in some) if stake_ms is None else None
+    stake_ms, open_ms = together([findings[at] for at in some])
     layers = len({layer for at in some for layer in findings[at].layers})
     many = f"{layers:,} layers"
     count: str | None = None

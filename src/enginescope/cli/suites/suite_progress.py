@@ -189,6 +189,8 @@ def _note_state(plan: SuitePlan, state: ResumeState) -> None:
     parts = [f"{plan.suite.name}: {len(plan.cells):,} cells"]
     if state.done:
         parts.append(f"{len(state.done):,} done before")
+    if state.known_bad:
+        parts.append(f"{len(state.known_bad):,} known to be bad")
     if state.changed:
         parts.append(f"{state.changed:,} from other versions or another machine, to run again")
     note(", ".join(parts))

@@ -15,7 +15,7 @@ from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sa
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.rules.base import Finding, Rule, Severity
 from enginescope.rules.catalogue import RULES, paragraphs
-from enginescope.rules.causes import FindingGroup
+from enginescope.rules.causes import FindingGroup, together
 from enginescope.rules.engine import LintReport
 
 #: Version of the JSON document's shape.
@@ -142,16 +142,17 @@ def rule_rows(report: LintReport) -> tuple[tuple[str, ...], ...]:
         by_code.setdefault(finding.code, []).append(finding)
     shared = _advice_of(report.findings)
     order = sorted(by_code, key=lambda code: (-sum(it.most_ms for it in by_code[code]), code))
-    return tuple(
-        (
-            code,
-            f"{len(by_code[code]):,}",
-            _number(_sum(by_code[code], "stake_ms"), _sum(by_code[code], "open_ms")),
-            _share(_sum(by_code[code], "share_pct"), _sum(by_code[code], "open_pct")),
-            shared[code] + _alone(by_code[code]),
-        )
-        for code in order
-    )
+    rows = []
+    for code in order:
+        stake_ms, open_ms = together(by_code[code])
+        share = _sum(by_code[code], "share_pct")
+        if open_ms is not None:
+            share, unknown = None, (share or 0.0) + (_sum(by_code[code], "open_pct") or 0.0)
+        else:
+            unknown = None
+        cells = _number(stake_ms, open_ms), _share(share, unknown)
+        rows.append((code, f"{len(by_code[code]):,}", *cells, shared[code] + _alone(by_code[code])))
+    return tuple(rows)
 
 
 def _advice_of(findings: Iterable[Finding]) -> dict[str, str]:
