@@ -187,10 +187,10 @@ def test_files_of_different_folders_go_by_their_own_names() -> None:
         subjects = [Subject(name=name, path=path) for name, path in files]
         return subject_names([replace(measured_run().job, subject=one) for one in subjects])
 
-    work, other = "/zoo/work/model.onnx", "/zoo/other/model.onnx"
-    assert names(work, "/zoo/slower.onnx") == ["model.onnx", "slower.onnx"]
-    assert names(work, work) == ["work/model.onnx", "work/model.onnx"]
-    assert names(work, other) == ["work/model.onnx", "other/model.onnx"]
+    first, other = "/zoo/first/model.onnx", "/zoo/other/model.onnx"
+    assert names(first, "/zoo/slower.onnx") == ["model.onnx", "slower.onnx"]
+    assert names(first, first) == ["first/model.onnx", "first/model.onnx"]
+    assert names(first, other) == ["first/model.onnx", "other/model.onnx"]
 
 
 @pytest.mark.parametrize("width", [60, 80])

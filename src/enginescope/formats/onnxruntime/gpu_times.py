@@ -69,12 +69,12 @@ class _Span(NamedTuple):
 def with_gpu_times(document: Document, trace: GpuTrace) -> NodeTimes:
     """Give each node of an asynchronous provider the GPU time of what it called.
 
-    Other nodes keep their host times: they end when their work has ended. If the GPU's work cannot
+    Other nodes keep their host times: they end when their work has ended. So do nodes that contain
+    others. If the GPU's work cannot
     be told apart by node, all keep their host times, and a notice says why.
     """
     events = document.value
-    asynchronous = [at for at, event in enumerate(events) if provider_of(event) in ASYNCHRONOUS]
-    if not asynchronous:
+    if not any(provider_of(event) in ASYNCHRONOUS for event in events):
         return NodeTimes(document)
     spans = _spans(events)
     is_parallel = any(b.begin_us < a.end_us - _STEP_US for a, b in pairwise(spans))
@@ -91,8 +91,9 @@ def with_gpu_times(document: Document, trace: GpuTrace) -> NodeTimes:
         notice = Notice(code="W-HOST-NODE-TIMES", message=message, evidence={"why": why})
         return NodeTimes(document, "host", (notice,))
     timed = list(events)
-    for at in asynchronous:
-        timed[at] = {**events[at], "dur": sums.get(at, 0.0)}
+    for span in spans:
+        if provider_of(events[span.at]) in ASYNCHRONOUS:
+            timed[span.at] = {**events[span.at], "dur": sums.get(span.at, 0.0)}
     share_pct = 100 * elsewhere_us / (total_us + elsewhere_us)
     notice = Notice(
         code="I-GPU-NODE-TIMES",

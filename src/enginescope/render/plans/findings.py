@@ -8,7 +8,7 @@ from typing import Any
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
-from enginescope.core.units import format_ms, format_significant
+from enginescope.core.units import format_ms, format_significant, sum_known
 from enginescope.records.plan.plan import Plan
 from enginescope.render.base.phrases import profiler_part
 from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sarif_log
@@ -145,12 +145,9 @@ def rule_rows(report: LintReport) -> tuple[tuple[str, ...], ...]:
     rows = []
     for code in order:
         stake_ms, open_ms = together(by_code[code])
-        share = _sum(by_code[code], "share_pct")
-        if open_ms is not None:
-            share, unknown = None, (share or 0.0) + (_sum(by_code[code], "open_pct") or 0.0)
-        else:
-            unknown = None
-        cells = _number(stake_ms, open_ms), _share(share, unknown)
+        known, unknown = (_sum(by_code[code], name) for name in ("share_pct", "open_pct"))
+        shares = (known, None) if open_ms is None else (None, sum_known((known, unknown)))
+        cells = _number(stake_ms, open_ms), _share(*shares)
         rows.append((code, f"{len(by_code[code]):,}", *cells, shared[code] + _alone(by_code[code])))
     return tuple(rows)
 
