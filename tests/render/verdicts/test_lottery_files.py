@@ -84,6 +84,16 @@ def test_layers_with_several_tactics_are_listed_with_their_cost() -> None:
     assert layer_table(report()) is None
 
 
+def test_a_short_list_has_the_fastest_and_the_slowest_of_many_tactics() -> None:
+    found = with_tactics(1)
+    choice = found.layers[0].tactics[0]
+    many = tuple(replace(choice, tactic=f"h{at}", mean_ms=at, builds=(at,)) for at in range(1, 6))
+    found = replace(found, layers=(replace(found.layers[0], tactics=many),))
+    lines = layer_table(found, 5).rows[0][2].splitlines()
+    assert lines == ["h1 (1.00 ms, build 1)", "3 others", "h5 (5.00 ms, build 5)"]
+    assert len(layer_table(found).rows[0][2].splitlines()) == 5
+
+
 @pytest.mark.parametrize(
     ("gaps", "letters", "text"),
     [

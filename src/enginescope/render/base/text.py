@@ -157,7 +157,7 @@ def stacked(tables: Iterable[TextTable], *, has_notes: bool = False) -> list[Ren
         if has_notes and part.note:
             lines.append(Text(part.note, style="dim"))
         if part.left_out:
-            lines.append(Text(f"and {part.left_out:,} more {part.title.split()[0].lower()}"))
+            lines.append(Text(f"and {part.left_out:,} more"))
         lines.append(Text())
     return lines
 

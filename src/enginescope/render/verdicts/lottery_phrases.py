@@ -198,7 +198,7 @@ def layer_table(report: LotteryReport, top: int | None = None) -> TextTable | No
     """Return the layers whose tactic differs between builds; ``None`` without any.
 
     Args:
-        top: So many at most.
+        top: So many at most, each with its fastest and its slowest tactic.
     """
     if not report.layers:
         return None
@@ -206,15 +206,18 @@ def layer_table(report: LotteryReport, top: int | None = None) -> TextTable | No
     return TextTable(
         title="Layers with several tactics",
         headers=("cost", "layer", TACTICS),
-        rows=tuple(map(_layer_cells, shown)),
+        rows=tuple(_layer_cells(layer, is_short=top is not None) for layer in shown),
         numbers=("cost",),
         left_out=len(report.layers) - len(shown),
     )
 
 
-def _layer_cells(layer: LayerDraw) -> tuple[str, str, str]:
+def _layer_cells(layer: LayerDraw, *, is_short: bool) -> tuple[str, str, str]:
     cost = UNKNOWN if layer.cost_ms is None else format_ms(layer.cost_ms, 3)
-    return cost, printable(layer.layer), "\n".join(_tactic_lines(layer))
+    tactics = list(_tactic_lines(layer))
+    if is_short and len(tactics) > 3:
+        tactics[1:-1] = [f"{len(tactics) - 2} others"]
+    return cost, printable(layer.layer), "\n".join(tactics)
 
 
 def _tactic_lines(layer: LayerDraw) -> Iterator[str]:

@@ -6,6 +6,8 @@ measures the same computation. The weights are random; the outputs mean nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +24,20 @@ _OPSET = 17
 class _Graph:
     """Nodes and weights of a graph under construction."""
 
-    def __init__(self, name: str, seed: int) -> None:
+    def __init__(self, name: str, seed: int, parts: int = 1) -> None:
         self.name = name
+        self.parts = parts
         self.nodes: list[Any] = []
         self.weights: list[Any] = []
         self._random = np.random.default_rng(seed)
 
     def weight(self, name: str, *shape: int, scale: float | None = None) -> str:
         """Add a weight of normal values; by default scaled to keep activations near one."""
+        return self.constant(name, self.normal(*shape, scale=scale))
+
+    def normal(self, *shape: int, scale: float | None = None) -> Any:
         spread = scale if scale is not None else float(np.prod(shape[1:] or (1,))) ** -0.5
-        values = (spread * self._random.standard_normal(shape)).astype(np.float32)
-        return self.constant(name, values)
+        return (spread * self._random.standard_normal(shape)).astype(np.float32)
 
     def constant(self, name: str, values: Any) -> str:
         from onnx import numpy_helper
@@ -68,9 +73,13 @@ class _Graph:
         return model
 
 
-def small_convnet() -> Any:
-    """Return a convolutional net: image 1×3×96×96 to 100 scores, about 30 million MACs."""
-    net = _Graph("small_convnet", seed=1)
+def small_convnet(parts: int = 1) -> Any:
+    """Return a convolutional net: image 1×3×96×96 to 100 scores, about 30 million MACs.
+
+    Args:
+        parts: Nodes that share the channels of each convolution; the outputs stay the same.
+    """
+    net = _Graph("small_convnet", seed=1, parts=parts)
     x = "image"
     channels = 3
     for stage, width in enumerate((24, 48, 96)):
@@ -91,10 +100,15 @@ def small_convnet() -> Any:
 def _conv(
     net: _Graph, x: str, name: str, inputs: int, outputs: int, *, stride: int = 1, relu: bool = True
 ) -> str:
-    weight = net.weight(f"{name}/weight", outputs, inputs, 3, 3)
-    bias = net.weight(f"{name}/bias", outputs, scale=0.01)
-    strides, pads = [stride, stride], [1, 1, 1, 1]
-    y = net.add("Conv", [x, weight, bias], name, strides=strides, pads=pads, kernel_shape=[3, 3])
+    weights = np.array_split(net.normal(outputs, inputs, 3, 3), net.parts)
+    biases = np.array_split(net.normal(outputs, scale=0.01), net.parts)
+    shape = {"strides": [stride, stride], "pads": [1, 1, 1, 1], "kernel_shape": [3, 3]}
+    ys = []
+    for at, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+        node = f"{name}/{at}" if net.parts > 1 else name
+        operands = [net.constant(f"{node}/weight", weight), net.constant(f"{node}/bias", bias)]
+        ys.append(net.add("Conv", [x, *operands], node, **shape))
+    y = net.add("Concat", ys, name, axis=1) if net.parts > 1 else ys[0]
     return net.add("Relu", [y], f"{name}/relu") if relu else y
 
 
@@ -142,9 +156,13 @@ def _norm(net: _Graph, x: str, name: str, width: int) -> str:
 
 
 SAMPLES = {"small_convnet.onnx": small_convnet, "small_transformer.onnx": small_transformer}
+#: Computes what the net of one part does, and takes longer.
+SLOWER_SAMPLE = {"small_convnet_split.onnx": partial(small_convnet, parts=2)}
 
 
-def sample_models(folder: Path) -> tuple[Path, ...]:
+def sample_models(
+    folder: Path, models: Mapping[str, Callable[[], Any]] = SAMPLES
+) -> tuple[Path, ...]:
     """Return the sample models' files, writing those that `folder` does not have yet.
 
     Raises:
@@ -153,7 +171,7 @@ def sample_models(folder: Path) -> tuple[Path, ...]:
     require("onnx", purpose="making the sample models", install="onnx")
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, build in SAMPLES.items():
+    for name, build in models.items():
         path = folder / name
         if not path.exists():
             write_atomic(path, build().SerializeToString(deterministic=True))

@@ -1,4 +1,4 @@
-"""The samples that the package brings: two models, and recordings of their engines on a GPU."""
+"""The samples that the package brings: models, and recordings of their engines on a GPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import write_atomic
-from enginescope.runner.inputs.sample_models import sample_models
+from enginescope.runner.inputs.sample_models import SAMPLES, SLOWER_SAMPLE, sample_models
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
@@ -21,7 +21,8 @@ def samples(
 ) -> Path:
     """Write the bundled samples that are not there yet, and return their folder.
 
-    ``small_convnet.onnx`` and ``small_transformer.onnx`` where the onnx package is installed;
+    ``small_convnet.onnx``, ``small_convnet_split.onnx`` with the same outputs, and
+    ``small_transformer.onnx`` where the onnx package is installed;
     ``small_convnet/`` and ``resnet18/``: plans, layer times and logs of engines in FP16, recorded
     with TensorRT 8.6 on an NVIDIA H200, and the layer times of ``resnet18`` as a CUDA graph.
 
@@ -49,7 +50,7 @@ def write_samples(folder: Path | None, store: StorePlace | None) -> Path:
                 if not path.exists():
                     write_atomic(path, gzip.decompress(packed.read_bytes()))
         if importlib.util.find_spec("onnx") is not None:
-            sample_models(target)
+            sample_models(target, SAMPLES | SLOWER_SAMPLE)
     except OSError as error:
         raise UsageError(f"cannot write {target}", why=error.strerror or str(error)) from error
     return target
