@@ -177,16 +177,28 @@ def device_of(facts: Mapping[str, str]) -> Device | None:
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
+#: Where a line of trtexec's or of TensorRT's logger begins.
+_LINE_BEGIN = r"(?:&&&& (?:RUNNING|PASSED|FAILED) TensorRT\b|\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[)"
+_BEGIN = re.compile(f"^{_LINE_BEGIN}", re.MULTILINE)
+_LATE_BEGIN = re.compile(rf"^([^\n]{{1,100}}?){_LINE_BEGIN}", re.MULTILINE)
+
+
 def log_text(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
     """Return a log as text: as `decode_text`, without colors, its lines ended by line feeds.
 
-    A program that redraws a line ends it with a carriage return.
+    A program that redraws a line ends it with a carriage return. A time or a name that CI or a
+    container put before every line is left out.
     """
     text, notices = decode_text(data, source)
     if "\x1b" in text:
         text = _CONTROL.sub("", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+    late = None if _BEGIN.search(text) else _LATE_BEGIN.search(text)
+    if late:
+        before = re.sub(r"\d+", r"\\d+", re.escape(late[1].rstrip()))
+        spaces = len(late[1]) - len(late[1].rstrip())
+        text = re.sub(rf"(?m)^{before}[ \t]{{0,{spaces}}}", "", text)
     return text, notices
 
 

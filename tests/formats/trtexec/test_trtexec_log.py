@@ -82,6 +82,24 @@ def test_printed_profile(whole: TrtexecLog) -> None:
     assert odd.name == "Total"  # a layer may be called so; only the row of 100 % is the sum
 
 
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "2026-11-26T12:0{0}:56.123456{0}Z ",
+        "trt-1  | ",
+        "[pod/bench-7f9c/trt] ",
+        "Nov 26 12:00:5{0} host trtexec[41]: ",
+        "2026-11-26T12:0{0}:56Z\t",
+    ],
+)
+@pytest.mark.parametrize("log", [WHOLE, logs.prefixed(WHOLE)])
+def test_what_a_recorder_put_before_every_line_is_left_out(log: str, stamp: str) -> None:
+    lines = enumerate(log.split("\n"))
+    stamped = "\n".join(stamp.format(at % 10) + line for at, line in lines)
+    assert read(stamped) == read(log)
+    assert read("\n".join(line.rstrip() for line in stamped.split("\n"))) == read(log)
+
+
 def test_profile_of_versions_without_a_median() -> None:
     text = (
         "&&&& RUNNING TensorRT.trtexec # trtexec\n=== Profile (5 iterations ) ===\n"
