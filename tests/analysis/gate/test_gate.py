@@ -16,6 +16,7 @@ from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import RoundPosition
 from enginescope.records.samples import Samples, frozen
 from enginescope.records.verdict.gate import GateOutcome, GateTerms, Limit
+from enginescope.render.verdicts.gate_phrases import details
 from tests.analysis.gated_runs import (
     CRASH,
     crashed,
@@ -175,6 +176,7 @@ def test_other_conditions_fail_unless_they_are_meant() -> None:
     report = gate(*sides)
     assert only(report).outcome is GateOutcome.INCOMPARABLE
     assert "Xeon, 2 cores against EPYC, 2 cores" in only(report).why
+    assert details(only(report))[-1].endswith("add --across cpu")
     assert not report.is_passed
     assert gate(*sides, terms(across=("cpu",))).is_passed
 

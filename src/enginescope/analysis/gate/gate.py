@@ -257,6 +257,7 @@ def _row(
         notices=notices,
         sessions=terms.sessions,
         evidence=verdict.evidence,
+        differing=tuple(one.key for one in differences(before, after, across=terms.across)),
     )
 
 

@@ -93,6 +93,7 @@ class GateRow(Record, frozen=True, kw_only=True):
         sessions: Variation between sessions that the interval allows for; ``None`` where both sides
             were measured in the same sessions.
         evidence: Of the weaker side; ``None`` where the row has no verdict.
+        differing: Keys of the conditions that differ, as ``--across`` takes them.
     """
 
     job: str
@@ -109,6 +110,7 @@ class GateRow(Record, frozen=True, kw_only=True):
     path: str | None = None
     sessions: SessionShift | None = None
     evidence: EvidenceLevel | None = None
+    differing: tuple[str, ...] = ()
 
 
 class GateReport(Result, Record, frozen=True, kw_only=True):

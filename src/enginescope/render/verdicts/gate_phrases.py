@@ -14,6 +14,7 @@ from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.verdict_phrases import (
+    across_text,
     basis_text,
     confidence_text,
     value_text,
@@ -175,8 +176,8 @@ def details(row: GateRow) -> list[str]:
     if row.outcome is GateOutcome.UNDECIDED and row.verdict is not None:
         why = why_text(row.verdict)
         found += [why] if why and why != row.why else []
-    if row.outcome is GateOutcome.INCOMPARABLE and row.verdict is not None:
-        found.append("to compare different conditions on purpose, add --across KEY,…")
+    if row.outcome is GateOutcome.INCOMPARABLE and row.differing:
+        found.append(across_text(row.differing))
     return found
 
 

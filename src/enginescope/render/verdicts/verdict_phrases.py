@@ -314,8 +314,12 @@ def across_hint(pair: MeasuredPair) -> str | None:
     """Return the option that compares sides all the same whose conditions differ."""
     if not pair.differing:
         return None
-    keys = ",".join(one.key for one in pair.differing)
-    return f"to compare different conditions on purpose, add --across {keys}"
+    return across_text(one.key for one in pair.differing)
+
+
+def across_text(keys: Iterable[str]) -> str:
+    """Return what to add to compare in spite of these conditions."""
+    return f"to compare different conditions on purpose, add --across {','.join(keys)}"
 
 
 def counts_text(side: MeasuredSide, pair: MeasuredPair, *, is_base: bool) -> str:
