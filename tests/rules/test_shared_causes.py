@@ -13,6 +13,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
 from enginescope.formats.importing.import_assembly import run_of_engine
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
+from enginescope.render.plans.findings import rule_rows
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.findings import worst_findings
 from enginescope.rules.base import Finding, LintInput
@@ -143,6 +144,17 @@ def test_what_a_cuda_graph_would_win(shared: Path) -> None:
     assert saved_ms == pytest.approx(0.1814 - 0.1549, rel=0.1)
     assert one.stake_ms is not None
     assert one.stake_ms < one.alone_ms == pytest.approx(saved_ms)  # others share most of it
+
+
+def test_what_a_larger_batch_saves_is_no_time_of_one_inference(shared: Path) -> None:
+    report = report_of(shared, "trt86-h200/resnet18")
+    batch = only(report, "TIME205")
+    assert batch.is_per_item
+    assert report.item_stake_ms == batch.stake_ms
+    others = [it.stake_ms for it in report.findings if it.stake_ms and it is not batch]
+    assert report.stake_ms == pytest.approx(sum(others))
+    rows = {code: advice for code, *_, advice in rule_rows(report)}
+    assert rows["TIME205"].endswith("(saves time of each item, none of a single inference)")
 
 
 def test_the_first_screen_names_what_saves_most_by_itself(shared: Path) -> None:

@@ -146,6 +146,8 @@ class Finding(Record, frozen=True, kw_only=True):
             later stake. So all stakes add up to the engine's time at most. ``None``: unknown.
         share_pct: `stake_ms` of the engine's time.
         alone_ms: `stake_ms` if nothing else were found: what the finding's own change may save.
+        is_per_item: The times at stake are saved for each item of a larger batch; a single
+            inference takes no less.
         open_ms, open_pct: If `stake_ms` is unknown: the time of the layers that no other finding
             has at stake. More than that cannot be saved here.
         symptoms: Findings that this one explains; the report does not list them separately.
@@ -164,6 +166,7 @@ class Finding(Record, frozen=True, kw_only=True):
     alone_ms: float | None = None
     open_ms: float | None = None
     open_pct: float | None = None
+    is_per_item: bool = False
     symptoms: tuple[Symptom, ...] = ()
 
     @property
@@ -189,6 +192,7 @@ class Rule(Record, frozen=True, kw_only=True):
         doc: Docstring of the rule's module; its paragraphs begin with the headings of `catalogue`.
         check: Finds the places in a view; a pure function.
         explains: Codes of rules whose findings on the same layers are symptoms of this rule.
+        is_per_item: See `Finding`.
     """
 
     code: str
@@ -199,3 +203,4 @@ class Rule(Record, frozen=True, kw_only=True):
     doc: str
     check: Callable[[LintView], Iterable[Found]]
     explains: tuple[str, ...] = ()
+    is_per_item: bool = False

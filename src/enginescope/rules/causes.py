@@ -77,15 +77,16 @@ def stakes_of(places: Sequence[Place], view: LintView) -> list[Stake]:
     Rules that explain others come first, then places with a larger part of their layers' time at
     stake. So changes that remove a layer precede changes that shorten it. A later place has only
     the time at stake that exceeds the stake of an earlier place on the same layer. So the stakes
-    on a layer add up to its own time at most.
+    on a layer add up to its own time at most. What a larger batch saves of each item is counted
+    apart.
     """
     claims = [_claims(place.found, view) for place in places]
     parts = [sum(claim.values()) / (view.time_ms(claim) or 1.0) for claim in claims]
     order = sorted(range(len(places)), key=lambda at: (not places[at].rule.explains, -parts[at]))
-    taken: dict[int, float] = {}
+    taken_by: dict[bool, dict[int, float]] = {False: {}, True: {}}
     stakes = [Stake()] * len(places)
     for at in order:
-        won = 0.0
+        won, taken = 0.0, taken_by[places[at].rule.is_per_item]
         for layer, claim_ms in claims[at].items():
             before = taken.get(layer, 0.0)
             if claim_ms > before:
@@ -96,7 +97,7 @@ def stakes_of(places: Sequence[Place], view: LintView) -> list[Stake]:
     for at, claim in enumerate(claims):
         own = {} if claim else view.part_ms(places[at].found.layers)
         if own:
-            left = sum(max(0.0, ms - taken.get(layer, 0.0)) for layer, ms in own.items())
+            left = sum(max(0.0, ms - taken_by[False].get(it, 0.0)) for it, ms in own.items())
             stakes[at] = Stake(open=left)
     return stakes
 
@@ -127,6 +128,7 @@ class FindingGroup(Record, frozen=True, kw_only=True):
         open_ms, open_pct: See `Finding`; ``None`` if `stake_ms` is known.
         findings: Positions in the report's list of findings.
         layers: Number of affected layers.
+        is_per_item: See `Finding`.
     """
 
     code: str
@@ -143,6 +145,7 @@ class FindingGroup(Record, frozen=True, kw_only=True):
     open_pct: float | None
     findings: tuple[int, ...]
     layers: int
+    is_per_item: bool
 
     def subject(self, shorten: Callable[[str], str] = str) -> str:
         """Return the subject of `message`.
@@ -223,6 +226,7 @@ def _group(
         open_pct=view.share_pct(open_ms),
         findings=tuple(some),
         layers=layers,
+        is_per_item=first.is_per_item,
     )
 
 

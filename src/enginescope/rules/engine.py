@@ -5,6 +5,7 @@ from __future__ import annotations
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
 from enginescope.core.result import Result
+from enginescope.core.units import sum_known
 from enginescope.rules.base import Finding, Found, LintInput, Severity, Symptom
 from enginescope.rules.catalogue import LintConfig
 from enginescope.rules.causes import FindingGroup, Place, Stake, explained, grouped, stakes_of
@@ -43,9 +44,13 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
 
     @property
     def stake_ms(self) -> float | None:
-        """Sum of the times at stake in ms, at most the engine's time; ``None``: all unknown."""
-        known = [one.stake_ms for one in self.findings if one.stake_ms is not None]
-        return sum(known) if known else None
+        """What one inference could save at most, in ms; ``None``: unknown of all findings."""
+        return sum_known(one.stake_ms for one in self.findings if not one.is_per_item)
+
+    @property
+    def item_stake_ms(self) -> float | None:
+        """What each item of a larger batch could save beyond that, in ms; ``None``: not known."""
+        return sum_known(one.stake_ms for one in self.findings if one.is_per_item)
 
 
 def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
@@ -103,6 +108,7 @@ def _finding(place: Place, symptoms: list[Place], stake: Stake, view: LintView) 
         alone_ms=stake.alone,
         open_ms=stake.open,
         open_pct=view.share_pct(stake.open),
+        is_per_item=rule.is_per_item,
         symptoms=tuple(
             Symptom(
                 code=symptom.rule.code,

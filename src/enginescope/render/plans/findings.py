@@ -48,6 +48,9 @@ class Linted(Record, frozen=True, kw_only=True):
     is_file: bool = True
 
 
+_PER_ITEM = " (saves time of each item, none of a single inference)"
+
+
 def headline(report: LintReport) -> str:
     """Return how much was found, as one line."""
     counts = [
@@ -68,12 +71,16 @@ def stake_words(report: LintReport) -> str | None:
     """Return the time that could be saved in all, and what it counts; ``None`` without times."""
     stake_ms, engine_ms = report.stake_ms, report.engine_ms
     is_open = any(group.open_ms is not None for group in report.groups)
-    if not engine_ms or (stake_ms is None and not is_open):
+    item_ms = report.item_stake_ms
+    if not engine_ms or (stake_ms is None and item_ms is None and not is_open):
         return None
     words = "sorted by ms, the time that these findings could save at most"
     if stake_ms is not None:
         share = format_significant(100 * stake_ms / engine_ms, 3)
         words += f": {format_ms(stake_ms)} of {format_ms(engine_ms)} in all ({share} %)"
+    if item_ms is not None:
+        codes = ", ".join(sorted({one.code for one in report.findings if one.is_per_item}))
+        words += f"; {codes}: {format_ms(item_ms)}, but of each item of a larger batch"
     if is_open:
         words += f'; "{_OPEN}": time of the layers, saving unknown'
     if report.profiler_ms is not None:
@@ -148,7 +155,9 @@ def rule_rows(report: LintReport) -> tuple[tuple[str, ...], ...]:
         known, unknown = (_sum(by_code[code], name) for name in ("share_pct", "open_pct"))
         shares = (known, None) if open_ms is None else (None, sum_known((known, unknown)))
         cells = _number(stake_ms, open_ms), _share(*shares)
-        rows.append((code, f"{len(by_code[code]):,}", *cells, shared[code] + _alone(by_code[code])))
+        is_per_item = any(one.is_per_item for one in by_code[code])
+        aside = _PER_ITEM if is_per_item else _alone(by_code[code])
+        rows.append((code, f"{len(by_code[code]):,}", *cells, shared[code] + aside))
     return tuple(rows)
 
 
@@ -188,6 +197,7 @@ def _plan_findings(linted: Linted) -> dict[str, Any]:
         "engine_ms": report.engine_ms,
         "profiler_ms": report.profiler_ms,
         "stake_ms": report.stake_ms,
+        "item_stake_ms": report.item_stake_ms,
         "gpu": report.gpu,
         "rules": report.rules,
         "suppressed": report.suppressed,
@@ -231,6 +241,7 @@ def _finding(finding: Finding, names: dict[int, str]) -> dict[str, Any]:
         "alone_ms": finding.alone_ms,
         "open_ms": finding.open_ms,
         "open_pct": finding.open_pct,
+        "is_per_item": finding.is_per_item,
         "layers": [{"index": index, "name": names[index]} for index in finding.layers],
         "evidence": finding.evidence,
         "is_question": finding.is_question,

@@ -67,7 +67,7 @@ def _worst(group: FindingGroup, alone: float | None, report: LintReport) -> Wors
     is_bound = stake is not None and group.stake_ms is not None
     if alone is not None:
         share_pct = 100 * alone / report.engine_ms if report.engine_ms else None
-        stake = f"{_time_text(alone, share_pct)}, if done alone"
+        stake = f"{_time_text(alone, share_pct)}{_item(group)}, if done alone"
     return Worst(
         stake=f"at most {stake}" if is_bound else stake,
         code=group.code,
@@ -82,10 +82,14 @@ def _stake_text(group: FindingGroup) -> str | None:
     if group.stake_ms == 0:
         return "0 ms beyond other findings"
     if group.stake_ms is not None:
-        return _time_text(group.stake_ms, group.share_pct)
+        return _time_text(group.stake_ms, group.share_pct) + _item(group)
     if group.open_ms is None:
         return None
     return f"of {_time_text(group.open_ms, group.open_pct)}, saving unknown"
+
+
+def _item(group: FindingGroup) -> str:
+    return " of each item" if group.is_per_item else ""
 
 
 def _time_text(time_ms: float, share_pct: float | None) -> str:

@@ -157,7 +157,7 @@ def _norm(net: _Graph, x: str, name: str, width: int) -> str:
 
 SAMPLES = {"small_convnet.onnx": small_convnet, "small_transformer.onnx": small_transformer}
 #: Computes what the net of one part does, and takes longer.
-SLOWER_SAMPLE = {"small_convnet_split.onnx": partial(small_convnet, parts=2)}
+SLOWER_SAMPLE = {"small_convnet_split.onnx": partial(small_convnet, parts=4)}
 
 
 def sample_models(

@@ -91,4 +91,5 @@ RULE = Rule(
     doc=__doc__,
     check=_check,
     explains=("PLAN107", "TIME201", "TIME202", "TIME204"),
+    is_per_item=True,
 )
