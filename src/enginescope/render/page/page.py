@@ -193,7 +193,7 @@ def _time_stacked(subject: PageSubject) -> Chart | None:
     """Where the time goes, and what each rule's findings could win of it."""
     report, stakes = subject.findings, dict[str, float]()
     for finding in report.findings if report else ():
-        if finding.stake_ms:  # no layer's time is in two of them
+        if finding.stake_ms and not finding.is_per_item:  # so no layer's time is in two of them
             stakes[finding.code] = stakes.get(finding.code, 0.0) + finding.stake_ms
     return time_stacked(subject.view, stakes, report.engine_ms if report else None)
 

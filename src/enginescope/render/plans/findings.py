@@ -48,7 +48,7 @@ class Linted(Record, frozen=True, kw_only=True):
     is_file: bool = True
 
 
-_PER_ITEM = " (saves time of each item, none of a single inference)"
+_PER_ITEM = " (saves per item)"
 
 
 def headline(report: LintReport) -> str:
