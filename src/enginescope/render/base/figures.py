@@ -300,10 +300,10 @@ def _typical(summary: ReportedSummary) -> tuple[str, float | None]:
 def _measured(summary: Summary) -> tuple[str, ...]:
     """Return the median with its interval, percentiles with what they lack, mean and ends."""
     percentiles = (
-        f"{percentile_name(one.p)} {format_ms(one.value_ms)}"
-        + (f" ({lack})" if (lack := support_text(one)) else "")
-        for one in summary.percentiles
-        if one.p in _SHOWN_PERCENTILES
+        f"{percentile_name(percentile.p)} {format_ms(percentile.value_ms)}"
+        + (f" ({lack})" if (lack := support_text(percentile)) else "")
+        for percentile in summary.percentiles
+        if percentile.p in _SHOWN_PERCENTILES
     )
     ends = (("mean", summary.mean_ms), ("min", summary.min_ms), ("max", summary.max_ms))
     return (
