@@ -186,6 +186,12 @@ def test_packed_files_are_read_as_if_they_were_not(tmp_path: Path, suffix: str) 
     assert found.artifacts[0].sha256 == hashlib.sha256(stored.read_bytes()).hexdigest()
 
 
+def test_the_digest_is_of_the_file_as_it_is_stored_whatever_its_name(tmp_path: Path) -> None:
+    data = lzma.compress(json.dumps(times.records()).encode())
+    run = one(write(tmp_path, "net.times.json", data))
+    assert run.artifacts[0].sha256 == hashlib.sha256(data).hexdigest()
+
+
 @pytest.mark.parametrize("inner", PACK)
 def test_a_file_that_was_packed_twice_is_named_so(tmp_path: Path, inner: str) -> None:
     path = write(tmp_path, "net.log.gz", gzip.compress(PACK[inner](logs.OPTIONS_10.encode())))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -117,7 +116,7 @@ def _recognised(path: Path, data: bytes) -> tuple[Item, ...] | str:
     identity = Item(
         path=path,
         kind=known.kind,
-        sha256=sha256_of(path) if plain_path(path) != path else hashlib.sha256(data).hexdigest(),
+        sha256=sha256_of(path),
         size_bytes=path.stat().st_size,
         document=known.document,
     )
