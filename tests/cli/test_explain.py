@@ -36,5 +36,9 @@ def test_an_unknown_code_names_the_nearest(capsys) -> None:
 def test_a_next_step_names_the_word_that_the_output_shows() -> None:
     """The screen says "inconclusive"; `undecided` is the data's word."""
     assert shown_word("undecided") == "inconclusive"
-    assert explain(shown_word("undecided")) == explain("undecided")
+    shown = explain(shown_word("undecided"))
+    assert shown.code == "inconclusive"
+    assert "In a comparison, " in shown.meaning
+    assert "In an upgrade, " in shown.meaning
+    assert explain("undecided").example == shown.example
     assert shown_word("regression") == "regression"

@@ -18,7 +18,7 @@ from enginescope.records.verdict.reproduction import Agreement
 from enginescope.records.verdict.upgrade import UpgradeKind, UpgradeReason
 from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.rules.catalogue import RULES
-from enginescope.services.explain import explanations
+from enginescope.services.explain import GLOSSARY, explanations
 from tests.language import banned_in, long_sentences
 
 SOURCE = Path(es.__file__).parent
@@ -87,9 +87,35 @@ def test_a_code_in_any_spelling(asked, code) -> None:
 
 @pytest.mark.parametrize(
     ("asked", "hint"),
-    [("W-LAOD", "did you mean W-LOAD?"), ("zzz", "enginescope explain lists the codes")],
+    [
+        ("W-LAOD", "did you mean W-LOAD?"),
+        ("W-ZZZZZZZZZ", "enginescope explain lists the codes"),
+        ("roofline", f"enginescope explain lists the codes; for terms, see {GLOSSARY}"),
+        ("fastr", f"did you mean faster? For terms, see {GLOSSARY}"),
+    ],
 )
 def test_an_unknown_code(asked, hint) -> None:
     with pytest.raises(es.UsageError) as raised:
         es.explain(asked)
     assert raised.value.hint == hint
+
+
+@pytest.mark.parametrize("term", ["tactic", "own time", "MyelinReformat", "stake"])
+def test_a_term_leads_to_the_glossary(term) -> None:
+    with pytest.raises(es.UsageError) as raised:
+        es.explain(term)
+    assert str(raised.value.hint).endswith(f"or terms, see {GLOSSARY}")
+
+
+def test_the_glossary_is_a_page_of_the_documentation() -> None:
+    root = SOURCE.parents[1]
+    (url,) = re.findall(r"^site_url: (.+)$", (root / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert GLOSSARY.startswith(url)
+    assert (root / "docs" / f"{GLOSSARY.removeprefix(url).rstrip('/')}.md").is_file()
+
+
+def test_reasons_and_verdicts_have_their_own_words() -> None:
+    for reason, verdict in (("beyond-threshold", "faster"), ("within-threshold", "same")):
+        assert KNOWN[reason].meaning != KNOWN[verdict].meaning
+        assert KNOWN[reason].example != KNOWN[verdict].example
+    assert not [one.code for one in KNOWN.values() if "× A (95 % CI" in one.example]

@@ -1,23 +1,25 @@
-"""Zip, tar and gzip files of unknown origin: no path leads out, no file grows too large.
+"""Packed files of unknown origin: no path leads out of zip or tar, no file grows too large.
 
-Files that may be packed with gzip are read as if they were not.
+Files that may be packed with gzip, bzip2 or xz are read as if they were not.
 """
 
 from __future__ import annotations
 
+import bz2
 import hashlib
 import lzma
 import os
+import re
 import shutil
 import stat
 import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, BinaryIO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple, Protocol
 
 from enginescope.core.errors import FormatError
 
@@ -174,15 +176,68 @@ def _path(info: zipfile.ZipInfo, source: str) -> PurePosixPath:
     return path
 
 
-_GZIP_TAG = b"\x1f\x8b"
-#: zlib: a gzip header, the largest window.
-_GZIP_WINDOW = 16 + zlib.MAX_WBITS
+class _Unpacker(Protocol):
+    """What unpacks one member of a file, as `bz2` and `lzma` do."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _GzipUnpacker:
+    """zlib's unpacker, which leaves the data that it could not take, with the methods of `bz2`."""
+
+    def __init__(self) -> None:
+        #: A gzip header, the largest window.
+        self._zlib = zlib.decompressobj(16 + zlib.MAX_WBITS)
+
+    @property
+    def eof(self) -> bool:
+        return self._zlib.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self.eof and not self._zlib.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._zlib.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        return self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
+
+
+def _xz_unpacker() -> _Unpacker:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_BYTES)
+
+
+class _Packing(NamedTuple):
+    name: str
+    suffix: str
+    #: How its files begin.
+    begin: re.Pattern[bytes]
+    unpacker: Callable[[], _Unpacker]
+
+
+_PACKINGS = (
+    _Packing("gzip", ".gz", re.compile(rb"\x1f\x8b"), _GzipUnpacker),
+    _Packing("bzip2", ".bz2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), bz2.BZ2Decompressor),
+    _Packing("xz", ".xz", re.compile(rb"\xfd7zXZ\0"), _xz_unpacker),
+)
+#: The longest beginning of `_PACKINGS`.
+_TAG_BYTES = 10
+#: Endings of names of packed files.
+PACKED_SUFFIXES = tuple(packing.suffix for packing in _PACKINGS)
 #: No log or JSON of an engine is larger.
 MOST_BYTES = 512 << 20
 
 
 def plain_bytes(path: Path) -> bytes:
-    """Return a file's content, unpacked if gzip packed it.
+    """Return a file's content, unpacked if gzip, bzip2 or xz packed it.
 
     Raises:
         FormatError: The file cannot be read, is cut off or damaged, or holds more than
@@ -201,44 +256,61 @@ def plain_head(path: Path, size: int) -> bytes:
 
 
 def plain_path(path: Path) -> Path:
-    """Return a path without the suffix of gzip: the name that its content goes by."""
-    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    """Return a path without the suffix of its packing: the name that its content goes by."""
+    return path.with_suffix("") if path.suffix.lower() in PACKED_SUFFIXES else path
+
+
+def packing_of(head: bytes) -> str | None:
+    """Return the name of the program that packed a file which begins with `head`."""
+    packing = _packing(head)
+    return packing.name if packing else None
+
+
+def _packing(head: bytes) -> _Packing | None:
+    return next((packing for packing in _PACKINGS if packing.begin.match(head)), None)
 
 
 def _content(path: Path, size: int | None) -> bytes:
     try:
         with path.open("rb") as file:
-            head = file.read(len(_GZIP_TAG) if size is None else max(size, len(_GZIP_TAG)))
-            if head[: len(_GZIP_TAG)] == _GZIP_TAG:
+            head = file.read(_TAG_BYTES if size is None else max(size, _TAG_BYTES))
+            packing = _packing(head)
+            if packing is not None:
                 file.seek(0)
-                return _ungzipped(path, iter(lambda: file.read(_BLOCK_BYTES), b""), size)
+                blocks = iter(lambda: file.read(_BLOCK_BYTES), b"")
+                return _unpacked(path, packing, blocks, size)
             return head + file.read() if size is None else head[:size]
     except OSError as error:
         raise FormatError(str(path), why=error.strerror or str(error)) from None
 
 
-def _ungzipped(path: Path, blocks: Iterator[bytes], size: int | None) -> bytes:
+def _unpacked(path: Path, packing: _Packing, blocks: Iterator[bytes], size: int | None) -> bytes:
     """Unpack one or several members, as far as `size`."""
     most = MOST_BYTES if size is None else size - 1
-    content, unpacker, is_whole = bytearray(), zlib.decompressobj(_GZIP_WINDOW), True
+    content, unpacker, is_whole = bytearray(), packing.unpacker(), True
     try:
         for block in blocks:
-            pending = block
-            while pending and len(content) <= most:
+            pending = block.lstrip(b"\0") if is_whole else block
+            is_more = bool(pending)
+            while is_more and len(content) <= most:
                 content += unpacker.decompress(pending, most + 1 - len(content))
-                pending, is_whole = unpacker.unconsumed_tail, unpacker.eof
-                if unpacker.eof:
+                pending, is_more, is_whole = b"", not unpacker.needs_input, unpacker.eof
+                if is_whole:
                     pending = unpacker.unused_data.lstrip(b"\0")
-                    unpacker = zlib.decompressobj(_GZIP_WINDOW)
+                    unpacker, is_more = packing.unpacker(), bool(pending)
             if len(content) > most:
                 break
-    except zlib.error as error:
-        raise FormatError(str(path), why=f"the gzip data is damaged: {error}") from None
+    except (zlib.error, lzma.LZMAError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk's, not of bz2
+            raise
+        why = f"the {packing.name} data is damaged: {error}"
+        raise FormatError(str(path), why=why) from None
     if size is not None:
         return bytes(content)
     if len(content) > most:
         why = f"it holds more than {most >> 20} MiB when unpacked"
         raise FormatError(str(path), why=why, expected="a log or JSON of an engine")
     if not is_whole:
-        raise FormatError(str(path), why="the gzip data is cut off", expected="the whole file")
+        why = f"the {packing.name} data is cut off"
+        raise FormatError(str(path), why=why, expected="the whole file")
     return bytes(content)

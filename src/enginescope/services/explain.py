@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
 
@@ -11,7 +12,10 @@ from enginescope.core.result import Result
 from enginescope.core.suggest import closest
 
 _FIELDS = 4
+#: The documentation's page of terms.
+GLOSSARY = "https://enginescope.github.io/enginescope/explanation/glossary/"
 
+_LIKE_A_CODE = re.compile(r"[wih]-|(plan|time)\d")
 
 #: Word of the output -> its code.
 _PROSE = {
@@ -58,12 +62,14 @@ def explain(code: str) -> Explanation:
     """
     known = {one.code.lower(): one for one in explanations()}
     wanted = code.strip().lower()
-    wanted = (_PROSE | _ALSO).get(wanted, wanted)
-    for key in (wanted, f"exit-{wanted}", _rule_codes().get(wanted, "")):
+    word = (_PROSE | _ALSO).get(wanted, "")
+    for key in (wanted, word, f"exit-{wanted}", _rule_codes().get(wanted, "")):
         if key in known:
             return known[key]
     near = closest(wanted, known)
     hint = f"did you mean {known[near].code}?" if near else "enginescope explain lists the codes"
+    if not _LIKE_A_CODE.match(wanted):
+        hint += f" For terms, see {GLOSSARY}" if near else f"; for terms, see {GLOSSARY}"
     raise UsageError(f"no code {code!r}", hint=hint)
 
 

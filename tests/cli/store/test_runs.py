@@ -50,7 +50,7 @@ def test_rounds_of_a_comparison_are_one_row_a_side(store, capsys) -> None:
     assert len(json.loads(capsys.readouterr().out)) == 8
 
 
-@pytest.mark.parametrize("width", [55, 65, 80])
+@pytest.mark.parametrize("width", [55, 65, 80, 100])
 def test_a_listing_fits_the_terminal(store, width, capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     name = "a_very_long_model_name_indeed_that_goes_on_and_on.onnx"
@@ -66,7 +66,7 @@ def test_a_listing_fits_the_terminal(store, width, capsys, monkeypatch) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5  # nothing is folded
     assert max(map(len, lines)) <= width
-    assert ("made" in lines[0], "tags" in lines[0]) == (width >= 70, width >= 60)
+    assert ("made" in lines[0], "tags" in lines[0]) == (width >= 100, width >= 65)
 
 
 def test_names_have_the_room_there_is(store, capsys, monkeypatch) -> None:
@@ -77,6 +77,26 @@ def test_names_have_the_room_there_is(store, capsys, monkeypatch) -> None:
     shown = capsys.readouterr().out
     assert "trtexec:fp16" in shown
     assert "x" * 14 in shown
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_ids_are_whole_and_names_differ(store, capsys, monkeypatch, width) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    tags = ["cmp-37c0e9c6", "nightly-on-the-big-machine"]
+    for at in range(3):
+        name = f"smart_network_of_many_blocks_{at}_fp16.onnx"
+        backend = BackendSpec(name="ort-cpu", options={"intra_op_num_threads": str(at)})
+        job = Job(subject=Subject(name=name), backend=backend)
+        store.save(a_run(id=f"cafe{at:02}", at=9, job=job), tags=tags)
+    main(["runs"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 7  # nothing is folded
+    assert max(map(len, lines)) <= width
+    rows = [line.split() for line in lines if "cafe" in line]
+    assert len({row[-6 if "made" in lines[0] else 1] for row in rows}) == 3
+    assert all(("cmp-37c0e9c6" in row) == ("tags" in lines[0]) for row in rows)
+    assert ("tags" in lines[0]) == (width > 60)
+    assert ("made" in lines[0]) == (width > 80)
 
 
 def test_a_longer_list_is_hinted_at(store, capsys) -> None:

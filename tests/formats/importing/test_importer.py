@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import json
+import lzma
 import os
 import shutil
 from pathlib import Path
@@ -160,14 +162,19 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.Monkey
     assert import_artifacts([tmp_path]).skipped == ((str(closed), "Permission denied"),)
 
 
-def test_packed_files_are_read_as_if_they_were_not(tmp_path: Path) -> None:
+PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_packed_files_are_read_as_if_they_were_not(tmp_path: Path, suffix: str) -> None:
+    pack = PACK[suffix]
     plain, packed = tmp_path / "plain", tmp_path / "packed"
     for name, value in (
         ("net.graph.json", plans.tensorrt_8_4()),
         ("net.times.json", times.records()),
     ):
         data = write(plain, name, value).read_bytes()
-        write(packed, f"{name}.gz", gzip.compress(data[:9]) + gzip.compress(data[9:]))
+        write(packed, f"{name}{suffix}", pack(data[:9]) + pack(data[9:]))
     expected, found = one(plain), one(packed)
     assert found.job.subject.name == expected.job.subject.name == "net"
     assert found.plan == expected.plan
@@ -175,13 +182,20 @@ def test_packed_files_are_read_as_if_they_were_not(tmp_path: Path) -> None:
         expected.series("trtexec_latency").values_ms.tolist()
     )
     stored = Path(found.artifacts[0].path)
-    assert stored.suffix == ".gz"
+    assert stored.suffix == suffix
     assert found.artifacts[0].sha256 == hashlib.sha256(stored.read_bytes()).hexdigest()
 
 
-def test_a_file_that_was_packed_twice_is_named_so(tmp_path: Path) -> None:
-    path = write(tmp_path, "net.log.gz", gzip.compress(gzip.compress(logs.OPTIONS_10.encode())))
-    with pytest.raises(UsageError, match="gzip packed it more than once; unpack it"):
+def test_the_digest_is_of_the_file_as_it_is_stored_whatever_its_name(tmp_path: Path) -> None:
+    data = lzma.compress(json.dumps(times.records()).encode())
+    run = one(write(tmp_path, "net.times.json", data))
+    assert run.artifacts[0].sha256 == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize("inner", PACK)
+def test_a_file_that_was_packed_twice_is_named_so(tmp_path: Path, inner: str) -> None:
+    path = write(tmp_path, "net.log.gz", gzip.compress(PACK[inner](logs.OPTIONS_10.encode())))
+    with pytest.raises(UsageError, match=r"packed more than once, at last with \w+; unpack it"):
         import_artifacts([path])
 
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 from pathlib import Path
 
 import pytest
@@ -188,12 +190,16 @@ def test_times_that_do_not_read_well_are_left_out(folder: Path, text: str) -> No
     assert (one.code, one.evidence["file"]) == ("W-DAMAGED-FILE", "net.engine.timing.json")
 
 
-def test_a_packed_plan_has_its_packed_neighbours(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
+)
+def test_a_packed_plan_has_its_packed_neighbours(folder: Path, suffix: str, pack) -> None:
     expected = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
+    plan = folder / "net.engine.graph.json"
     for path in list(folder.iterdir()):
-        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.with_name(f"{path.name}{suffix}").write_bytes(pack(path.read_bytes()))
         path.unlink()
-    found = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json.gz"))
+    found = read_plan_files(PlanFiles(plan=plan.with_name(f"{plan.name}{suffix}")))
     assert (found.plan, found.profile, found.report) == (
         expected.plan,
         expected.profile,

@@ -8,6 +8,7 @@ from rich.console import Group
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.samples import ReportedSummary
 from enginescope.render.base.facts import subject_names
 from enginescope.render.base.phrases import range_text
 from enginescope.render.base.text import (
@@ -52,6 +53,31 @@ def test_what_is_no_whole_request_is_said_to_be_what_it_is() -> None:
     assert "  compute    " in compute
     assert "  latency    " not in compute
     assert "GPU compute time: between the events around the enqueue" in compute
+
+
+def label_of(line: str) -> str:
+    return line[:12].strip()
+
+
+def test_series_beside_the_headline_have_lines_measured_or_printed() -> None:
+    run = imported_run()
+    half = replace(run.samples[1], metric="h2d", values_ms=run.samples[1].values_ms / 2)
+    still = replace(half, metric="d2h", values_ms=half.values_ms * 0)
+    enqueue = ReportedSummary(metric="enqueue", median_ms=0.002, max_ms=0.01)
+    none = ReportedSummary(metric="d2h", median_ms=0.0, max_ms=0.0)
+    tool = replace(run.tool, summaries=(*run.tool.summaries, enqueue, none))
+    measured = replace(run, samples=(*run.samples, half, still), tool=tool)
+    text = summary_text(RunView(measured), width=300)
+    lines = {label_of(line): line for line in text.splitlines() if line.startswith("  ")}
+    shape = "N ms median   N % CI N … N ms   pN N ms"
+    assert normalised(lines["compute"]).startswith(f"  compute    {shape}")
+    assert normalised(lines["compute"]).endswith("mean N ms   min N ms   max N ms")
+    assert normalised(lines["H2D"]).startswith(f"  HND        {shape}")
+    stated = "0.002000 ms median   max 0.01000 ms"
+    assert lines["enqueue"].endswith(f"{stated}   as printed, no interval")
+    assert "D2H" not in lines
+    whole = summary_text(RunView(replace(measured, samples=())), width=300)
+    assert f"{stated}\n" in whole
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])

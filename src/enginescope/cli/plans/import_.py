@@ -33,8 +33,8 @@ def command(
     Reads trtexec's --exportTimes, --exportProfile and --exportLayerInfo, logs of trtexec, of
     TensorRT scripts and of Polygraphy, trex's *.metadata.json, profiles of ONNX Runtime and
     PyTorch, and archives. Also reads JSON of hyperfine, Google Benchmark and nvbench. Files may be
-    packed with gzip. enginescope recognizes files by their content, and stores the originals with
-    the run.
+    packed with gzip, bzip2 or xz. enginescope recognizes files by their content, and stores the
+    originals with the run.
     """
     from enginescope.cli.run_output import noting_tags, present
     from enginescope.cli.terminal_observer import NotingObserver

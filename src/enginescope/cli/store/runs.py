@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 _SHORT_ID = 6
 #: Runs that a row of the list may stand for: sides × rounds of one comparison.
 _MOST_ROUNDS = 128
-#: Columns of a terminal below which one of the table is left out; runs show RUN has all.
-_LEAST_COLUMNS = {"made": 70, "tags": 60}
 
 
 class Given(NamedTuple):
@@ -324,46 +322,9 @@ def _folded(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
 
 
 def _print_table(rows: tuple[RunRow, ...]) -> None:
-    from enginescope.render.base.text_table import shown_text, table
+    from enginescope.cli.store.runs_list import runs_list
 
-    columns = shutil.get_terminal_size().columns
-    shown = {
-        "run": [row.id[:_SHORT_ID] for row in rows],
-        "made": [row.created[5:16].replace("T", " ") for row in rows],
-        "model": [row.model for row in rows],
-        "backend": [row.backend for row in rows],
-        "outcome": [row.outcome for row in rows],
-        "median ms": [_median(row) for row in rows],
-        "tags": [" ".join(row.tags) for row in rows],
-    }
-    for name, least in _LEAST_COLUMNS.items():
-        if columns < least:
-            del shown[name]
-    _fit_names(shown, columns)
-    whole = ("run", "made", "outcome")
-    cells = list(zip(*shown.values(), strict=True))
-    print(shown_text(table(list(shown), cells, right=("median ms",), whole=whole)), end="")
-
-
-def _fit_names(shown: dict[str, list[str]], columns: int) -> None:
-    """Shorten models and backends to the columns that are left when the others have theirs."""
-    from enginescope.render.base.short_names import shorten_apart
-
-    width = {name: max(len(name), *map(len, texts)) for name, texts in shown.items()}
-    others = [least for name, least in width.items() if name not in ("model", "backend", "tags")]
-    tags = min(16, width["tags"]) if "tags" in width else 0
-    left = columns - sum(others) - tags - 2 * (len(shown) - 1)
-    backend = min(width["backend"], max(8, left * 2 // 5, left - width["model"]))
-    for name, room in (("model", max(10, left - backend)), ("backend", max(7, backend))):
-        shown[name] = shorten_apart(shown[name], room)
-
-
-def _median(row: RunRow) -> str:
-    from enginescope.core.units import format_significant
-
-    if row.median_ms is None:
-        return ""
-    return format_significant(row.median_ms, 4) + (" printed" if row.is_printed else "")
+    print(runs_list(rows, shutil.get_terminal_size().columns), end="")
 
 
 def _print_facts(run: Run, folder: Path) -> None:

@@ -154,7 +154,7 @@ _ROLES = frozenset(
         *("profile", "profiling", "timing", "timings", "times", "time", "metadata", "perf"),
         *("build", "run", "bench", "inference", "export", "log", "stdout", "stderr", "output"),
         "outputs",
-        *("trtexec", "json", "txt", "out", "err", "onnx", "gz", "latency", "latencies"),
+        *("trtexec", "json", "txt", "out", "err", "onnx", "latency", "latencies"),
     }
 )
 _SEPARATOR = re.compile(r"[._\-\s]+")
@@ -221,7 +221,7 @@ def stem_of(path: Path) -> str:
     >>> stem_of(Path("yolo_int8/times.json"))
     'yolo_int8'
     """
-    name = path.name
+    name = plain_path(path).name
     while name:
         last = _SEPARATOR.split(name)[-1]
         if last and last.lower() not in _ROLES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ import msgspec
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.core.packed_files import plain_bytes, plain_head, plain_path
+from enginescope.core.packed_files import packing_of, plain_bytes, plain_head, plain_path
 from enginescope.core.record import Record
 from enginescope.formats.importing.import_assembly import assemble
 from enginescope.formats.importing.import_grouping import (
@@ -117,7 +116,7 @@ def _recognised(path: Path, data: bytes) -> tuple[Item, ...] | str:
     identity = Item(
         path=path,
         kind=known.kind,
-        sha256=sha256_of(path) if plain_path(path) != path else hashlib.sha256(data).hexdigest(),
+        sha256=sha256_of(path),
         size_bytes=path.stat().st_size,
         document=known.document,
     )
@@ -167,11 +166,8 @@ def _loaded(log: TrtexecLog) -> str | None:
 
 
 _KNOWN_BEGINNINGS = (
-    (b"\x1f\x8b", ": gzip packed it more than once; unpack it"),
     (b"PK\x03\x04", ": it is a zip file; unpack it"),
     (b"SQLite format 3\0", ": it is an SQLite database; export JSON or CSV from it"),
-    (b"\xfd7zXZ\0", ": it is compressed with xz; unpack it"),
-    (b"BZh", ": it is compressed with bzip2; unpack it"),
     (b"\x28\xb5\x2f\xfd", ": it is compressed with zstd; unpack it"),
     (b"ftrt", ": it is an engine; enginescope explore reads it where TensorRT is installed"),
 )
@@ -183,6 +179,8 @@ def _other_kind(path: Path, head: bytes) -> str:
         return ": it is a model; enginescope bench measures it"
     if not head:
         return ": it is empty"
+    if packing := packing_of(head):
+        return f": it was packed more than once, at last with {packing}; unpack it"
     return next((text for start, text in _KNOWN_BEGINNINGS if head.startswith(start)), "")
 
 

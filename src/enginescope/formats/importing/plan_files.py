@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.core.packed_files import plain_bytes, plain_path
+from enginescope.core.packed_files import PACKED_SUFFIXES, plain_bytes, plain_path
 from enginescope.core.record import Record
 from enginescope.formats.importing.import_assembly import EngineFacts
 from enginescope.formats.importing.import_grouping import LOG_READERS, ArtifactKind, recognise
@@ -155,13 +155,15 @@ def neighbour(plan: Path, role: str, suffix: str = ".json") -> Path | None:
     """Return the file beside `plan` that holds its `role`: ``"profile"``, ``"build.metadata"`` …
 
     ``X.graph.json`` has ``X.profile.json``; ``None`` if no such file. A packed plan may have packed
-    neighbors.
+    neighbors; of several the one packed like the plan comes first.
     """
     name = plain_path(plan).name
     match = _ROLE.match(name)
     stem = f"{match['stem']}{match['joint']}" if match else f"{name.removesuffix('.json')}."
     plain = plan.with_name(f"{stem}{role}{suffix}")
-    places = (plain,) if plan.name == name else (Path(f"{plain}.gz"), plain)
+    own = plan.name[len(name) :]
+    packings = (own, *PACKED_SUFFIXES, "") if own else ("",)
+    places = (Path(f"{plain}{packing}") for packing in packings)
     found = next((one for one in places if one.is_file()), None)
     return found if found != plan else None
 

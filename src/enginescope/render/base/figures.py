@@ -11,11 +11,12 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
 from enginescope.core.units import counted, format_bytes, format_ms, format_significant
 from enginescope.records.run.run import OutcomeKind
-from enginescope.records.samples import Interval, ReportedSummary
+from enginescope.records.samples import Interval, ReportedSummary, Summary
 from enginescope.render.base.phrases import (
     Figure,
     Headline,
     headline,
+    interval_text,
     metric_title,
     percentile_name,
     percentile_samples,
@@ -197,8 +198,16 @@ def _held(view: RunView) -> str:
     return "a build" if run.tool is not None and run.tool.build_s is not None else "no samples"
 
 
-#: Metric -> the short label of its row; others are not among the first figures.
-_LABELS = {"gpu_compute": "compute", "enqueue": "enqueue"}
+#: Metric -> the short label of its row, below the latency of which it is a part.
+_LABELS = {
+    "gpu_compute": "compute",
+    "enqueue": "enqueue",
+    "h2d": "H2D",
+    "d2h": "D2H",
+    "end_to_end": "end to end",
+}
+#: Of these a page's first figures have a card.
+_CARDS = ("gpu_compute", "enqueue")
 _SHOWN_PERCENTILES = (95, 99)
 
 
@@ -210,8 +219,26 @@ def printed_note(view: RunView) -> str | None:
     return f"printed by {run.tool.tool}; no samples, so no confidence interval"
 
 
+def part_rows(view: RunView) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return label and figures of each series beside the headline: of its samples, else printed."""
+    run = view.run
+    main = run.headline or run.printed
+    stated = {one.metric: one for one in (run.tool.summaries if run.tool else ())}
+    rows = []
+    for metric, label in _LABELS.items():
+        measured, printed = view.summary(metric), stated.get(metric)
+        if main is not None and metric == main.metric:
+            continue
+        if measured is not None:
+            rows.append((label, _measured(measured)))
+        elif printed is not None and printed.max_ms != 0:  # 0: trtexec without copies
+            note = ("as printed, no interval",) if run.headline is not None else ()
+            rows.append((label, (*_statistics(printed), *note)))
+    return tuple(rows)
+
+
 def printed_rows(view: RunView) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return label and figures: latency, GPU compute, enqueue, throughput, build."""
+    """Return label and figures: latency, its parts, throughput, build."""
     run, tool = view.run, view.run.tool
     if tool is None or run.headline is not None:
         return ()
@@ -219,7 +246,7 @@ def printed_rows(view: RunView) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if run.printed is not None:
         label = _LABELS.get(run.printed.metric, "latency")
         rows.append((label, _statistics(run.printed)))
-    rows += [(_LABELS[one.metric], _statistics(one)) for one in _others(view)]
+    rows += part_rows(view)
     rate = throughput_text(view)
     rows += [("throughput", (rate,))] if rate else []
     built = (
@@ -251,10 +278,10 @@ def throughput_text(view: RunView) -> str | None:
 
 
 def _others(view: RunView) -> list[ReportedSummary]:
-    """Return the printed summaries that stand beside the headline, in the order of `_LABELS`."""
+    """Return the printed summaries that have a card beside the headline."""
     run = view.run
     stated = {one.metric: one for one in (run.tool.summaries if run.tool else ())}
-    found = (stated[metric] for metric in _LABELS if metric in stated)
+    found = (stated[metric] for metric in _CARDS if metric in stated)
     return [one for one in found if one is not run.printed]
 
 
@@ -268,6 +295,23 @@ def _typical(summary: ReportedSummary) -> tuple[str, float | None]:
     if summary.median_ms is None and summary.mean_ms is not None:
         return "mean", summary.mean_ms
     return "median", summary.median_ms
+
+
+def _measured(summary: Summary) -> tuple[str, ...]:
+    """Return the median with its interval, percentiles with what they lack, mean and ends."""
+    percentiles = (
+        f"{percentile_name(percentile.p)} {format_ms(percentile.value_ms)}"
+        + (f" ({lack})" if (lack := support_text(percentile)) else "")
+        for percentile in summary.percentiles
+        if percentile.p in _SHOWN_PERCENTILES
+    )
+    ends = (("mean", summary.mean_ms), ("min", summary.min_ms), ("max", summary.max_ms))
+    return (
+        f"{format_ms(summary.median_ms)} median",
+        interval_text(summary),
+        *percentiles,
+        *(f"{name} {format_ms(value)}" for name, value in ends),
+    )
 
 
 def _statistics(summary: ReportedSummary) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from enginescope.render.base.facts import backend_text, place_line, subject_line
 from enginescope.render.base.figures import (
     TextTable,
     cells_without_samples,
+    part_rows,
     printed_note,
     printed_rows,
 )
@@ -187,6 +188,7 @@ def _figures(view: RunView, latency: Summary, width: int) -> list[RenderableType
     lines += _rows("", _spread(latency), width)
     if latency.metric != "latency":
         lines.append(_hanging(_lead(""), Text(metric_sentence(latency.metric), style="dim")))
+    lines += _labelled(part_rows(view), width)
     counts = Text(count_text(latency))
     if view.throughput:
         rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
@@ -204,11 +206,7 @@ def _figures(view: RunView, latency: Summary, width: int) -> list[RenderableType
 
 def _printed(view: RunView, width: int) -> list[RenderableType]:
     """Return the figures of a run without samples, as far as a tool printed some."""
-    lines = [
-        line
-        for label, parts in printed_rows(view)
-        for line in _rows(label, [Text(part) for part in parts], width)
-    ]
+    lines = _labelled(printed_rows(view), width)
     note = printed_note(view)
     if note is None:
         plan = view.run.plan
@@ -339,6 +337,10 @@ def _rows(label: str, parts: list[Text], width: int) -> list[RenderableType]:
         else:
             lines.append(Text().append_text(part))
     return [_hanging(_lead("" if at else label), line) for at, line in enumerate(lines)]
+
+
+def _labelled(rows: Iterable[tuple[str, tuple[str, ...]]], width: int) -> list[RenderableType]:
+    return [line for name, parts in rows for line in _rows(name, list(map(Text, parts)), width)]
 
 
 def label_row(label: str, text: str, style: str = "") -> RenderableType:

@@ -13,7 +13,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
-from enginescope.core.packed_files import plain_head
+from enginescope.core.packed_files import PACKED_SUFFIXES, plain_head
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
 from enginescope.services.observer import PlanObserver
@@ -36,7 +36,9 @@ _SHOWN_NAMES = 8
 #: Bytes of a file that tell a plan's JSON from an engine.
 _HEAD_BYTES = 4096
 #: Endings of names that are never looked up in the store.
-_FILES = frozenset({".gz", ".json", ".tar", ".tea", ".tgz", ".zip", ".engine", ".plan", ".trt"})
+_FILES = frozenset(
+    {".json", ".tar", ".tea", ".tgz", ".zip", ".engine", ".plan", ".trt", *PACKED_SUFFIXES}
+)
 _SILENT = PlanObserver()
 
 
