@@ -58,7 +58,7 @@ def test_interval_that_could_not_be_had_is_said_so() -> None:
 
 def test_support() -> None:
     weak = Percentile(p=99, value_ms=1, effective_n=12.9, needed_n=459)
-    assert support_text(weak) == "12 of 459 samples needed"
+    assert support_text(weak) == "12 of 459 effective samples"
     assert support_text(Percentile(p=99, value_ms=1, effective_n=459, needed_n=459)) is None
 
 

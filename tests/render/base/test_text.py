@@ -92,7 +92,7 @@ def test_weak_percentiles_say_what_they_lack() -> None:
     run = measured_run()
     few = replace(run.samples[0], values_ms=values, start_ms=None, warmup_ms=None)
     text = summary_text(RunView(measured_run(samples=(few,))))
-    assert re.search(r"p99 [\d.]+ ms \(\d+ of 459 samples needed\)", text)
+    assert re.search(r"p99 [\d.]+ ms \(\d+ of 459 effective samples\)", text)
 
 
 def test_layers_that_add_up_to_more_are_said_so() -> None:

@@ -98,7 +98,7 @@ def support_text(percentile: Percentile) -> str | None:
         return None
     effective = math.floor(percentile.effective_n)
     if effective < percentile.needed_n:
-        return f"{effective:,} of {percentile.needed_n:,} samples needed"
+        return f"{effective:,} of {percentile.needed_n:,} effective samples"
     return f"too few samples for {percentile_name(percentile.weak_below or 0)}"
 
 
