@@ -241,8 +241,8 @@ def single_process_sentence(result: SuiteResult) -> str | None:
     if result.plan.suite.processes > 1 or not any(row.figure("latency") for row in result.rows):
         return None
     return (
-        "one process a cell: intervals do not cover how processes differ, and the fastest allows "
-        f"for ±{ASSUMED_SCATTER_PCT:g} %; enginescope suite --processes 5 measures it"
+        "one process a cell: intervals do not cover how processes differ; the fastest must lead by "
+        f"more than an assumed ±{ASSUMED_SCATTER_PCT:g} %; --processes 5 measures the variation"
     )
 
 
