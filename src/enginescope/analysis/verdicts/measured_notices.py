@@ -24,7 +24,7 @@ from enginescope.analysis.verdicts.printed_verdicts import (
     printed_value,
 )
 from enginescope.core.units import format_significant, listed
-from enginescope.records.notice import Notice, is_unstable, most_severe
+from enginescope.records.notice import NOT_FP16, Notice, is_unstable, most_severe
 from enginescope.records.verdict.verdict import Reason
 from enginescope.stats.comparison.hodges_lehmann import processes_needed, rounds_needed
 from enginescope.stats.comparison.ratio import FEWEST_TOGETHER
@@ -33,9 +33,12 @@ Found = Iterator[Notice]
 
 
 def measured_notices(found: MeasuredComparison) -> tuple[Notice, ...]:
-    """Return what must be known before the verdicts are believed; warnings first."""
+    """Return what must be known before the verdicts are believed; warnings first.
+
+    What was measured comes before how well.
+    """
     every = [notice for rule in RULES for notice in rule(found)]
-    return tuple(sorted(every, key=lambda one: one.level != "warning"))
+    return tuple(sorted(every, key=lambda one: (one.level != "warning", one.code != NOT_FP16)))
 
 
 def carried_notices(found: MeasuredComparison) -> Found:
