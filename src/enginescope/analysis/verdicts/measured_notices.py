@@ -262,17 +262,18 @@ def _few_processes(found: MeasuredComparison) -> Found:
     estimate = next((each for each in estimates if each and each.is_student), None)
     if estimate is None or estimate.interval is None:
         return
-    confidence, count = estimate.interval.confidence, str(estimate.n_a)
+    confidence, count, ratio = estimate.interval.confidence, str(estimate.n_a), ""
     if estimate.method == "rounds":
         needed, units, assumed = rounds_needed(confidence), "rounds", "a normal distribution"
     else:
         needed, units = processes_needed(confidence), "processes a side"
         count += f" and {estimate.n_b}" if estimate.n_b != estimate.n_a else ""
+        ratio = "the ratio is that of the two medians, and "
         assumed = "normal distributions of equal variance on both sides"
     yield Notice(
         code="I-FEW-PROCESSES",
         message=f"{count} {units} are too few for {100 * confidence:.4g} % confidence by ranks: "
-        f"the interval assumes {assumed} (Student's t); {needed} {units} need "
+        f"{ratio}the interval assumes {assumed} (Student's t); {needed} {units} need "
         "no assumption",
         evidence={"processes": _sizes(found), "needed": needed, "confidence": confidence},
         level="info",
