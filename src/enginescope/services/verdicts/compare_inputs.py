@@ -224,13 +224,13 @@ def _comparable(runs: Sequence[Run], warn: Warn) -> list[str]:
             of = sides.setdefault(run.turn.comparison, {})
             is_ok = run.outcome.kind is OutcomeKind.OK
             of[run.turn.side] = of.get(run.turn.side, False) or is_ok
-    comparable = [one for one, of in sides.items() if all(of.values())]
+    comparable = [name for name, successes in sides.items() if all(successes.values())]
     if not comparable:
         return [*sides]
-    for one, of in sides.items():
-        failed = [label for label, is_ok in sorted(of.items()) if not is_ok]
+    for name, successes in sides.items():
+        failed = [label for label, is_ok in sorted(successes.items()) if not is_ok]
         if failed:
-            warn(f"skipped: {comparison_tag(one)}, no run of {listed(failed)} succeeded")
+            warn(f"skipped: {comparison_tag(name)}, no run of {listed(failed)} succeeded")
     return comparable
 
 
