@@ -165,10 +165,13 @@ def test_a_disturbed_round_is_made_up_for(disturbed) -> None:
     assert asked == [one + 3 for one in LOOKS[:-1]]
 
 
-def test_mostly_disturbed_it_ends_with_about_twice_the_rounds(disturbed) -> None:
+@pytest.mark.parametrize("failing_too", [False, True])
+def test_mostly_disturbed_it_ends_with_twice_the_rounds(played, disturbed, failing_too) -> None:
     disturbed |= {one for one in range(1_000) if one % 5 >= 2}
+    if failing_too:
+        played[0].update(("1", one) for one in range(0, 1_000, 5))
     sides, _ = compare(job(seed="0"), job(seed="1"))
-    assert len(sides[0]) == LOOKS[-1] + LOOKS[-1] // 4 + LOOKS[-1]
+    assert len(sides[0]) == 2 * LOOKS[-1]
 
 
 @pytest.mark.parametrize("every", [1, 2])

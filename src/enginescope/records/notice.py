@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 from enginescope.core.record import Record
 
+#: Code of the notice that a model converted to FP16 is computed in FP32.
+NOT_FP16 = "W-NOT-FP16"
+
 
 class Notice(Record, frozen=True, kw_only=True):
     """A remark on a run.

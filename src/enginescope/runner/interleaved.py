@@ -83,6 +83,7 @@ class RoundWatcher(Record, frozen=True, kw_only=True):
 
     started: Callable[[RoundPosition, Job], None] = lambda _turn, _job: None
     progressed: Callable[[RoundPosition, Progress], None] = lambda _turn, _progress: None
+    round_ended: Callable[[Tally], None] = lambda _tally: None
 
 
 def run_interleaved(
@@ -97,8 +98,8 @@ def run_interleaved(
 
     A process that fails is a run like any other; its round does not count, and up to a quarter of
     the rounds is made up for. Nor does a round count in which a process was disturbed, unless one
-    side is disturbed more often than chance allows; at most as
-    many more are measured as there are rounds. Layers are profiled, and engines rebuilt, in the
+    side is disturbed more often than chance allows. In place of both, at most as many more are
+    measured as there are rounds. Layers are profiled, and engines rebuilt, in the
     first round alone, unless ``pacing.profiles_each`` and ``pacing.builds_each``.
 
     Args:
@@ -143,6 +144,7 @@ def run_interleaved(
             sides[side].append(_process(job, turn, sink, pacing.run or run_jobs, (command, watch)))
         so_far = tuple(map(tuple, sides))
         tally.add(uncertainties_of([runs[-1] for runs in so_far]))
+        watch.round_ended(tally)
         if is_given_up(so_far) or tally.is_over or _may_end(pacing, tally, so_far):
             break
         if pacing.is_late(so_far):

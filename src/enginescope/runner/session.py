@@ -201,7 +201,7 @@ def measured_run(engine: Engine, ended: Ended, own: Path, cooled: Cooled | None)
         own: The folder of its worker.
     """
     run = _with_cooldown(assemble(engine.job, ended, own), cooled)
-    run = _with_preparation(run, engine.preparation)
+    run = with_preparation(run, engine.preparation)
     if engine.report is not None:
         return _with_build(run, engine.report, with_plan=False)
     subject = run.job.subject
@@ -234,7 +234,7 @@ def _with_cooldown(run: Run, cooled: Cooled | None) -> Run:
     )
 
 
-def _with_preparation(run: Run, made: Preparation | None) -> Run:
+def with_preparation(run: Run, made: Preparation | None) -> Run:
     """Return a run with what was made of its model; what was made now took its time now."""
     if made is None:
         return run

@@ -350,7 +350,8 @@ def test_processes_say_how_they_scatter_where_there_are_enough(count, outcome, c
     if code == "I-FEW-PROCESSES":
         (notice,) = [one for one in report.notices if one.code == code]
         assert notice.message == (
-            "3 processes a side are too few for 95 % confidence by ranks: the interval assumes "
+            "3 processes a side are too few for 95 % confidence by ranks: the ratio is that of "
+            "the two medians, and the interval assumes "
             "normal distributions of equal variance on both sides (Student's t); 4 processes "
             "a side need no assumption"
         )

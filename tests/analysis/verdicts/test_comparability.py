@@ -1,13 +1,22 @@
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
 from msgspec.structs import replace
+from rich.console import Group
 
 from enginescope.analysis.verdicts.comparability import differences
+from enginescope.analysis.verdicts.measured_notices import measured_notices
+from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.errors import UsageError
 from enginescope.records.environment import ClockLock, Device, Environment
+from enginescope.records.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job, Mode, Subject
 from enginescope.records.run.run import Run
+from enginescope.records.verdict.verdict import VerdictKind
+from enginescope.render.base.text import notice_lines, show
+from tests.analysis.in_turn import in_turn, job, named
 
 HELD = ClockLock(sm_mhz=1305, memory_mhz=3201)
 BASE = ClockLock()
@@ -88,3 +97,42 @@ def test_a_condition_that_there_is_not() -> None:
     with pytest.raises(UsageError, match="--across clock: no condition of that name") as caught:
         differences([run(BASE)], [run(BASE)], across=["clock"])
     assert "clocks" in caught.value.hint
+
+
+LOST = Notice(code="W-NOT-FP16", message="not FP16: CPUExecutionProvider runs none of the 9 nodes")
+
+
+def half(run: Run) -> Run:
+    return replace(run, job=job(precision="fp16"), notices=(LOST,))
+
+
+def test_fp16_that_is_computed_in_fp32_is_not_compared_with_fp32() -> None:
+    fp32, fp16 = in_turn(0.9, jobs=(job(), job(precision="fp16")))
+    fp16 = tuple(map(half, fp16))
+    said = "ort-cpu:fp16 computes in FP32, as ort-cpu does (W-NOT-FP16); measure without :fp16"
+    for sides in ((fp32, fp16), (fp16, fp32)):
+        found = compare_sides(named(*sides))
+        assert found.is_vain
+        assert found.pairs[0].headline.kind is VerdictKind.INCOMPARABLE
+        assert found.pairs[0].headline.detail == said
+        assert measured_notices(found)[0].code == "W-NOT-FP16"
+
+
+def test_what_was_measured_comes_before_how_well() -> None:
+    loaded = Notice(code="W-LOAD", message="busy machine", evidence={"unstable": True})
+    shown = StringIO()
+    show(Group(*notice_lines((loaded, LOST))), shown)
+    assert shown.getvalue().index("W-NOT-FP16") < shown.getvalue().index("W-LOAD")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [job("ort-dnnl"), job(intra_op_num_threads="1"), job(precision="int8"), job(precision="fp16")],
+)
+def test_another_change_beside_the_precision_is_compared_all_the_same(other: Job) -> None:
+    first, fp16 = in_turn(0.9, jobs=(other, job(precision="fp16")))
+    loaded = Notice(code="W-LOAD", message="busy machine")
+    first = tuple(replace(run, notices=(loaded,)) for run in first)
+    found = compare_sides(named(first, tuple(map(half, fp16))))
+    assert found.pairs[0].headline.kind is VerdictKind.FASTER
+    assert [one.code for one in measured_notices(found)][:2] == ["W-NOT-FP16", "W-LOAD"]

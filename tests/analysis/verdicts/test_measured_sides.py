@@ -115,10 +115,11 @@ def test_warnings_of_the_runs_are_carried_with_how_many_have_them() -> None:
     a, b = in_turn(1.0)
     loud = tuple(replace(run, notices=(load, info)) for run in b)
     some = named(a, (*loud[:2], *b[2:]))
-    assert codes(compare_sides(some))["W-LOAD"].startswith("2 of 12 processes of B, such as: other")
+    said = "other load: 0.9 of 2 cores busy"
+    assert codes(compare_sides(some))["W-LOAD"] == f"{said} (in 2 of 12 processes of B)"
     every = [replace(run, notices=(load,)) for run in a]
     found = codes(compare_sides(named(tuple(every), loud)))
-    assert found["W-LOAD"].startswith("all processes, such as: other load")
+    assert found["W-LOAD"] == f"{said} (in all processes)"
     assert "I-DYNAMIC-SHAPE" not in found
     single = codes(compare_sides(named((process(1.0),), (replace(process(1.2), notices=(load,)),))))
     assert single["W-LOAD"] == "B: other load: 0.9 of 2 cores busy"
@@ -143,8 +144,8 @@ def test_a_mild_warning_does_not_hide_the_gravest_of_its_kind(severe: int) -> No
         one for one in measured_notices(compare_sides(named(a, loud))) if one.code == "W-LOAD"
     ]
     assert told.message == (
-        f"12 of 12 processes of B, {severe} on a busy machine, at worst: "
-        "busy machine: other load: 1.8 of 2 cores busy"
+        "busy machine: other load: 1.8 of 2 cores busy "
+        f"(at worst, in 12 of 12 processes of B, {severe} on a busy machine)"
     )
     assert told.evidence["unstable_processes"] == {"B": severe}
     assert told.evidence["unstable"] is (severe == 11)
@@ -183,11 +184,35 @@ def test_each_side_of_many_processes_has_its_own_figures() -> None:
 
     message = codes(compare_sides(named(of(a, 6, 12, 9), of(b, *[3] * 12))))["W-CLOCK-DROP"]
     assert message == (
-        "3 of 12 processes of A, at worst: fell by 12 %; "
-        "12 of 12 processes of B, such as: fell by 3 %"
+        "fell by 12 % (A) and 3 % (B) "
+        "(at worst, in 3 of 12 processes of A and 12 of 12 processes of B)"
     )
     alike = codes(compare_sides(named(of(a, 3, 3), of(b, 3))))["W-CLOCK-DROP"]
-    assert alike == "2 of 12 processes of A, 1 of 12 processes of B, such as: fell by 3 %"
+    assert alike == "fell by 3 % (in 2 of 12 processes of A and 1 of 12 processes of B)"
+
+
+def test_figures_of_both_sides_stand_in_one_sentence() -> None:
+    a, b = in_turn(1.0)
+    advice = "; measure again when the machine is idle"
+    sides = [
+        tuple(
+            replace(run, notices=(load(cores - at / 100, advice),)) for at, run in enumerate(side)
+        )
+        for side, cores in ((a, 1.3), (b, 1.5))
+    ]
+    assert codes(compare_sides(named(*sides)))["W-LOAD"] == (
+        "busy machine: other load: 1.3 (A) and 1.5 (B) of 2 cores busy; measure again when the "
+        "machine is idle (at worst, in all processes)"
+    )
+
+
+def test_an_early_end_says_the_corrected_ratio_first() -> None:
+    found = compare_sides(named(*in_turn(1.015, rounds=8, noise=0.008, seed=0)))
+    verdict = found.pairs[0].headline
+    assert verdict.corrected_ratio is not None
+    assert codes(found)["I-OVERSTATED"].endswith(
+        f"corrected, B is {verdict.corrected_ratio:.3f} × A, not {verdict.estimate.ratio:.3f} × A"
+    )
 
 
 def test_the_same_advice_comes_once() -> None:

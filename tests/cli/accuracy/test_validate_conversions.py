@@ -158,3 +158,11 @@ def test_a_net_of_dynamic_shapes_is_compared_at_each(shared, capsys) -> None:
     assert found["num_samples"] == 6
     lengths = found["sides"][0]["outputs"][0]["shapes"]
     assert [one[1] for one in lengths] == [8, 16, 32]
+
+
+def test_fp16_that_the_cpu_computes_in_fp32_is_said(convnet, capsys) -> None:
+    half = ("--on", "ort-cpu:fp16", "--reference", "ort-cpu", "--samples", 1)
+    for _ in ("converted", "from the cache"):
+        status, found = run(capsys, convnet, *half)
+        assert status == 0
+        assert [one["code"] for one in found["notices"]].count("W-NOT-FP16") == 1

@@ -16,6 +16,7 @@ from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.tensor import DataType, Tensor
 from enginescope.runner import interleaved
 from enginescope.runner.interleaved import PROCESS_STOP
+from enginescope.stats.comparison import rounds as recorded_rounds
 from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.store import run_folder
 from enginescope.store.archive import Store
@@ -72,7 +73,8 @@ def test_a_planted_slowdown_ends_at_the_first_look(store, played, convnet, capsy
     text = " ".join(shown.out.split())
     assert "B is slower: 1.0" in text
     assert f"{LOOKS[0]} rounds, interleaved" in text
-    assert f"comparing 2 sides, interleaved, at most {LOOKS[-1]} rounds" in shown.err
+    most = LOOKS[-1]
+    assert f"at most {most} rounds, and {most} more in place of noisy or failed ones" in shown.err
     assert f"after {LOOKS[0]} rounds: B is slower" in shown.err
     rows = store.rows()
     assert len(rows) == 2 * LOOKS[0]
@@ -113,6 +115,25 @@ def test_what_stays_undecided_takes_all_rounds_and_says_how_many_more(
     assert "(interval-too-wide)" in text
     assert "more rounds would probably settle it" in text or "no realistic number" in text
     assert len(store.rows()) == 2 * LOOKS[1]
+
+
+def test_while_noisy_rounds_are_repeated_lines_say_how_far_it_is(
+    store, played, convnet, monkeypatch, capsys
+) -> None:
+    played.noise = 0.03
+    noisy = {at for at in range(4, 100) if at % 5}
+
+    def uncertainty_pct(run) -> float:
+        is_noisy = run.turn.round in noisy and run.turn.side == "AB"[run.turn.round % 2]
+        return 40.0 if is_noisy else 0.5
+
+    monkeypatch.setattr(recorded_rounds, "uncertainty_of", uncertainty_pct)
+    assert main(["bench", str(convnet), *fakes(200, 203), "--compare", "--rounds", "16"]) == 0
+    said = capsys.readouterr().err
+    assert len(store.rows()) == 2 * 32
+    assert "30 rounds measured, 9 of at most 16 count; 21 noisy or failed, measured again …" in said
+    after = [int(line.split()[0]) for line in said.splitlines() if " rounds measured, " in line]
+    assert after == [9, 18, 30]
 
 
 def test_a_copy_under_another_name_is_the_same_file_until_an_option_differs(

@@ -12,6 +12,8 @@ import pytest
 from enginescope.cli.main import main
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Mode, Subject, Workload
+from enginescope.records.run.run import Outcome, OutcomeKind
+from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.store.archive import Store
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, job, process
@@ -276,6 +278,23 @@ def test_a_tag_of_two_comparisons_names_both(store, capsys) -> None:
     told = capsys.readouterr().err
     assert "it has 2 comparisons, the newest first: cmp-" in told
     assert "enginescope compare cmp-" in told
+
+
+def test_a_comparison_that_failed_does_not_count_beside_one_that_can_be_compared(
+    store, capsys
+) -> None:
+    bad = Outcome(kind=OutcomeKind.UNSUPPORTED, message="onnxruntime is not installed")
+    for comparison, outcome in (("aaaa1111", bad), ("bbbb2222", Outcome())):
+        for number in range(LOOKS[0]):
+            for side in "AB":
+                turn = RoundPosition(comparison=comparison, side=side, round=number, place=0)
+                run = replace(process(1.0, seed=number), turn=turn, outcome=outcome)
+                store.save(run, tags=["change", f"cmp-{comparison}"])
+    assert main(["compare", "change"]) == 0
+    shown = capsys.readouterr()
+    assert "A and B are the same" in shown.out
+    assert "skipped: cmp-aaaa1111, no run of A and B succeeded" in shown.err
+    assert main(["compare", "cmp-aaaa1111"]) == 2
 
 
 def test_one_run_that_is_of_no_comparison(store, capsys) -> None:

@@ -14,7 +14,13 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredPair, compare_s
 from enginescope.records.progress import Phase, RoundPlan
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.evidence import EvidenceLevel
-from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
+from enginescope.records.verdict.verdict import (
+    DisturbedRounds,
+    RatioEstimate,
+    Reason,
+    Verdict,
+    VerdictKind,
+)
 from enginescope.render.base.text import as_text
 from enginescope.render.charts.sides import process_medians, side_distributions
 from enginescope.render.compare.compare_page import compare_page
@@ -257,6 +263,23 @@ def test_a_comparison_that_began_as_incomparable_is_begun_anew() -> None:
     assert list(settling_hints(pair, "12ab", plan, ["shapes"])) == [
         "enginescope bench … --compare --across shapes"
     ]
+
+
+@pytest.mark.parametrize(
+    ("unstable", "said"),
+    [
+        (None, "enginescope doctor says what keeps the machine busy; then enginescope bench … --c"),
+        ("a", "enginescope compare cmp-12ab --html compare.html shows the processes of A"),
+        ("b", "enginescope compare cmp-12ab --html compare.html shows the processes of B"),
+    ],
+)
+def test_an_unstable_comparison_says_what_to_do_next(unstable: str | None, said: str) -> None:
+    one = verdict("undecided", "unstable")
+    assert one.estimate is not None
+    estimate = replace(one.estimate, disturbed=DisturbedRounds(a=9, b=9, both=1, unstable=unstable))
+    pair = MeasuredPair(a="A", b="B", verdicts=(replace(one, estimate=estimate),))
+    (hint,) = settling_hints(pair, "12ab", RoundPlan(rounds=60, threshold_pct=1.0))
+    assert hint.startswith(said)
 
 
 @pytest.mark.parametrize(

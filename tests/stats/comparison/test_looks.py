@@ -90,3 +90,28 @@ def test_of_a_side_with_itself_that_is_continued_thrice_few_end_with_a_differenc
     plain = sum(ends_with_a_difference(row, dict.fromkeys(confidences, 0.95)) for row in rows)
     assert at_once <= false <= 0.05 * len(rows)
     assert plain > 0.1 * len(rows)  # what continuing at 95 % each time would do
+
+
+def test_a_round_that_makes_earlier_ones_count_brings_one_look_however_far_it_jumps() -> None:
+    """The limit is three times the usual uncertainty, and what is usual changes with each round."""
+    tally = Tally(LOOKS)
+    counting, asked = [], []
+    for steadier in [1.0] * 4 + [3.0] * 5:
+        tally.add((steadier, 7.0 if tally.measured == 0 else steadier))
+        counting.append(tally.counting)
+        asked.append(tally.looks_now())
+    assert counting[-2:] == [7, 9]
+    assert asked == [False] * 8 + [True]
+    assert tally.confidence == LOOK_CONFIDENCE
+
+
+def test_a_look_that_is_reached_again_is_not_asked_at_again() -> None:
+    """Rounds can cease to count: one look then would be one too many."""
+    tally = Tally(LOOKS)
+    counting, asked = [], []
+    for row in [(2.0, 5.2)] * 2 + [(2.0, 2.0)] * 2 + [(1.5, 1.5)] * 6:
+        tally.add(row)
+        counting.append(tally.counting)
+        asked.append(tally.looks_now())
+    assert counting[-3:] == [8, 7, 8]
+    assert asked == [False] * 7 + [True, False, False]

@@ -81,6 +81,18 @@ def test_a_median_of_nothing_has_no_ratio() -> None:
         ratio_of_rounds([1.0], [1.0, 2.0])
 
 
+def test_more_confidence_widens_the_interval_of_rounds_and_keeps_the_ratio() -> None:
+    """A gate needs more of it than a comparison: both say the same ratio of the same rounds."""
+    skewed = [1.4, 1.5, 1.6, 1.7, 2.9, 3.0, 3.1, 9.0]
+    looked = ratio_of_rounds([1.0] * 8, skewed, confidence=0.99)
+    gated = ratio_of_rounds([1.0] * 8, skewed, confidence=0.999)
+    assert (looked.is_student, gated.is_student) == (False, True)
+    assert gated.ratio == looked.ratio != pytest.approx(float(np.median(skewed)), rel=0.01)
+    assert gated.interval.low < gated.ratio < gated.interval.high
+    alike = ratio_of_rounds([1.0] * 8, [*[1.0] * 7, 1.2], confidence=0.999)
+    assert alike.interval.low <= alike.ratio <= alike.interval.high
+
+
 def test_ranks_go_before_student_and_student_before_nothing() -> None:
     three, four = [1.0, 1.01, 0.99], [1.0, 1.01, 0.99, 1.005]
     few = ratio_of_few_processes(three, [1.1 * one for one in three])

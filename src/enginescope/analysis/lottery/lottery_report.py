@@ -10,7 +10,7 @@ import numpy as np
 from enginescope.analysis.lottery.build_outputs import BuildOutputs
 from enginescope.analysis.lottery.tactic_draws import TacticDraws, tactic_draws
 from enginescope.analysis.verdicts.build_spread import build_options_of, precision_of
-from enginescope.analysis.verdicts.measured_notices import carried_notices
+from enginescope.analysis.verdicts.carried_notices import carried_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from enginescope.core.record import Record
+from enginescope.records.notice import NOT_FP16
 from enginescope.records.suite.suite import Cell, CellFigure, CellRow, SuiteResult
 
 #: A model in one batch and shape: what backends are compared in.
@@ -89,7 +90,7 @@ def precision_of(row: CellRow) -> str | None:
 
 def lost_fp16(row: CellRow) -> bool:
     """Whether the runtime computes a model in FP32 that was converted to FP16."""
-    return "W-NOT-FP16" in row.warnings
+    return NOT_FP16 in row.warnings
 
 
 #: Columns that hold numbers; the others hold text.

@@ -9,9 +9,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
+from enginescope.records.notice import NOT_FP16
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import Tensor
 from enginescope.records.verdict.lottery import BuildSpread
@@ -71,6 +74,24 @@ def differences(
             texts = [", ".join(sorted(side)) for side in (first, second)]
             found.append(Difference(key=one.key, title=one.title, a=texts[0], b=texts[1]))
     return tuple(found)
+
+
+def same_computation(a: Sequence[Run], b: Sequence[Run]) -> str | None:
+    """Say that FP16 and FP32 of one model are the same computation; ``None`` where they are not.
+
+    Known of a provider that has no FP16 kernels: its run has the notice W-NOT-FP16.
+    """
+    first, second = a[0].job, b[0].job
+    lost = [one for one in (a[0], b[0]) if any(n.code == NOT_FP16 for n in one.notices)]
+    if len(lost) != 1 or first.subject != second.subject:
+        return None
+    half = lost[0].job.backend
+    full = (second if lost[0] is a[0] else first).backend
+    if full.precision not in (None, "fp32") or replace(half, precision=full.precision) != full:
+        return None
+    return (
+        f"{half} computes in FP32, as {full} does ({NOT_FP16}); measure without :{half.precision}"
+    )
 
 
 def varying_conditions(runs: Sequence[Run]) -> dict[str, list[str | None]]:

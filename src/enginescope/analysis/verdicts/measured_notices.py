@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import to_builtins
 
 from enginescope.analysis.runs.build_differences import build_notices
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.verdicts.carried_notices import carried_notices, process_counts
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
 from enginescope.analysis.verdicts.energy_notices import compares_energy, thermal_states
 from enginescope.analysis.verdicts.measured_sides import (
@@ -24,7 +23,7 @@ from enginescope.analysis.verdicts.printed_verdicts import (
     printed_value,
 )
 from enginescope.core.units import format_significant, listed
-from enginescope.records.notice import Notice, is_unstable, most_severe
+from enginescope.records.notice import NOT_FP16, Notice
 from enginescope.records.verdict.verdict import Reason
 from enginescope.stats.comparison.hodges_lehmann import processes_needed, rounds_needed
 from enginescope.stats.comparison.ratio import FEWEST_TOGETHER
@@ -33,97 +32,12 @@ Found = Iterator[Notice]
 
 
 def measured_notices(found: MeasuredComparison) -> tuple[Notice, ...]:
-    """Return what must be known before the verdicts are believed; warnings first."""
+    """Return what must be known before the verdicts are believed; warnings first.
+
+    What was measured comes before how well.
+    """
     every = [notice for rule in RULES for notice in rule(found)]
-    return tuple(sorted(every, key=lambda one: one.level != "warning"))
-
-
-def carried_notices(found: MeasuredComparison) -> Found:
-    """Yield the warnings of the runs, each code once: the gravest, with the processes that have it.
-
-    What is derived from samples is of one process, and weakens a side of a single one alone.
-    """
-    carried: dict[str, list[tuple[str, Notice]]] = {}
-    for side in found.sides:
-        single = len(side.measured) == 1
-        for run in side.measured:
-            notices = RunView(run).notices if single else run.notices
-            warnings = [notice for notice in notices if notice.level == "warning"]
-            for code in dict.fromkeys(warning.code for warning in warnings):
-                worst = most_severe([warning for warning in warnings if warning.code == code])
-                carried.setdefault(code, []).append((side.label, worst))
-    for code, those in carried.items():
-        yield _together(code, those, found)
-
-
-def _together(code: str, those: Sequence[tuple[str, Notice]], found: MeasuredComparison) -> Notice:
-    """Merge the notices of one code, each with the label of its side, into one.
-
-    A figure stands behind the label of the side that it belongs to.
-    """
-    of = Counter(label for label, _ in those)
-    unstable = Counter(label for label, notice in those if is_unstable(notice))
-    evidence: dict[str, Any] = {"processes": dict(of)}
-    if unstable:
-        evidence["unstable_processes"] = dict(unstable)
-        evidence["unstable"] = any(
-            2 * unstable[label] >= size for label, size in _sizes(found).items()
-        )
-    is_single = max(_sizes(found).values()) == 1
-    text = _of_each(those) if is_single else _of_worst(those, _sizes(found))
-    return Notice(code=code, message=text, evidence=evidence)
-
-
-def _of_each(those: Sequence[tuple[str, Notice]]) -> str:
-    """Return the message of each side, with the labels of the sides that have the same one."""
-    labels: dict[str, list[str]] = {}
-    for label, notice in those:
-        labels.setdefault(notice.message, []).append(label)
-    return _joined([f"{listed(some)}: {message}" for message, some in labels.items()])
-
-
-def _joined(texts: Sequence[str]) -> str:
-    """Join the texts of sides; an advice that ends all of them comes once, at the end."""
-    parts = [text.rpartition("; ") for text in texts]
-    if len({advice for _, _, advice in parts}) > 1:
-        return "; ".join(texts)
-    return "; ".join((*(first for first, _, _ in parts[:-1]), texts[-1]))
-
-
-def _of_worst(those: Sequence[tuple[str, Notice]], sizes: Mapping[str, int]) -> str:
-    """Return for each side how many processes have the notice, and the gravest of them.
-
-    Sides whose notices are all alike share one message.
-    """
-    sides: dict[str, list[Notice]] = {}
-    for label, notice in those:
-        sides.setdefault(label, []).append(notice)
-    if len(sides) == 1 or len({notice.message for _, notice in those}) > 1:
-        return _joined([_of_side({label: some}, sizes) for label, some in sides.items()])
-    return _of_side(sides, sizes)
-
-
-def _of_side(sides: Mapping[str, Sequence[Notice]], sizes: Mapping[str, int]) -> str:
-    found = [notice for some in sides.values() for notice in some]
-    where = _where({label: len(some) for label, some in sides.items()}, sizes)
-    unstable = sum(map(is_unstable, found))
-    if len(found) > 1:
-        where += f", {unstable} on a busy machine" if 0 < unstable < len(found) else ""
-        where += ", at worst" if len({one.message for one in found}) > 1 else ", such as"
-    return f"{where}: {most_severe(found).message}"
-
-
-def _sizes(found: MeasuredComparison) -> dict[str, int]:
-    return {side.label: len(side.measured) for side in found.sides}
-
-
-def _where(of: Mapping[str, int], sizes: Mapping[str, int]) -> str:
-    """Return ``all processes`` or ``3 of 8 processes of B``."""
-    if of == sizes:
-        return "all processes"
-    return ", ".join(
-        f"{count} of {sizes[label]} processes of {label}" for label, count in of.items()
-    )
+    return tuple(sorted(every, key=lambda one: (one.level != "warning", one.code != NOT_FP16)))
 
 
 def _lost(found: MeasuredComparison) -> Found:
@@ -188,9 +102,9 @@ def _overstated(found: MeasuredComparison) -> Found:
         if f"{corrected:.3f}" != f"{estimate.ratio:.3f}":
             yield Notice(
                 code="I-OVERSTATED",
-                message=f"{pair.b} differs, but by how much is less sure: the comparison ended as "
-                f"soon as it was decided, which favors large differences; {estimate.ratio:.3f} × "
-                f"{pair.a} is {corrected:.3f} when corrected for that",
+                message=f"the difference of {pair.b} is probably smaller: the comparison ended as "
+                f"soon as it was decided, which overstates it; corrected, {pair.b} is "
+                f"{corrected:.3f} × {pair.a}, not {estimate.ratio:.3f} × {pair.a}",
                 evidence={"b": pair.b, "ratio": estimate.ratio, "corrected_ratio": corrected},
                 level="info",
             )
@@ -242,7 +156,7 @@ def _assumed_scatter(found: MeasuredComparison) -> Found:
     methods = {pair.headline.estimate.method for pair in found.pairs if pair.headline.estimate}
     if "samples" not in methods or found.floor is not None:
         return
-    is_single = max(_sizes(found).values()) == 1
+    is_single = max(process_counts(found).values()) == 1
     few = "one process a side" if is_single else f"fewer than {FEWEST_TOGETHER} processes in all"
     yield Notice(
         code="I-ASSUMED-SCATTER",
@@ -259,19 +173,20 @@ def _few_processes(found: MeasuredComparison) -> Found:
     estimate = next((each for each in estimates if each and each.is_student), None)
     if estimate is None or estimate.interval is None:
         return
-    confidence, count = estimate.interval.confidence, str(estimate.n_a)
+    confidence, count, ratio = estimate.interval.confidence, str(estimate.n_a), ""
     if estimate.method == "rounds":
         needed, units, assumed = rounds_needed(confidence), "rounds", "a normal distribution"
     else:
         needed, units = processes_needed(confidence), "processes a side"
         count += f" and {estimate.n_b}" if estimate.n_b != estimate.n_a else ""
+        ratio = "the ratio is that of the two medians, and "
         assumed = "normal distributions of equal variance on both sides"
     yield Notice(
         code="I-FEW-PROCESSES",
         message=f"{count} {units} are too few for {100 * confidence:.4g} % confidence by ranks: "
-        f"the interval assumes {assumed} (Student's t); {needed} {units} need "
+        f"{ratio}the interval assumes {assumed} (Student's t); {needed} {units} need "
         "no assumption",
-        evidence={"processes": _sizes(found), "needed": needed, "confidence": confidence},
+        evidence={"processes": process_counts(found), "needed": needed, "confidence": confidence},
         level="info",
     )
 

@@ -9,7 +9,11 @@ from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.build_spread import withheld
-from enginescope.analysis.verdicts.comparability import CompareConfig, differences
+from enginescope.analysis.verdicts.comparability import (
+    CompareConfig,
+    differences,
+    same_computation,
+)
 from enginescope.analysis.verdicts.compared_figures import (
     COMPARED_SERIES,
     FIGURES,
@@ -170,7 +174,8 @@ def verdict_on(
 def _detail(sides: Sides, terms: CompareConfig) -> str | None:
     """Return the conditions that keep two sides from being compared."""
     first, second = ([view.run for view in side] for side in sides)
-    return "; ".join(map(str, differences(first, second, across=terms.across))) or None
+    found = [*map(str, differences(first, second, across=terms.across))]
+    return "; ".join(filter(None, (*found, same_computation(first, second)))) or None
 
 
 def _verdict(sides: Sides, metric: str, terms: CompareConfig, detail: str | None) -> Verdict | None:

@@ -30,6 +30,7 @@ from enginescope.render.verdicts.verdict_phrases import (
 )
 from enginescope.services.measurement.interleaved import compare_interleaved, with_process_stop
 from enginescope.services.measurement.rounds import InterleavedRequest
+from enginescope.stats.comparison.ratio import LOOKS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
@@ -41,16 +42,22 @@ class RoundsProgress(JobProgress):
 
     _most = 0
     _so_far = ""
+    _measured = 0
+    _counting = 0
+    _last_line = 0
     _comparison: str | None = None
     _can_continue = False
 
     def rounds_started(self, jobs: tuple[Job, ...], most: int) -> None:
         """Print what is compared, where no live line shows it."""
-        self._jobs, self._most = jobs, most
+        self._begin_rounds(jobs, most)
         if not self._live and not self._quiet:
             sides = f"{len(jobs)} sides"
-            again = "noisy rounds are repeated"
-            self._line(f"comparing {sides}, interleaved, at most {most} rounds; {again} …")
+            self._line(f"comparing {sides}, interleaved, {rounds_text(most)} …")
+
+    def _begin_rounds(self, jobs: tuple[Job, ...], most: int) -> None:
+        self._jobs, self._most = jobs, most
+        self._measured = self._counting = self._last_line = 0
 
     def rounds_continued(self, tag: str, rounds: int, *, is_decided: bool) -> None:
         """Print what is continued, or that nothing is left to measure."""
@@ -58,8 +65,21 @@ class RoundsProgress(JobProgress):
             more = "the answer is final, so no round is added" if is_decided else "continuing"
             self._line(f"{tag} after {counted(rounds, 'round')}: {more}")
 
+    def round_ended(self, measured: int, counting: int) -> None:
+        """Print how far it is, where no look did for some rounds."""
+        self._measured, self._counting = measured, counting
+        if measured - self._last_line < LOOKS[0] + 1 or self._live or self._quiet:
+            return
+        self._last_line = measured
+        count = "count" if counting != 1 else "counts"
+        done = f"{counted(measured, 'round')} measured, {counting} of at most {self._most} {count}"
+        left_out = measured - counting
+        why = f"; {left_out} noisy or failed, measured again" if left_out else ""
+        self._line(f"{done}{why} …")
+
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
         """Show an interim result."""
+        self._last_line = self._measured
         self._so_far = f"after {rounds} rounds: {'; '.join(map(_brief, comparison.pairs))}"
         if not self._quiet and not self._live:
             said = "; ".join(headline_sentence(pair) for pair in comparison.pairs)
@@ -97,11 +117,15 @@ class RoundsProgress(JobProgress):
     def _show(self, turn: RoundPosition, job: Job, doing: str) -> None:
         if self._live is None:
             return
-        number = turn.round + 1
-        of = f"of at most {self._most}" if number <= self._most else "in place of a skipped round"
-        place = f"round {number} {of} · {turn.side} {job_text(job)}"
+        counts = f"{self._counting} of at most {self._most} count"
+        place = f"round {turn.round + 1}, {counts} · {turn.side} {job_text(job)}"
         lines = [place, f"  {doing}", *([self._so_far] if self._so_far else [])]
         self._live.update(Text("\n".join(lines), overflow="ellipsis", no_wrap=True))
+
+
+def rounds_text(most: int) -> str:
+    """Return the most rounds of a comparison in words: those that count, and repeated ones."""
+    return f"at most {most} rounds, and {most} more in place of noisy or failed ones"
 
 
 def _brief(pair: MeasuredPair) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from enginescope.cli.measure.bench_comparison import RoundsProgress
+from enginescope.cli.measure.bench_comparison import RoundsProgress, rounds_text
 from enginescope.cli.options import check_outputs
 from enginescope.cli.process_options import stored_fields
 from enginescope.cli.progress import measuring
@@ -71,11 +71,11 @@ class SelfTestProgress(RoundsProgress):
 
     def rounds_started(self, jobs: tuple[Job, ...], most: int) -> None:
         """Count a comparison of the model with itself."""
-        self._jobs, self._most = jobs, most
+        self._begin_rounds(jobs, most)
         self._number += 1
         self._so_far = f"comparison {self._number} of the model with itself"
         if not self._live and not self._quiet:
-            self._line(f"{self._so_far}, at most {most} rounds …")
+            self._line(f"{self._so_far}, {rounds_text(most)} …")
 
     def standing(self) -> str:
         """Return what an interrupt leaves in the store."""

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import counted, format_bytes, format_ms, format_significant
-from enginescope.records.notice import Hint, Notice, is_unstable
+from enginescope.records.notice import NOT_FP16, Hint, Notice, is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Percentile, Summary
 from enginescope.render.base.answer_tables import AnswerTables, weightiest
@@ -282,7 +282,7 @@ def _layers(view: RunView) -> list[RenderableType]:
 def notice_lines(notices: Sequence[Notice]) -> list[RenderableType]:
     """Return notices as lines, a blank one after them; nothing without any."""
     lines: list[RenderableType] = []
-    for notice in sorted(notices, key=lambda one: not is_unstable(one)):
+    for notice in sorted(notices, key=lambda one: (one.code != NOT_FP16, not is_unstable(one))):
         warning = notice.level == "warning"
         mark = Text("  ! " if warning else "  · ", style="bold yellow" if warning else "dim")
         style = "bold red" if is_unstable(notice) else ""

@@ -168,7 +168,9 @@ def settling_hints(
     plan: RoundPlan | None = None,
     unplanned: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Yield the threshold that makes both sides the same, and the rounds that would decide.
+    """Yield what to do: the threshold that makes both sides the same, the rounds that would decide.
+
+    Of unstable sides: where to look for the cause.
 
     Args:
         comparison: Name of a stored comparison; ``None``: the runs are of none.
@@ -177,6 +179,9 @@ def settling_hints(
     """
     verdict, estimate = pair.headline, pair.headline.estimate
     if verdict.kind is not VerdictKind.UNDECIDED or estimate is None:
+        return
+    if verdict.reason is Reason.UNSTABLE:
+        yield _steadying(pair, comparison)
         return
     interval = estimate.interval
     if interval is not None and comparison and verdict.reason is Reason.INTERVAL_TOO_WIDE:
@@ -197,6 +202,17 @@ def settling_hints(
         yield f"enginescope bench … --compare --rounds {rounds}"
     else:
         yield f"{again} --rounds {rounds}" if rounds > 2 * plan.rounds else again
+
+
+def _steadying(pair: MeasuredPair, comparison: str | None) -> str:
+    """Return where to look for what makes sides unstable."""
+    estimate = pair.headline.estimate
+    disturbed = estimate.disturbed if estimate else None
+    if comparison is not None and disturbed is not None and disturbed.unstable is not None:
+        label = pair.a if disturbed.unstable == "a" else pair.b
+        command = f"enginescope compare {comparison_tag(comparison)} --html compare.html"
+        return f"{command} shows the processes of {label}"
+    return "enginescope doctor says what keeps the machine busy; then enginescope bench … --compare"
 
 
 def _counts(comparison: MeasuredComparison) -> Iterator[str]:

@@ -13,7 +13,7 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.runner.assemble import assemble
 from enginescope.runner.isolate import run_isolated
-from enginescope.runner.session import engine_of
+from enginescope.runner.session import engine_of, with_preparation
 
 
 class EndedBadly(Exception):  # noqa: N818 - the cause of an error, never raised alone
@@ -50,7 +50,7 @@ def answered(job: Job, on_progress: Callable[[Progress], None] = lambda _: None)
         own = folder / "answer"
         own.mkdir()
         ended = run_isolated(engine.job, own, on_progress, "answer")
-        run = assemble(engine.job, ended, own)
+        run = with_preparation(assemble(engine.job, ended, own), engine.preparation)
     raise_unless_ok(run.outcome, what)
     return run
 

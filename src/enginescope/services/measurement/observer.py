@@ -36,7 +36,10 @@ class MeasurementObserver(Observer):
         """Report the clock of each GPU, by UUID; they are reset after the jobs."""
 
     def rounds_started(self, jobs: tuple[Job, ...], most: int) -> None:
-        """Report the sides of an interleaved comparison and its maximum number of rounds."""
+        """Report the sides of an interleaved comparison and the most rounds that count.
+
+        At most as many more are measured in place of noisy and failed ones.
+        """
 
     def rounds_continued(self, tag: str, rounds: int, *, is_decided: bool) -> None:
         """Report a comparison that is continued after `rounds`; no more if it is decided."""
@@ -46,6 +49,9 @@ class MeasurementObserver(Observer):
 
     def turn_progressed(self, turn: RoundPosition, progress: Progress) -> None:
         """Report the phase of a process of a round."""
+
+    def round_ended(self, measured: int, counting: int) -> None:
+        """Report the rounds so far; those that do not count were noisy or failed."""
 
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
         """Report an interim result after `rounds` complete rounds."""
@@ -68,4 +74,8 @@ class MeasurementObserver(Observer):
             self.check_cancelled()
             self.turn_started(turn, job)
 
-        return RoundWatcher(started=started, progressed=self.turn_progressed)
+        return RoundWatcher(
+            started=started,
+            progressed=self.turn_progressed,
+            round_ended=lambda tally: self.round_ended(tally.measured, tally.counting),
+        )

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from enginescope.analysis.ladder.figures import counting_rounds
 from enginescope.analysis.tune.halving import confirmed
+from enginescope.analysis.verdicts.carried_notices import carried_notices
 from enginescope.analysis.verdicts.evidence import evidence_level
-from enginescope.analysis.verdicts.measured_notices import carried_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job

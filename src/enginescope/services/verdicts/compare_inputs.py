@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from enginescope.analysis.verdicts.printed_verdicts import has_printed
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes, plain_head
+from enginescope.core.units import listed
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels, side_names
 from enginescope.services.plans.passport import with_passport_of
@@ -182,7 +183,7 @@ def sides_of_comparison(names: RunsInput, store: Store, warn: Warn) -> tuple[Com
     """
     name = names[0] if isinstance(names[0], str) and len(names) == 1 else None
     runs = resolve_runs(names, store, warn) if name is None else _runs_of(name, store, warn)
-    comparisons = dict.fromkeys(run.turn.comparison for run in runs if run.turn is not None)
+    comparisons = _comparable(runs, warn)
     sides: list[ComparedSide] = []
     if len(comparisons) == 1:
         (comparison,) = comparisons
@@ -213,6 +214,24 @@ def sides_of_comparison(names: RunsInput, store: Store, warn: Warn) -> tuple[Com
             hint=f"enginescope compare {name} OTHER" if name else "es.compare(a, b)",
         )
     return tuple(sides)
+
+
+def _comparable(runs: Sequence[Run], warn: Warn) -> list[str]:
+    """Return the comparisons of which every side has a run that succeeded; all if none has."""
+    sides: dict[str, dict[str, bool]] = {}
+    for run in runs:
+        if run.turn is not None:
+            of = sides.setdefault(run.turn.comparison, {})
+            is_ok = run.outcome.kind is OutcomeKind.OK
+            of[run.turn.side] = of.get(run.turn.side, False) or is_ok
+    comparable = [name for name, successes in sides.items() if all(successes.values())]
+    if not comparable:
+        return [*sides]
+    for name, successes in sides.items():
+        failed = [label for label, is_ok in sorted(successes.items()) if not is_ok]
+        if failed:
+            warn(f"skipped: {comparison_tag(name)}, no run of {listed(failed)} succeeded")
+    return comparable
 
 
 def _runs_of(name: str, store: Store, warn: Warn) -> tuple[Run, ...]:

@@ -40,13 +40,13 @@ class Tally:
         """
         self.looks = looks
         self._further = further
-        self._measured = 0
+        self.measured = 0
         self._asked = 0
         self._uncertainties_pct: list[Sequence[float | None]] = []
 
     def add(self, uncertainties_pct: Sequence[float | None] | None) -> None:
         """Take a round: the uncertainty of each side; ``None``: a process failed."""
-        self._measured += 1
+        self.measured += 1
         if uncertainties_pct is not None:
             self._uncertainties_pct.append(uncertainties_pct)
 
@@ -67,19 +67,29 @@ class Tally:
 
     @property
     def is_over(self) -> bool:
-        """Whether the last look is reached, or all that is made up for is used up."""
-        most, counting = self.looks[-1], self._counting
-        spare = most // _SPARE_SHARE + min(self.complete - counting, most)
-        return counting >= most or self._measured >= most + spare
+        """Whether the last look is reached, or all that is made up for is used up.
+
+        Never more than twice as many rounds are measured as count at the last look.
+        """
+        most, counting = self.looks[-1], self.counting
+        failed = min(self.measured - self.complete, most // _SPARE_SHARE)
+        spare = min(failed + self.complete - counting, most)
+        return counting >= most or self.measured >= most + spare
 
     def looks_now(self) -> bool:
-        """Whether a look is reached that was not asked at yet; it then was."""
-        due = sum(look <= self._counting for look in self.looks)
+        """Whether a look is reached that was not asked at yet; it then was.
+
+        A round can change which earlier ones count (`disturbances`): 7 may be followed by 9, and
+        the look of 8 is then at 9. What counts never depends on which side is faster, and there
+        are as many looks as before, so their levels hold.
+        """
+        due = sum(look <= self.counting for look in self.looks)
         is_new, self._asked = due > self._asked, max(due, self._asked)
         return is_new
 
     @property
-    def _counting(self) -> int:
+    def counting(self) -> int:
+        """Number of rounds that count so far: one more round may decide of several of them."""
         return sum(disturbances(list(zip(*self._uncertainties_pct, strict=True))).counts)
 
 

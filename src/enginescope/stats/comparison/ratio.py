@@ -153,7 +153,8 @@ def ratio_of_rounds(
 
     What all processes of a round share, such as a neighbor's load or a warm chip, divides out.
     Where the ranks of `LOOKS`' fewest rounds or more cannot reach the confidence, as one of many
-    rows in a gate needs it, the interval is Student's t.
+    rows in a gate needs it, the interval is Student's t. It then reaches to the ratio at least,
+    which is that of ranks at any confidence.
 
     Args:
         a, b: Medians, one a round, in the same order; above 0.
@@ -167,7 +168,10 @@ def ratio_of_rounds(
     shift = paired_shift(differences, confidence=confidence)
     is_student = shift.low is None and len(a) >= LOOKS[0]
     if is_student:  # no rank of so few rounds is rare enough for this confidence
-        shift = student_paired_shift(differences, confidence=confidence)
+        _, low, high = student_paired_shift(differences, confidence=confidence)
+        assert low is not None
+        assert high is not None
+        shift = Shift(shift.value, min(low, shift.value), max(high, shift.value))
     estimate = _estimate(shift, "rounds", (len(a), len(b)), confidence)
     return msgspec.structs.replace(estimate, is_student=is_student)
 

@@ -13,7 +13,7 @@ from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.onnx.onnx_precision import graphs_of, load_without_weights
-from enginescope.records.notice import Notice
+from enginescope.records.notice import NOT_FP16, Notice
 from enginescope.records.run.job import Job
 
 _EXTERNAL = "session.optimized_model_external_initializers"
@@ -50,7 +50,7 @@ def fp16_notice(ort: Any, job: Job, setup: Setup) -> tuple[Notice, ...]:
     name = setup.provider.name
     return (
         Notice(
-            code="W-NOT-FP16",
+            code=NOT_FP16,
             message=f"not FP16: {name} runs none of the {nodes} nodes that compute in FP16; the "
             "weights are rounded to FP16, the computation is FP32; measure without :fp16",
             evidence={"nodes": nodes, "provider": name},
