@@ -43,7 +43,7 @@ def test_every_reason_of_a_difference_is_explained() -> None:
 def test_looks_and_their_confidence() -> None:
     text = " ".join(section("Measured interleaved").split())
     listed = ", ".join(map(str, LOOKS[:-1]))
-    assert f"looks after {listed} and {LOOKS[-1]} rounds" in text
+    assert f"looks when {listed} and {LOOKS[-1]} rounds count" in text
     assert f"of {100 * LOOK_CONFIDENCE:g} %" in text
     assert "for **one second**" in text
     assert PROCESS_STOP.duration_ms == 1_000

@@ -75,7 +75,7 @@ def _fastest(won: list[Win | None], called: Mapping[str, str]) -> DataColumn:
 
 def _margin(won: list[Win | None]) -> DataColumn:
     return column(
-        "times as fast as the next",
+        "lead over next",
         [win.ratio if win else None for win in won],
         2,
         texts=tuple(win_text(win) or "—" if win else "—" for win in won),

@@ -42,7 +42,7 @@ def _chart(at: int, case: Case, rows: Sequence[CellRow], called: dict[str, str])
         key=f"suite_pareto_{at + 1}",
         title=f"{name}: error against time",
         subtitle=(
-            "Left and low is better; of the large marks, joined by the line, none is beaten in both",
+            "Left and low is better; no backend beats a large mark, joined by the line, in both",
         ),
         spec=_spec(points, list(called.values())),
         table=ChartTable(
