@@ -82,7 +82,7 @@ def stake_words(report: LintReport) -> str | None:
         codes = ", ".join(sorted({one.code for one in report.findings if one.is_per_item}))
         words += f"; {codes}: {format_ms(item_ms)}, but of each item of a larger batch"
     if is_open:
-        words += f'; "{_OPEN}": time of the layers, saving unknown'
+        words += f'; "{_OPEN}": time of the layers, saving unknown and not in the sum'
     if report.profiler_ms is not None:
         words += f"; {profiler_part(report.profiler_ms)}"
     if report.gpu is not None:
