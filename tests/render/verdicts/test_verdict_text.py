@@ -49,7 +49,7 @@ from enginescope.render.verdicts.verdict_writers import (
     verdict_markdown,
     verdict_text,
 )
-from enginescope.services.explain import explain
+from enginescope.services.explain import explain, shown_word
 from enginescope.stats.comparison.ratio import decide
 from tests.analysis.in_turn import in_turn, job, named, process
 from tests.render.runs import EVIL
@@ -91,7 +91,7 @@ def test_the_total_time_of_each_side_is_shown() -> None:
 @pytest.mark.parametrize("kind", [kind.value for kind in VerdictKind])
 def test_explain_knows_each_word_of_a_verdict(metric, kind) -> None:
     one = verdict(kind, metric=metric, higher_is_better=metric == "throughput")
-    assert explain(kind_text(one)).code == kind
+    assert explain(kind_text(one)).code == shown_word(kind)
     assert explain(kind_text(replace(one, is_tested=False))).meaning
 
 
