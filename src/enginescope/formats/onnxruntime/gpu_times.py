@@ -70,8 +70,7 @@ def with_gpu_times(document: Document, trace: GpuTrace) -> NodeTimes:
     """Give each node of an asynchronous provider the GPU time of what it called.
 
     Other nodes keep their host times: they end when their work has ended. So do nodes that contain
-    others. If the GPU's work cannot be told apart by node, all keep their host times, and a notice
-    says why.
+    others. Where GPU times are not known, all keep their host times, and a notice says why.
     """
     events = document.value
     if not any(provider_of(event) in ASYNCHRONOUS for event in events):
