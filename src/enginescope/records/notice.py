@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from enginescope.core.record import Record
@@ -60,6 +60,19 @@ UNSTABLE = "other programs used at least a quarter of the machine"
 def is_unstable(notice: Notice) -> bool:
     """Whether a notice makes the figures worthless, and not only weaker: see `UNSTABLE`."""
     return notice.evidence.get("unstable") is True
+
+
+def weightiest(notices: Iterable[Notice]) -> tuple[Notice, ...]:
+    """Return notices in the order to read them in.
+
+    Warnings come first: what was measured before how well, what is worthless before what is weak.
+    """
+    return tuple(
+        sorted(
+            notices,
+            key=lambda one: (one.level != "warning", one.code != NOT_FP16, not is_unstable(one)),
+        )
+    )
 
 
 def _amount(notice: Notice) -> float:

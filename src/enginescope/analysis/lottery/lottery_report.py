@@ -193,12 +193,12 @@ def _spread(run: Run, builds: int, component: VarianceComponent) -> BuildSpread:
 
 
 def _shared_drift(components: Sequence[VarianceComponent]) -> Iterator[Notice]:
-    """Yield that processes agree better than their iterations let expect."""
+    """Yield that processes agree better than their iterations suggest."""
     process = components[1]
     if process.high_pct == 0 and process.variance < 0:
         yield Notice(
             code="W-SHARED-DRIFT",
-            message="processes differ less than their iterations let expect: latency changes in "
+            message="processes differ less than their iterations suggest: latency changes in "
             "the same way within every process; measure longer, so that the warm-up has ended",
             evidence={"variance": process.variance},
         )

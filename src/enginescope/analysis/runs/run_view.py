@@ -34,7 +34,7 @@ from enginescope.analysis.runs.throughput import (
 )
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, weightiest
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Samples, Summary
 from enginescope.stats.clock_around import ClockAround, clock_around
@@ -153,8 +153,7 @@ class RunView(Result):
         )
         if self.plan_view is not None and self.plan_view.profile is not None:
             derived = (*derived, *profile_notices(self.plan_view.rows))
-        every = (*stored.values(), *(one for one in derived if one.code not in codes))
-        return tuple(sorted(every, key=lambda one: one.level != "warning"))
+        return weightiest([*stored.values(), *(one for one in derived if one.code not in codes)])
 
     @cached_property
     def layers(self) -> tuple[LayerRow, ...]:

@@ -23,7 +23,7 @@ from enginescope.analysis.verdicts.printed_verdicts import (
     printed_value,
 )
 from enginescope.core.units import format_significant, listed
-from enginescope.records.notice import NOT_FP16, Notice
+from enginescope.records.notice import Notice, weightiest
 from enginescope.records.verdict.verdict import Reason
 from enginescope.stats.comparison.hodges_lehmann import processes_needed, rounds_needed
 from enginescope.stats.comparison.ratio import FEWEST_TOGETHER
@@ -32,12 +32,8 @@ Found = Iterator[Notice]
 
 
 def measured_notices(found: MeasuredComparison) -> tuple[Notice, ...]:
-    """Return what must be known before the verdicts are believed; warnings first.
-
-    What was measured comes before how well.
-    """
-    every = [notice for rule in RULES for notice in rule(found)]
-    return tuple(sorted(every, key=lambda one: (one.level != "warning", one.code != NOT_FP16)))
+    """Return what must be known before the verdicts are believed, the weightiest first."""
+    return weightiest(notice for rule in RULES for notice in rule(found))
 
 
 def _lost(found: MeasuredComparison) -> Found:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, weightiest
 from enginescope.render.base.data_table import escaped, markdown_row
 from enginescope.render.base.figures import Figures, TextTable
 
@@ -51,11 +51,6 @@ def answer_lines(answered: AnswerTables) -> list[str]:
     """Return the answer and what it is about, as the first lines of a Markdown file."""
     facts = (f"- {name}: {escaped(text)}" for name, text in answered.facts)
     return [f"### enginescope: {escaped(answered.answer)}", "", *facts]
-
-
-def weightiest(notices: Sequence[Notice]) -> list[Notice]:
-    """Return warnings before what is only said."""
-    return sorted(notices, key=lambda notice: notice.level != "warning")
 
 
 def notice_items(notices: Sequence[Notice]) -> list[str]:

@@ -16,10 +16,10 @@ from rich.text import Text
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import counted, format_bytes, format_ms, format_significant
-from enginescope.records.notice import NOT_FP16, Hint, Notice, is_unstable
+from enginescope.records.notice import Hint, Notice, is_unstable, weightiest
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Percentile, Summary
-from enginescope.render.base.answer_tables import AnswerTables, weightiest
+from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
 from enginescope.render.base.figures import (
     TextTable,
@@ -142,7 +142,7 @@ def show_answer(answered: AnswerTables, rows: Sequence[RenderableType] | None = 
     if rows is not None:
         show(Group(*rows))
         print()
-    for line in notice_lines(weightiest(answered.notices)):
+    for line in notice_lines(answered.notices):
         show(line)
 
 
@@ -282,7 +282,7 @@ def _layers(view: RunView) -> list[RenderableType]:
 def notice_lines(notices: Sequence[Notice]) -> list[RenderableType]:
     """Return notices as lines, a blank one after them; nothing without any."""
     lines: list[RenderableType] = []
-    for notice in sorted(notices, key=lambda one: (one.code != NOT_FP16, not is_unstable(one))):
+    for notice in weightiest(notices):
         warning = notice.level == "warning"
         mark = Text("  ! " if warning else "  · ", style="bold yellow" if warning else "dim")
         style = "bold red" if is_unstable(notice) else ""

@@ -19,7 +19,7 @@ from enginescope.analysis.plan_comparison.plan_summary import PlanSummary
 from enginescope.analysis.plan_comparison.plans_overview import layer_columns, plan_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.jsonio import encode
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, weightiest
 from enginescope.render.base.data_table import csv_bytes, escaped, inert_text, number_column
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten_apart
@@ -112,12 +112,11 @@ def _sentences(found: Comparison) -> list[tuple[str, str]]:
     return rows
 
 
-def _worth_saying(notices: Sequence[Notice]) -> list[Notice]:
+def _worth_saying(notices: Sequence[Notice]) -> tuple[Notice, ...]:
     """Warnings, and what is said of the comparison itself; the rest is in the JSON."""
-    said = [
+    return weightiest(
         notice for notice in notices if notice.level == "warning" or "plan" not in notice.evidence
-    ]
-    return sorted(said, key=lambda one: one.level != "warning")
+    )
 
 
 def _facts(found: TextTable, width: int) -> list[RenderableType]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from enginescope.core.record import Record
-from enginescope.render.base.answer_tables import AnswerTables, page_figures, weightiest
+from enginescope.records.notice import weightiest
+from enginescope.render.base.answer_tables import AnswerTables, page_figures
 from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes

@@ -18,7 +18,7 @@ from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.signals import deferred_signals
 from enginescope.formats.arrival_trace import read_arrival_trace
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, weightiest
 from enginescope.records.run.job import Conditions, Job, Limits, Subject, Workload
 from enginescope.records.run.load import Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial
@@ -213,7 +213,7 @@ def _first_rate(run: Run) -> float:
 def _notices(runs: Sequence[Run]) -> tuple[Notice, ...]:
     """Return the notices of all runs, each code once: the first run's that has it."""
     first = {notice.code: notice for run in reversed(runs) for notice in run.notices}
-    return tuple(sorted(first.values(), key=lambda notice: notice.level != "warning"))
+    return weightiest(first.values())
 
 
 def _measured(trials: _Trials) -> LoadReport:
