@@ -156,7 +156,7 @@ _LIMITS = (
 
 
 def onnx_data(view: PlanView) -> dict[str, Any] | None:
-    """Return what each node costs, the dearest first, and what is left over on either side."""
+    """Return what each node costs, the most expensive first, and what has no partner."""
     links, graph = view.onnx_map, view.onnx
     if links is None or graph is None:
         return None

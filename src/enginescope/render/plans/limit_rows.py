@@ -1,7 +1,4 @@
-"""Layers against their GPU's limits, and what the model's nodes cost: rows for the terminal.
-
-Layers against their GPU's limits, and what the model's nodes cost, as sheets of a workbook.
-"""
+"""Layers against their GPU's limits, and what the model's nodes cost: terminal and workbook."""
 
 from __future__ import annotations
 
@@ -46,11 +43,12 @@ def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> TextTable |
         note += f", {profiler_part(found.profiler_ms)}"
     if found.unknown:
         note += f"; the limit of {counted(found.unknown, 'layer', 'layers')} is not known"
+    times = ("ms" if found.profiler_ms is None else "own ms", "limit ms", "ms ÷ limit")
     return TextTable(
         title=f"Furthest from the limits of {found.gpu.name}",
-        headers=("ms", "limit ms", "ms ÷ limit", "bound by", "layer"),
+        headers=(*times, "bound by", "layer"),
         rows=column_apart(rows, -1, name_width),
-        numbers=("ms", "limit ms", "ms ÷ limit"),
+        numbers=times,
         note=note,
     )
 
@@ -133,7 +131,7 @@ def roofline_sheet(view: PlanView) -> Sheet | None:
 
 
 def nodes_sheet(view: PlanView) -> Sheet | None:
-    """Return what each node of the model costs, the dearest first; ``None`` without a model."""
+    """Return the cost of each ONNX node, the most expensive first; ``None`` without a model."""
     links, graph = view.onnx_map, view.onnx
     if links is None or graph is None:
         return None
