@@ -16,6 +16,7 @@ from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import RoundPosition
 from enginescope.records.samples import Samples, frozen
 from enginescope.records.verdict.gate import GateOutcome, GateTerms, Limit
+from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.render.verdicts.gate_phrases import details
 from tests.analysis.gated_runs import (
     CRASH,
@@ -168,6 +169,15 @@ def test_a_job_that_now_always_crashes_is_a_new_failure_where_it_crashed_once(is
     before, now = (loaded, crashed(70)) if is_loaded else (unloaded, replace(loaded, id="later"))
     report = gate([*processes(4.0), before], [now])
     assert (report.is_passed, only(report).outcome) == (False, GateOutcome.NEW_FAILURE)
+
+
+def test_why_a_row_is_inconclusive_is_said_once() -> None:
+    row = only(gate(processes(4.0), processes(4.0, first=60)))
+    assert row.verdict is not None
+    why = "the clock has steps of 8 % of the median"
+    verdict = replace(row.verdict, kind=VerdictKind.UNDECIDED, reason=Reason.CLOCK_STEP, detail=why)
+    (said,) = details(replace(row, outcome=GateOutcome.UNDECIDED, verdict=verdict, why=why))
+    assert said.startswith(f"{why}, more than the difference")
 
 
 def test_other_conditions_fail_unless_they_are_meant() -> None:

@@ -201,6 +201,19 @@ def test_steps_of_the_clock_decide_nothing() -> None:
     assert "steps" in found.detail
 
 
+def test_a_step_within_a_wider_interval_is_not_the_reason() -> None:
+    """A gate named steps of 0.23 % where the interval was from −1 to +12 %."""
+
+    def stepped(median: float):
+        values = median + 0.0023 * np.random.default_rng(7).integers(-1, 2, 2_000)
+        return replace(process(1.0), samples=(Samples(metric="latency", values_ms=frozen(values)),))
+
+    medians = (1.0, 1.08, 0.95, 1.05, 0.97, 1.03)
+    found = headline([stepped(one) for one in medians], [stepped(one) for one in medians[::-1]])
+    assert (found.kind, found.reason) == (VerdictKind.UNDECIDED, Reason.INTERVAL_TOO_WIDE)
+    assert found.more
+
+
 def test_figures_that_each_process_has_one_of() -> None:
     built = BuildReport(engine="x", engine_bytes=1000, build_ms=5.0)
     a = [process(1.0, phases=(Phase(name="load", duration_ms=10.0),), build=built)]

@@ -69,6 +69,19 @@ def test_an_interval_that_is_not_known_is_said() -> None:
     assert "interval not known" in suite_answer(made).fastest
 
 
+def test_a_single_process_on_a_busy_machine_decides_nothing() -> None:
+    """A suite said that one thread is 2.4 × as fast; a comparison found it 1.6 × slower."""
+    busy = replace(of("a", "trt", 1.0), is_unstable=True)
+    made = result([of("a", "ort-cpu", 2.4), busy])
+    assert wins(made)[0].interval is None
+    assert suite_answer(made).fastest == (
+        "Inconclusive for a: trt is 2.40 × as fast as ort-cpu, interval not known, "
+        "other programs used at least a quarter of the machine"
+    )
+    several = replace(busy, runs=("r0", "r1", "r2"))
+    assert not wins(result([of("a", "ort-cpu", 2.4), several]))[0].is_inconclusive
+
+
 def test_wrong_outputs_do_not_win() -> None:
     wrong = row(cell("a", "trt"), CellStatus.WRONG, figures={"latency": 0.1}, reason="12 % differ")
     made = result([of("a", "ort-cpu", 2.0), of("a", "ort-cuda", 1.0), wrong])

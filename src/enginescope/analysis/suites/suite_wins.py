@@ -18,7 +18,8 @@ class Win(Record, frozen=True, kw_only=True):
         fastest: Its row, of those whose outputs were not found wrong.
         second: The next fastest; ``None``: no other backend has a latency.
         ratio: How many times as fast as `second`, of the medians.
-        interval: Of `ratio`; ``None`` where either median has none.
+        interval: Of `ratio`; ``None`` where either median has none, or is of one process on a
+            busy machine, which differs from others by more than is assumed.
     """
 
     case: Case
@@ -28,9 +29,15 @@ class Win(Record, frozen=True, kw_only=True):
     interval: Interval | None = None
 
     @property
+    def is_unstable(self) -> bool:
+        """Whether a side is a single process on a busy machine."""
+        return any(map(_is_unstable, filter(None, (self.fastest, self.second))))
+
+    @property
     def is_inconclusive(self) -> bool:
-        """Whether the interval leaves open which of both is faster."""
-        return self.interval is not None and self.interval.low <= 1
+        """Whether it is open which of both is faster."""
+        reaches_one = self.interval is not None and self.interval.low <= 1
+        return self.second is not None and (self.is_unstable or reaches_one)
 
 
 def wins(result: SuiteResult) -> tuple[Win, ...]:
@@ -56,6 +63,10 @@ def _win(case: Case, timed: list[tuple[float, CellRow]]) -> Win:
     return Win(case=case, fastest=fastest, second=second, ratio=more / least, interval=interval)
 
 
+def _is_unstable(row: CellRow) -> bool:
+    return row.is_unstable and len(row.run_ids) == 1
+
+
 def _ratio_interval(a: CellRow, b: CellRow) -> Interval | None:
     """Return the interval of B ÷ A of two medians, each with an interval of its own.
 
@@ -65,7 +76,7 @@ def _ratio_interval(a: CellRow, b: CellRow) -> Interval | None:
     """
     names = ("latency_low", "latency", "latency_high")
     ends = [row.figure(name) for row in (a, b) for name in names]
-    if any(not one for one in ends):
+    if any(not one for one in ends) or any(map(_is_unstable, (a, b))):
         return None
     a_low, a_middle, a_high, b_low, b_middle, b_high = (math.log(one) for one in ends if one)
     middle = b_middle - a_middle

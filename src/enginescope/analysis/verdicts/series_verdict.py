@@ -170,14 +170,17 @@ def _is_lost_in(
 ) -> bool:
     """Whether steps of that share of the median leave nothing to say of a difference.
 
-    Two that are the same differ by less than any step; a fine one leaves them the same.
+    Two that are the same differ by less than any step; a fine one leaves them the same. A step
+    within a wider interval is not what leaves a verdict open.
     """
     if abs(math.log(estimate.ratio)) >= math.log1p(step):
         return False
-    if kind is not VerdictKind.SAME or estimate.interval is None:
+    if estimate.interval is None:
         return True
-    farthest = max(abs(math.log(one)) for one in (estimate.interval.low, estimate.interval.high))
-    return farthest + math.log1p(step) >= math.log1p(threshold_pct / 100)
+    low, high = math.log(estimate.interval.low), math.log(estimate.interval.high)
+    if kind is VerdictKind.SAME:
+        return max(-low, high) + math.log1p(step) >= math.log1p(threshold_pct / 100)
+    return (high - low) / 2 <= math.log1p(step)
 
 
 def _clock_step(sides: Sides, metric: str) -> float | None:

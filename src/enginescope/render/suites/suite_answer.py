@@ -8,6 +8,7 @@ from enginescope.analysis.suites.suite_table import lost_fp16
 from enginescope.analysis.suites.suite_wins import Win, wins
 from enginescope.core.record import Record
 from enginescope.core.units import counted, format_ms, format_significant
+from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.suites.suite_phrases import (
     PENDING,
@@ -89,7 +90,9 @@ def _by_case(winners: Sequence[Win], called: dict[str, str]) -> str:
         if win.second is None:
             parts.append(f"only {backend} has a latency for {_named(win)}")
         elif win.is_inconclusive:
-            parts.append(f"inconclusive for {_named(win)}: {backend} is {_margin(win, called)}")
+            busy = f", {UNSTABLE}" if win.is_unstable else ""
+            margin = _margin(win, called)
+            parts.append(f"inconclusive for {_named(win)}: {backend} is {margin}{busy}")
         else:
             text_of_case = f"{_named(win)} ({_margin(win, called)})"
             by_spec.setdefault(win.fastest.cell.spec, []).append(text_of_case)
@@ -120,7 +123,10 @@ def _by_backend(winners: Sequence[Win], called: dict[str, str]) -> str:
             by_spec.setdefault(win.fastest.cell.spec, []).append(win.ratio)
     ordered = sorted(by_spec.items(), key=lambda one: -len(one[1]))
     unsure = sum(win.is_inconclusive for win in winners)
-    unknown = sum(win.ratio is not None and win.interval is None for win in winners)
+    unknown = sum(
+        win.ratio is not None and win.interval is None and not win.is_inconclusive
+        for win in winners
+    )
     if not ordered:
         return (
             f"Inconclusive: no backend is certainly the fastest for any of {len(winners):,} {noun}"

@@ -69,7 +69,7 @@ def _fastest(won: list[Win | None], called: Mapping[str, str]) -> DataColumn:
         else called[win.fastest.cell.spec]
         for win in won
     ]
-    meaning = "The fastest backend; inconclusive where the interval of the margin reaches 1"
+    meaning = "The fastest backend; inconclusive where the interval of the lead reaches 1, or at !"
     return column("fastest", names, is_choice=True, meaning=meaning)
 
 

@@ -175,7 +175,8 @@ def details(row: GateRow) -> list[str]:
     found = [row.why] if row.why else []
     if row.outcome is GateOutcome.UNDECIDED and row.verdict is not None:
         why = why_text(row.verdict)
-        found += [why] if why and why != row.why else []
+        if why:
+            found = [why] if row.why and why.startswith(row.why) else [*found, why]
     if row.outcome is GateOutcome.INCOMPARABLE and row.differing:
         found.append(across_text(row.differing))
     return found
