@@ -8,7 +8,6 @@ from enginescope.analysis.suites.suite_table import lost_fp16
 from enginescope.analysis.suites.suite_wins import Win, wins
 from enginescope.core.record import Record
 from enginescope.core.units import counted, format_ms, format_significant
-from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.suites.suite_phrases import (
     PENDING,
@@ -90,7 +89,7 @@ def _by_case(winners: Sequence[Win], called: dict[str, str]) -> str:
         if win.second is None:
             parts.append(f"only {backend} has a latency for {_named(win)}")
         elif win.is_inconclusive:
-            busy = f", {UNSTABLE}" if win.is_unstable else ""
+            busy = ", on a busy machine" if win.is_unstable else ""
             margin = _margin(win, called)
             parts.append(f"inconclusive for {_named(win)}: {backend} is {margin}{busy}")
         else:
