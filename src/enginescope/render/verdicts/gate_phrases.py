@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core.units import counted, format_significant
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, weightiest
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.base.data_table import UNKNOWN
@@ -175,21 +175,21 @@ def details(row: GateRow) -> list[str]:
     found = [row.why] if row.why else []
     if row.outcome is GateOutcome.UNDECIDED and row.verdict is not None:
         why = why_text(row.verdict)
-        if why:
+        if why:  # of some reasons it begins with the detail
             found = [why] if row.why and why.startswith(row.why) else [*found, why]
     if row.outcome is GateOutcome.INCOMPARABLE and row.differing:
         found.append(across_text(row.differing))
     return found
 
 
-def shown_notices(report: GateReport, row: GateRow) -> list[Notice]:
+def shown_notices(report: GateReport, row: GateRow) -> tuple[Notice, ...]:
     """Return a row's notices; notes only where the row fails or is inconclusive."""
     matters = report.fails(row) or row.outcome is GateOutcome.UNDECIDED
-    return [
+    return weightiest(
         notice
         for notice in row.notices
         if matters or notice.level == "warning" or notice.code in _ALWAYS
-    ]
+    )
 
 
 def repeated_notices(report: GateReport, rows: Sequence[GateRow]) -> dict[str, Notice]:
