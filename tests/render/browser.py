@@ -39,6 +39,19 @@ os.execv(sys.argv[3], sys.argv[3:])
 """
 
 
+class CommandError(AssertionError):
+    """What the browser says of a command it does not carry out."""
+
+
+#: Its words when one page gives way to the next while a command waits for its answer.
+BETWEEN_PAGES = (
+    "Inspected target navigated or closed",
+    "Execution context was destroyed.",
+    "Cannot find default execution context",
+    "Cannot find context with specified id",
+)
+
+
 class Tab:
     """One page: commands go in, events are kept."""
 
@@ -63,7 +76,8 @@ class Tab:
         while True:
             answer = self._receive()
             if answer.get("id") == self._next:
-                assert "error" not in answer, answer["error"]
+                if "error" in answer:
+                    raise CommandError(answer["error"]["message"])
                 return answer["result"]
             self.events.append(answer)
 
@@ -84,8 +98,15 @@ class Tab:
         self.until("document.documentElement.dataset.charts === 'drawn'")
 
     def until(self, expression: str) -> None:
+        """Wait for it to be true, on this page or on the one that follows."""
         limit = time.monotonic() + LIMIT_S
-        while not self.evaluate(expression):
+        while True:
+            try:
+                if self.evaluate(expression):
+                    return
+            except CommandError as refused:
+                if str(refused) not in BETWEEN_PAGES:
+                    raise
             assert time.monotonic() < limit, f"never came true: {expression}"
             time.sleep(0.05)
 
