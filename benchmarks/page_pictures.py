@@ -104,7 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*PAGES, []], default=[])
     names = parser.parse_args().names or list(PAGES)
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         folder = Path(place)
         with tarfile.open(DATA / "trt86-h200-runs" / "runs.tar.xz") as packed:
             packed.extractall(folder / "h200", filter="data")

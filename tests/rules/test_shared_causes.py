@@ -153,8 +153,9 @@ def test_what_a_larger_batch_saves_is_no_time_of_one_inference(shared: Path) -> 
     assert report.item_stake_ms == batch.stake_ms
     others = [it.stake_ms for it in report.findings if it.stake_ms and it is not batch]
     assert report.stake_ms == pytest.approx(sum(others))
-    rows = {code: advice for code, *_, advice in rule_rows(report)}
-    assert rows["TIME205"].endswith(" (saves per item)")
+    *_, (code, *_, advice) = rule_rows(report)  # the last, though its figure is the largest
+    assert (code, advice[-17:]) == ("TIME205", " (saves per item)")
+    assert report.findings[-1] is batch
 
 
 def test_the_first_screen_names_what_saves_most_by_itself(shared: Path) -> None:
@@ -169,8 +170,7 @@ def test_the_first_screen_names_what_saves_most_by_itself(shared: Path) -> None:
     assert by_code["TIME206"] is not None
     assert by_code["TIME206"].startswith(f"at most {one.alone_ms:.4f} ms")
     assert by_code["TIME206"].endswith(" %, if done alone")
-    saved = [float(str(each.stake).split()[2]) for each in worst]
-    assert saved == sorted(saved, reverse=True)
+    assert [each.code for each in worst] == ["TIME206", "PLAN115", "PLAN102"]
 
 
 def test_a_norm_that_a_slice_keeps_apart(shared: Path, tmp_path: Path) -> None:

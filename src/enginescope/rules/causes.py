@@ -167,7 +167,7 @@ def together(findings: Sequence[Finding]) -> tuple[float | None, float | None]:
 
 
 def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, ...]:
-    """Group the findings, sorted by the most that each can save."""
+    """Group the findings, in the order of `LintReport.findings`."""
     members: dict[tuple[str, ...], list[int]] = {}
     blocks = [_block(finding.layers, view) for finding in findings]
     for at, finding in enumerate(findings):
@@ -247,6 +247,6 @@ def _value(figure: str) -> float:
     return float(figure.replace(",", "")) if figure.count(".") < 2 else 0.0
 
 
-def _order(group: FindingGroup, findings: Sequence[Finding]) -> tuple[float, int, int]:
+def _order(group: FindingGroup, findings: Sequence[Finding]) -> tuple[bool, float, int, int]:
     most_ms = sum(findings[at].most_ms for at in group.findings)
-    return -most_ms, -group.severity.weight, min(group.findings)
+    return group.is_per_item, -most_ms, -group.severity.weight, min(group.findings)

@@ -24,8 +24,9 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
             ``None``: cannot be estimated.
         gpu: GPU whose peaks were used; ``None``: the GPU or its peaks are unknown.
         rules: Codes of the rules that ran.
-        findings: Sorted by the most that each can save: its time at stake, or if that is unknown,
-            the time of its layers that is in no stake. Then by severity.
+        findings: Sorted by the most that each can save of one inference: its time at stake, or if
+            that is unknown, the time of its layers that is in no stake. Then by severity. Findings
+            that save time per item of a larger batch are last.
         groups: The findings grouped by rule and block, in the same order.
         suppressed: Number of findings that the configuration ignores.
     """
@@ -139,5 +140,6 @@ def _is_suppressed(place: Place, config: LintConfig, view: LintView) -> bool:
     return config.passes_over(place.rule, names) or config.passes_over(place.rule, [subject])
 
 
-def _weight(finding: Finding) -> tuple[float, int, str, tuple[int, ...]]:
-    return -finding.most_ms, -finding.severity.weight, finding.code, finding.layers
+def _weight(finding: Finding) -> tuple[bool, float, int, str, tuple[int, ...]]:
+    most_ms, weight = finding.most_ms, finding.severity.weight
+    return finding.is_per_item, -most_ms, -weight, finding.code, finding.layers

@@ -80,7 +80,7 @@ def stake_words(report: LintReport) -> str | None:
         words += f": {format_ms(stake_ms)} of {format_ms(engine_ms)} in all ({share} %)"
     if item_ms is not None:
         codes = ", ".join(sorted({one.code for one in report.findings if one.is_per_item}))
-        words += f"; {codes}: {format_ms(item_ms)}, but of each item of a larger batch"
+        words += f"; last, {codes}: {format_ms(item_ms)}, but of each item of a larger batch"
     if is_open:
         words += f'; "{_OPEN}": time of the layers, saving unknown and not in the sum'
     if report.profiler_ms is not None:
@@ -148,15 +148,14 @@ def rule_rows(report: LintReport) -> tuple[tuple[str, ...], ...]:
     for finding in report.findings:
         by_code.setdefault(finding.code, []).append(finding)
     shared = _advice_of(report.findings)
-    order = sorted(by_code, key=lambda code: (-sum(it.most_ms for it in by_code[code]), code))
+    most_ms = {code: sum(one.most_ms for one in found) for code, found in by_code.items()}
     rows = []
-    for code in order:
+    for code in sorted(by_code, key=lambda it: (by_code[it][0].is_per_item, -most_ms[it], it)):
         stake_ms, open_ms = together(by_code[code])
         known, unknown = (_sum(by_code[code], name) for name in ("share_pct", "open_pct"))
         shares = (known, None) if open_ms is None else (None, sum_known((known, unknown)))
         cells = _number(stake_ms, open_ms), _share(*shares)
-        is_per_item = any(one.is_per_item for one in by_code[code])
-        aside = _PER_ITEM if is_per_item else _alone(by_code[code])
+        aside = _PER_ITEM if by_code[code][0].is_per_item else _alone(by_code[code])
         rows.append((code, f"{len(by_code[code]):,}", *cells, shared[code] + aside))
     return tuple(rows)
 

@@ -49,7 +49,7 @@ class Worst(Record, frozen=True, kw_only=True):
 
 
 def worst_findings(subject: PageSubject) -> tuple[Worst, ...]:
-    """Return the groups of findings that may save most by themselves, at most three."""
+    """Return the groups of findings that may save one inference most by themselves, at most 3."""
     report = subject.findings
     if report is None:
         return ()
@@ -58,7 +58,7 @@ def worst_findings(subject: PageSubject) -> tuple[Worst, ...]:
         one or group.stake_ms or group.open_ms or 0.0
         for one, group in zip(alone, report.groups, strict=True)
     ]
-    order = sorted(range(len(most)), key=lambda at: -most[at])
+    order = sorted(range(len(most)), key=lambda at: (report.groups[at].is_per_item, -most[at]))
     return tuple(_worst(report.groups[at], alone[at], report) for at in order[:_WORST])
 
 
