@@ -242,7 +242,9 @@ def short(line: str) -> str:
     if "--self-test" in line:
         limits |= {"--rounds": "8", "--duration": "20ms", "--on": _ONE_THREAD}
     if "--compare" in line:
-        limits |= {"--rounds": "8", "--on": _ONE_THREAD}
+        limits |= {"--on": _ONE_THREAD}
+        if "--threshold" not in line:  # with one, the page goes on with the verdict
+            limits |= {"--rounds": "8"}
     added = [
         f"{name}{value}" if value.startswith("=") else f"{name} {value}"
         for name, value in limits.items()
