@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,7 +16,12 @@ from enginescope.analysis.gate.gate_notices import (
 )
 from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.comparability import CONDITIONS, CompareConfig, differences
+from enginescope.analysis.verdicts.comparability import (
+    CONDITIONS,
+    CompareConfig,
+    Difference,
+    differences,
+)
 from enginescope.analysis.verdicts.compared_figures import HEADLINE, process_value
 from enginescope.analysis.verdicts.job_identity import JobRuns, jobs_of, labels_of, shift_between
 from enginescope.analysis.verdicts.measured_notices import measured_notices
@@ -219,9 +224,11 @@ def _renamed(pairs: Sequence[JobPair]) -> Iterator[Notice]:
             )
 
 
-def _pairing_notices(pair: JobPair) -> tuple[Notice, ...]:
-    told = pair.how == "renamed"  # of the whole report
-    changes = tuple(change for change in pair.changes if not (told and change.startswith("model:")))
+def _pairing_notices(pair: JobPair, meant: Iterable[Difference]) -> tuple[Notice, ...]:
+    known = {one.title for one in meant}  # `measured_notices` has these
+    if pair.how == "renamed":
+        known.add("model")  # and the whole report this one
+    changes = tuple(change for change in pair.changes if change.partition(":")[0] not in known)
     if not changes:
         return ()
     code = "I-ALTERED" if pair.how == "altered" else "I-MEANT"
@@ -243,7 +250,7 @@ def _row(
         return job.row(outcome, metric=metric, limit_pct=limit_pct, why=why)
     pair = replace(measured.pairs[0], verdicts=(verdict,))
     compared = replace(measured, pairs=(pair,), threshold_pct=limit_pct)
-    notices = (*_pairing_notices(job.pair), *measured_notices(compared))
+    notices = (*_pairing_notices(job.pair, pair.meant), *measured_notices(compared))
     flaky = flaky_baseline(before, metric, limit_pct, terms)
     if flaky is not None:
         kept = tuple(notice for notice in notices if notice.code not in _SAID_BY_FLAKY)

@@ -26,7 +26,7 @@ _FIELDS = {
     "streams": "streams",
     "transfers": "transfers",
     "cuda_graph": "CUDA graph",
-    "spin_wait": "busy-wait",
+    "spin_wait": "waiting",
     "cold": "L2 cache",
     "rotate": "input buffers",
     "idle_ms": "pause between queries",
