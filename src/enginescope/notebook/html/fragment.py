@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, weightiest
 from enginescope.render.base.data_table import xml_text
 
 _CELL = "vertical-align:top;padding:0.1em 1em 0.1em 0"
@@ -72,9 +72,9 @@ def data_table(
 
 
 def notice_list(notices: Sequence[Notice]) -> str:
-    """Return notices, warnings with a mark before them; nothing without any."""
+    """Return notices, warnings first and with a mark; nothing without any."""
     items = "".join(
         f"<li>{'! ' if one.level == 'warning' else ''}{xml_text(one.message)} ({one.code})</li>"
-        for one in notices
+        for one in weightiest(notices)
     )
     return f"<ul>{items}</ul>" if items else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from enginescope.core.record import Record
-from enginescope.records.notice import weightiest
 from enginescope.render.base.answer_tables import AnswerTables, page_figures
 from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.html.images import Chart
@@ -59,7 +58,7 @@ def answer_page(
         title=title,
         answer=answer if is_percentile else f"{answer[:1].upper()}{answer[1:]}",
         facts=answered.facts,
-        notices=weightiest(answered.notices),
+        notices=answered.notices,
         charts=charts,
         overview=overview,
         sections=sections,
