@@ -147,10 +147,11 @@ CASES: tuple[Case, ...] = (
     ),
     _run(
         "failed cells again",
-        [*FAULTY_FLAGS, "--retry-failed"],
+        [*FAULTY_FLAGS, "--retry-failed", "--retry-busy"],
         prepare=run_before,
         backends=FAULTY,
         retry_failed=True,
+        retry_busy=True,
         **QUICK,
     ),
     _run(

@@ -44,8 +44,8 @@ HEADINGS = {
     ),
     "Stopping": (
         *("warmup", "iterations", "duration", "precision", "max-time", "min-samples"),
-        *("timeout", "retries", "retry-failed", "fail-fast", "processes", "rounds", "builds"),
-        *("budget", "visits", "requests", "repeats"),
+        *("timeout", "retries", "retry-failed", "retry-busy", "fail-fast", "processes", "rounds"),
+        *("builds", "budget", "visits", "requests", "repeats"),
     ),
     "GPU": (
         *(

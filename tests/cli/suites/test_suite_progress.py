@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 from rich.live import Live
 
@@ -13,7 +14,7 @@ from enginescope.cli.suites import suite_progress
 from enginescope.cli.suites.suite_progress import SuiteProgress
 from enginescope.records.progress import Progress
 from enginescope.runner.suites.suite_cells import resume_state
-from tests.suites.made import cell, result
+from tests.suites.made import cell, result, timed
 
 
 @pytest.fixture
@@ -56,3 +57,12 @@ def test_one_process_is_not_counted(progress) -> None:
 def test_a_cell_in_another_python_says_where_it_runs(progress) -> None:
     progress.cell_started(cell("m", "ort-cpu@old"), 0)
     assert lines(progress) == ["  m · ort-cpu@old: runs in environment old"]
+
+
+def test_cells_of_a_busy_machine_are_named(capsys) -> None:
+    busy, calm = replace(timed(cell("a"), 1.0), is_unstable=True), timed(cell("b"), 1.0)
+    plan = result([], cells=(busy.cell, calm.cell)).plan
+    rows = {row.cell.key: row for row in (busy, calm)}
+    with SuiteProgress() as started:
+        started.session_started(plan, resume_state(plan.cells, rows, None))
+    assert "1 cell measured on a busy machine (!); --retry-busy runs" in capsys.readouterr().err

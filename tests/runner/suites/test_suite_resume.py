@@ -33,6 +33,17 @@ def test_retry_failed_runs_what_is_bad_and_not_what_is_good() -> None:
     assert [one.cell for one in state.done] == [good]
 
 
+def test_retry_busy_runs_what_a_busy_machine_measured() -> None:
+    calm, busy, bad = cell("calm"), cell("busy"), cell("bad")
+    loud = replace(timed(busy, 1.0), is_unstable=True)
+    rows = {one.cell.key: one for one in (timed(calm, 1.0), loud, row(bad, CellStatus.CRASHED))}
+    here = Fingerprints(own=HERE)
+    assert resume_state([calm, busy, bad], rows, here).todo == ()
+    state = resume_state([calm, busy, bad], rows, here, retry_busy=True)
+    assert state.todo == (busy,)
+    assert [one.cell for one in state.known_bad] == [bad]
+
+
 def test_other_versions_make_everything_undone() -> None:
     good, bad = cell("good"), cell("bad")
     rows = {one.cell.key: one for one in (timed(good, 1.0), row(bad, CellStatus.UNSUPPORTED))}

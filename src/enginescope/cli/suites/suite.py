@@ -176,6 +176,11 @@ def _environment(text: str) -> tuple[str, str]:
 @option("--retries", type=FROM_0, help="Retry a failed cell this many times.")
 @option("--retry-failed", is_flag=True, help="Run cells again that failed in an earlier session.")
 @option(
+    "--retry-busy",
+    is_flag=True,
+    help="Run cells again that an earlier session measured on a busy machine (marked !).",
+)
+@option(
     "--jobs",
     type=COUNT,
     help=(

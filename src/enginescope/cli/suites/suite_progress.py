@@ -12,7 +12,7 @@ from rich.text import Text
 
 from enginescope.cli.messages import note, warn
 from enginescope.cli.progress import Shown, describe, error_console, live_lines
-from enginescope.core.units import format_significant
+from enginescope.core.units import counted, format_significant
 from enginescope.records.progress import Progress
 from enginescope.records.suite.suite import (
     Cell,
@@ -205,3 +205,7 @@ def _note_state(plan: SuitePlan, state: ResumeState) -> None:
         note(f"skipped, known to be bad since {when}: {names}: {ending(rows[0])}")
     if state.known_bad:
         note("--retry-failed runs them again")
+    busy = sum(row.is_unstable for row in state.done)
+    if busy:
+        cells = counted(busy, "cell")
+        note(f"{cells} measured on a busy machine (!); --retry-busy runs such cells again")

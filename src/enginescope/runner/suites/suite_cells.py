@@ -219,6 +219,7 @@ def resume_state(
     fingerprints: Fingerprints | None,
     *,
     retry_failed: bool = False,
+    retry_busy: bool = False,
 ) -> ResumeState:
     """Compare cells with the rows of former sessions.
 
@@ -226,6 +227,7 @@ def resume_state(
         rows: Rows of cells that ended before, by the cells' keys.
         fingerprints: A row with another fingerprint is not done; ``None``: any row counts.
         retry_failed: Run failed cells again.
+        retry_busy: Run cells again whose figures are unstable.
     """
     done, bad, todo = [], [], []
     changed = 0
@@ -235,6 +237,8 @@ def resume_state(
             todo.append(cell)
         elif fingerprints is not None and row.versions != fingerprints.of(cell):
             changed += bool(row.versions)  # a row without versions could not even be started
+            todo.append(cell)
+        elif row.is_unstable and retry_busy:
             todo.append(cell)
         elif row.status is CellStatus.OK:
             done.append(row)

@@ -105,6 +105,7 @@ class SuiteRequest(Record, frozen=True, kw_only=True):
         source: Suite file (TOML, YAML, model_list.json), or a folder of models.
         place: Where cells run.
         retry_failed: Run cells again that failed before.
+        retry_busy: Run cells again that were measured on a busy machine.
         folder: Folder of the suite; ``None``: ``suites/NAME`` in the store.
         store: Folder or database of runs; ``None``: ``$ENGINESCOPE_HOME``, else the platform's.
         push: Server to send rows and runs to; ``None``: none.
@@ -114,6 +115,7 @@ class SuiteRequest(Record, frozen=True, kw_only=True):
     source: Path
     place: Place = ThisMachine()
     retry_failed: bool = False
+    retry_busy: bool = False
     folder: Path | None = None
     store: StorePlace | None = None
     push: PushTarget | None = None

@@ -69,6 +69,7 @@ def run_suite(
     mode: SuiteMode | None = None,
     jobs: int | None = None,
     retry_failed: bool | None = None,
+    retry_busy: bool | None = None,
     store: str | PathLike[str] | None = None,
     observer: SuiteObserver | None = None,
 ) -> SuiteView:
@@ -85,6 +86,7 @@ def run_suite(
         mode: ``"benchmark"``, ``"validate"``, or ``"both"``: measure correct cells only.
         jobs: Cells at a time on this machine, each on cores of its own.
         retry_failed: Run cells again that failed before.
+        retry_busy: Run cells again that were measured on a busy machine.
         store: Folder or database of runs.
         observer: Receives progress, and cancels: see `SuiteObserver`.
 
@@ -105,6 +107,7 @@ def run_suite(
         "mode": mode,
         "place": None if jobs is None else ThisMachine(jobs=jobs),
         "retry_failed": retry_failed,
+        "retry_busy": retry_busy,
         "store": place_of(store),
     }
     request = source if isinstance(source, SuiteRequest) else SuiteRequest(source=Path(source))
@@ -205,7 +208,13 @@ def _run_session(
         count = collect_results(plan, folder, store, observer)
         if count or isinstance(place, FinishedJobs):
             observer.jobs_collected(count)
-    state = resume_state(plan.cells, folder.rows(), fingerprints, retry_failed=request.retry_failed)
+    state = resume_state(
+        plan.cells,
+        folder.rows(),
+        fingerprints,
+        retry_failed=request.retry_failed,
+        retry_busy=request.retry_busy,
+    )
     observer.session_started(plan, state)
     if isinstance(place, FinishedJobs):
         return
