@@ -191,7 +191,10 @@ def test_a_plan_for_model_explorer_without_its_model(plan) -> None:
 
 
 def test_a_trace_for_perfetto(plan) -> None:
-    assert main(["explore", plan, "--perfetto", "trace.json"]) == 0
+    for role in ("graph", "profile"):
+        path = Path(plan).with_name(Path(plan).name.replace("graph", role))
+        Path(f"net.{role}.json").write_bytes(path.read_bytes())
+    assert main(["explore", "net.graph.json", "--perfetto", "trace.json"]) == 0
     events = json.loads(Path("trace.json").read_bytes())["traceEvents"]
     whole_ms = sum(one["dur"] for one in events if one["ph"] == "X") / 1e3
     assert whole_ms == pytest.approx(es.open_plan(plan).total_ms, rel=1e-3)

@@ -193,13 +193,16 @@ def test_times_that_do_not_read_well_are_left_out(folder: Path, text: str) -> No
 @pytest.mark.parametrize(
     ("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
 )
-def test_a_packed_plan_has_its_packed_neighbours(folder: Path, suffix: str, pack) -> None:
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_a_plan_has_packed_neighbours(folder: Path, suffix: str, pack, is_packed: bool) -> None:
     expected = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json"))
     plan = folder / "net.engine.graph.json"
     for path in list(folder.iterdir()):
-        path.with_name(f"{path.name}{suffix}").write_bytes(pack(path.read_bytes()))
-        path.unlink()
-    found = read_plan_files(PlanFiles(plan=plan.with_name(f"{plan.name}{suffix}")))
+        if is_packed or path != plan:
+            path.with_name(f"{path.name}{suffix}").write_bytes(pack(path.read_bytes()))
+            path.unlink()
+    packed = plan.with_name(f"{plan.name}{suffix}")
+    found = read_plan_files(PlanFiles(plan=packed if is_packed else plan))
     assert (found.plan, found.profile, found.report) == (
         expected.plan,
         expected.profile,

@@ -114,7 +114,7 @@ def test_a_way_that_fails_is_left_out_and_says_why(convnet, tmp_path, monkeypatc
     assert client is not None
     assert client.value_ms is None
     assert "for this test" in str(client.why)
-    assert found.rounds == 3
+    assert found.rounds >= 3  # more, if rounds of one side were disturbed
     assert len(found.measured) == len(found.rungs) - 1
 
 

@@ -154,15 +154,15 @@ class ReadPlan(ReadBeside, frozen=True, kw_only=True):
 def neighbour(plan: Path, role: str, suffix: str = ".json") -> Path | None:
     """Return the file beside `plan` that holds its `role`: ``"profile"``, ``"build.metadata"`` …
 
-    ``X.graph.json`` has ``X.profile.json``; ``None`` if no such file. A packed plan may have packed
-    neighbors; of several the one packed like the plan comes first.
+    ``X.graph.json`` has ``X.profile.json`` or ``X.profile.json.gz``; ``None`` if no such file. Of
+    several, the one packed like the plan comes first.
     """
     name = plain_path(plan).name
     match = _ROLE.match(name)
     stem = f"{match['stem']}{match['joint']}" if match else f"{name.removesuffix('.json')}."
     plain = plan.with_name(f"{stem}{role}{suffix}")
     own = plan.name[len(name) :]
-    packings = (own, *PACKED_SUFFIXES, "") if own else ("",)
+    packings = (own, "", *PACKED_SUFFIXES)
     places = (Path(f"{plain}{packing}") for packing in packings)
     found = next((one for one in places if one.is_file()), None)
     return found if found != plan else None
