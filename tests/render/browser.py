@@ -98,7 +98,7 @@ class Tab:
         self.until("document.documentElement.dataset.charts === 'drawn'")
 
     def until(self, expression: str) -> None:
-        """Wait for it to be true, on this page or on the one that follows."""
+        """Wait until `expression` is true, on this page or on the one that follows."""
         limit = time.monotonic() + LIMIT_S
         while True:
             try:

@@ -228,7 +228,7 @@ def _pairing_notices(pair: JobPair, meant: Iterable[Difference]) -> tuple[Notice
     known = {one.title for one in meant}  # `measured_notices` has these
     if pair.how == "renamed":
         known.add("model")  # and the whole report this one
-    changes = tuple(change for change in pair.changes if change.partition(":")[0] not in known)
+    changes = [str(change) for change in pair.changes if change.title not in known]
     if not changes:
         return ()
     code = "I-ALTERED" if pair.how == "altered" else "I-MEANT"

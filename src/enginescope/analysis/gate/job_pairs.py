@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec.structs import replace
 
+from enginescope.analysis.verdicts.comparability import Difference
 from enginescope.analysis.verdicts.job_identity import JobIdentity, JobRuns
 from enginescope.core.record import Record
 
@@ -43,13 +44,13 @@ class JobPair(Record, frozen=True, kw_only=True, eq=False):
         how: ``in turn``: the two sides of a comparison, whatever they are. ``renamed``: the model's
             file is the same under another name. ``altered``: the only two of one model and backend
             that are left, which differ in what `changes` says.
-        changes: ``"options: a against b"``.
+        changes: Fields of the identity in which they differ.
     """
 
     a: JobRuns | None
     b: JobRuns | None
     how: How = "same"
-    changes: tuple[str, ...] = ()
+    changes: tuple[Difference, ...] = ()
 
     @property
     def identity(self) -> JobIdentity:
@@ -161,9 +162,9 @@ def _rules(across: Collection[str]) -> tuple[tuple[How, _Fits, bool], ...]:
     )
 
 
-def _changes(a: JobIdentity, b: JobIdentity, across: Collection[str]) -> tuple[str, ...]:
+def _changes(a: JobIdentity, b: JobIdentity, across: Collection[str]) -> tuple[Difference, ...]:
     return tuple(
-        f"{_FIELDS[field]}: {_said(a, field)} against {_said(b, field)}"
+        Difference(key=field, title=_FIELDS[field], a=_said(a, field), b=_said(b, field))
         for field in a.differing(b, across)
     )
 
