@@ -136,7 +136,7 @@ def test_limits_metrics_and_policy_are_handed_on(runner, store) -> None:
         baseline="main",
         max_regression="15%\nthroughput=20%",
         metric="latency\nthroughput",
-        undecided="fail",
+        inconclusive="fail",
         across="cpu,governor",
     )
     assert code == 0, runner.shown
@@ -176,7 +176,7 @@ def test_models_are_measured_in_turn_and_held_against_each_other(
         processes="2",
         bench_args="--no-layers\n--duration\n20ms\n--warmup\n0",
         max_regression="900%",
-        undecided="pass",
+        inconclusive="pass",
     )
     assert code == 1, runner.shown
     text = runner.summary.read_text(encoding="utf-8")

@@ -99,7 +99,7 @@ def _compare(medians: Array, known: Array, rule: str) -> Ended:
         a, b = medians[:after][counts].T
         estimate = ratio_of_rounds(a, b, confidence=LOOK_CONFIDENCE)
         kind = decide(estimate, 1.0)[0]
-        if is_last or kind is not VerdictKind.UNDECIDED:
+        if is_last or kind is not VerdictKind.INCONCLUSIVE:
             break
     return kind, after, estimate, found.unstable == 1
 

@@ -68,10 +68,10 @@ def compare_in_rounds(
         At least as many as the last look wants; those after the deciding look are not used.
     """
     looks: list[RatioEstimate] = []
-    kind, rounds = VerdictKind.UNDECIDED, 0
+    kind, rounds = VerdictKind.INCONCLUSIVE, 0
     for rounds in schedule.looks:
         looks.append(ratio_of_rounds(a[:rounds], b[:rounds], confidence=schedule.confidence))
         kind = decide(looks[-1], threshold_pct)[0]
-        if kind is not VerdictKind.UNDECIDED:
+        if kind is not VerdictKind.INCONCLUSIVE:
             break
     return Ended(kind, rounds, tuple(looks))

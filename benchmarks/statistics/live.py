@@ -81,7 +81,7 @@ def compare(rounds: Sequence[Round], side: str, factor: float) -> Ended | None:
             confidence=LOOK_CONFIDENCE,
         )
         kind = decide(estimate, 1.0)[0]
-        if is_last or kind is not VerdictKind.UNDECIDED:
+        if is_last or kind is not VerdictKind.INCONCLUSIVE:
             return Ended(kind, after, _is_unstable(known[:after]), estimate)
     return None
 
@@ -112,7 +112,7 @@ def row(title: str, found: Sequence[Ended], truth: float, wanted: Sequence[Verdi
         f"{len(found)} ({len(calm)})",
         *(share([one.kind in wanted for one in some]) for some in (found, calm)),
         share([one.kind is VerdictKind.SAME for one in found]),
-        share([one.kind is VerdictKind.UNDECIDED for one in found]),
+        share([one.kind is VerdictKind.INCONCLUSIVE for one in found]),
         f"{np.mean([one.after for one in found]):.0f}",
         share([one.covers(truth) for one in found]),
     ]
@@ -199,7 +199,7 @@ def report(pools: Sequence[Sequence[Round]]) -> None:
     if slower is not None:
         print(f"B is {slower:.4f} × A over all of them\n")
     heads = ("", "comparisons (not unstable)", "so, %", "so, not unstable, %", "same, %")
-    heads = (*heads, "undecided, %", "rounds", "covers, %")
+    heads = (*heads, "inconclusive, %", "rounds", "covers, %")
     print(f"| {' | '.join(heads)} |")
     print("|---" * len(heads) + "|")
     for one in rows_of(slower):

@@ -78,7 +78,7 @@ def row_of(row: Row) -> str:
         planted.append(gate(baseline, processes_of([worse(one) for one in b]), TERMS))
     cells = (
         share(not one.is_passed for one in same),
-        share(one.count(GateOutcome.UNDECIDED) > 0 for one in same),
+        share(one.count(GateOutcome.INCONCLUSIVE) > 0 for one in same),
         share(one.count(GateOutcome.REGRESSION) > 0 for one in planted),
     )
     return f"| {_counts(row.counts)} | {row.kind} | {' | '.join(cells)} |"

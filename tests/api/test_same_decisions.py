@@ -57,8 +57,8 @@ def test_a_limit_out_of_range_is_refused(store, pct: float) -> None:
 
 def test_python_is_refused_what_the_command_line_refuses(store) -> None:
     pair(store)
-    with pytest.raises(UsageError, match=r"undecided 'never'"):
-        es.gate("b", baseline="a", undecided="never")
+    with pytest.raises(UsageError, match=r"inconclusive 'never'"):
+        es.gate("b", baseline="a", inconclusive="never")
     with pytest.raises(UsageError, match="last 0"):
         es.history("net.onnx", last=0)
     with pytest.raises(UsageError, match="sitting_s nan"):

@@ -196,7 +196,7 @@ def _ladder(name: str, backend: str | None, *flags: str, **options) -> Case:
 
 
 def begun(folder: Path) -> None:
-    """Store a comparison of two backends that its rounds leave undecided."""
+    """Store a comparison of two backends that its rounds leave inconclusive."""
     model(folder)
     es.bench_interleaved(
         folder / "m.onnx",
@@ -388,7 +388,7 @@ def build_json(report: BuildReport) -> bytes:
 LOADED = MEASURED | frozenset(
     {
         *("answer", "verdict", "kind", "passed", "command", "steps", "loadgen"),
-        *("highest_met", "lowest_missed", "undecided"),
+        *("highest_met", "lowest_missed", "inconclusive"),
     }
 )
 

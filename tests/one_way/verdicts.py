@@ -255,10 +255,10 @@ CASES: tuple[Case, ...] = (
     _upgrade(
         "an open question fails",
         processes,
-        ["--undecided", "fail", "--max-regression", "p99=3%"],
+        ["--inconclusive", "fail", "--max-regression", "p99=3%"],
         old="before",
         new="after",
-        undecided="fail",
+        inconclusive="fail",
         max_regression_pct={"p99": 3.0},
     ),
     _upgrade("a run that failed", one_failed, []),
@@ -331,9 +331,9 @@ CASES: tuple[Case, ...] = (
     _gate(
         "an interleaved comparison",
         interleaved,
-        ["--baseline", f"cmp-{COMPARISON}", "--undecided", "fail", "--confidence", "0.99"],
+        ["--baseline", f"cmp-{COMPARISON}", "--inconclusive", "fail", "--confidence", "0.99"],
         baseline=f"cmp-{COMPARISON}",
-        undecided="fail",
+        inconclusive="fail",
         confidence=0.99,
     ),
     _gate(

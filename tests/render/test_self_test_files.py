@@ -57,7 +57,7 @@ TEST = SelfTest(
             comparison="1a1b2c3d", most=60, rounds=8, kind=VerdictKind.FASTER, ratio=0.98
         ),
         SameComparison(
-            comparison="2a1b2c3d", most=60, rounds=60, kind=VerdictKind.UNDECIDED, ratio=1.01
+            comparison="2a1b2c3d", most=60, rounds=60, kind=VerdictKind.INCONCLUSIVE, ratio=1.01
         ),
         SameComparison(comparison="3a1b2c3d", most=60, rounds=1),
     ),

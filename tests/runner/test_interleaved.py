@@ -94,7 +94,7 @@ def test_it_is_asked_at_the_looks_and_at_no_other_time(played) -> None:
     assert len(sides[1]) == LOOKS[1]
 
 
-def test_undecided_it_ends_with_the_last_look(played) -> None:
+def test_inconclusive_it_ends_with_the_last_look(played) -> None:
     asked: list[int] = []
     sides, _ = compare(
         job(seed="0"), job(seed="1"), decided=lambda now: asked.append(len(now[0])) or False

@@ -77,7 +77,7 @@ HEADINGS = {
             "baseline",
             "max-regression",
             "metric",
-            "undecided",
+            "inconclusive",
         ),
         *("confidence", "tolerance", "rtol", "atol", "percent-mismatch", "percent"),
         *("allow-nothing-compared", "align", "bisect", "suggest-precision", "marks", "select"),

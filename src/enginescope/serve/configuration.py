@@ -17,8 +17,8 @@ from enginescope.core.toml import TOMLDecodeError, parse_toml
 from enginescope.records.verdict.gate import (
     DEFAULT_REGRESSION_PCT,
     GateTerms,
+    InconclusivePolicy,
     Limit,
-    UndecidedPolicy,
 )
 
 Percent = Annotated[float, msgspec.Meta(ge=0, le=1_000)]
@@ -41,7 +41,7 @@ class GatePart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     baseline: tuple[str, ...]
     current: tuple[str, ...] = ()
     max_regression: Percent | dict[str, Percent] = DEFAULT_REGRESSION_PCT
-    undecided: UndecidedPolicy = "warn"
+    inconclusive: InconclusivePolicy = "warn"
     across: tuple[str, ...] = ()
     confidence: Annotated[float, msgspec.Meta(ge=0.5, le=0.9999)] = 0.95
     public_badge: bool = False
@@ -53,7 +53,7 @@ class GatePart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         by_metric = limits if isinstance(limits, dict) else {"latency": limits}
         return GateTerms(
             limits=tuple(Limit(metric=name, regression_pct=pct) for name, pct in by_metric.items()),
-            undecided=self.undecided,
+            inconclusive=self.inconclusive,
             across=self.across,
             confidence=self.confidence,
         )

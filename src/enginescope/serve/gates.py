@@ -155,7 +155,7 @@ def _level(report: GateReport | None) -> Level:
         return "unknown"
     if not report.is_passed:
         return "failing"
-    is_open = report.terms.undecided != "pass" and report.count(GateOutcome.UNDECIDED)
+    is_open = report.terms.inconclusive != "pass" and report.count(GateOutcome.INCONCLUSIVE)
     return "inconclusive" if is_open else "passing"
 
 

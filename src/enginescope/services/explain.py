@@ -19,7 +19,6 @@ _LIKE_A_CODE = re.compile(r"[wih]-|(plan|time)\d")
 
 #: Word of the output -> its code.
 _PROSE = {
-    "inconclusive": "undecided",
     "timed out": "timed_out",
     "out of memory": "out_of_memory",
 }

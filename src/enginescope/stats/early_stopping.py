@@ -76,7 +76,7 @@ def decisive_queries(percentile: float, error: float) -> int:
 
 
 def share_is_below(slow: float, n: float, allowed: float, error: float) -> bool | None:
-    """Return whether the true share of slow queries is below `allowed`; ``None``: undecided.
+    """Return whether the true share of slow queries is below `allowed`; ``None``: inconclusive.
 
     Args:
         slow, n: Of effective samples, which need not be whole numbers.

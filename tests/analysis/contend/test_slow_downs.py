@@ -39,8 +39,8 @@ def test_contenders_that_lose_nothing_are_unaffected() -> None:
     assert found.sets[0].share.ratio == pytest.approx(1.0, rel=0.01)
 
 
-def test_scattered_processes_leave_it_undecided() -> None:
-    assert report(scatter=0.2).kind is ContendKind.UNDECIDED
+def test_scattered_processes_leave_it_inconclusive() -> None:
+    assert report(scatter=0.2).kind is ContendKind.INCONCLUSIVE
 
 
 def test_a_pause_of_a_few_requests_is_a_loss_though_the_median_stays() -> None:

@@ -87,9 +87,9 @@ def test_an_interval_that_is_wide_on_the_better_side_passes() -> None:
 
 
 @pytest.mark.parametrize(("policy", "passes"), [("pass", True), ("warn", True), ("fail", False)])
-def test_what_is_undecided_counts_as_asked(policy, passes) -> None:
-    report = gate([process(4.0)], [process(4.1, 60)], terms(undecided=policy))
-    assert only(report).outcome is GateOutcome.UNDECIDED
+def test_what_is_inconclusive_counts_as_asked(policy, passes) -> None:
+    report = gate([process(4.0)], [process(4.1, 60)], terms(inconclusive=policy))
+    assert only(report).outcome is GateOutcome.INCONCLUSIVE
     assert report.is_passed is passes
 
 
@@ -175,8 +175,10 @@ def test_why_a_row_is_inconclusive_is_said_once() -> None:
     row = only(gate(processes(4.0), processes(4.0, first=60)))
     assert row.verdict is not None
     why = "the clock has steps of 8 % of the median"
-    verdict = replace(row.verdict, kind=VerdictKind.UNDECIDED, reason=Reason.CLOCK_STEP, detail=why)
-    (said,) = details(replace(row, outcome=GateOutcome.UNDECIDED, verdict=verdict, why=why))
+    verdict = replace(
+        row.verdict, kind=VerdictKind.INCONCLUSIVE, reason=Reason.CLOCK_STEP, detail=why
+    )
+    (said,) = details(replace(row, outcome=GateOutcome.INCONCLUSIVE, verdict=verdict, why=why))
     assert said.startswith(f"{why}, more than the difference")
 
 
@@ -306,12 +308,12 @@ def of_rounds(label: str, rounds: int = 28) -> list:
     ]
 
 
-@pytest.mark.parametrize("undecided", ["pass", "warn", "fail"])
-def test_a_current_side_that_is_unstable_by_itself_fails(undecided: str) -> None:
+@pytest.mark.parametrize("inconclusive", ["pass", "warn", "fail"])
+def test_a_current_side_that_is_unstable_by_itself_fails(inconclusive: str) -> None:
     """Every second process of it is disturbed, and none of the baseline's."""
     a, b = of_rounds("A"), of_rounds("B")
     unsteady = [in_bursts(run) if run.turn.round % 2 else run for run in b]
-    report = gate(a, unsteady, terms(("latency", 100.0), undecided=undecided))
+    report = gate(a, unsteady, terms(("latency", 100.0), inconclusive=inconclusive))
     row = only(report)
     assert (row.outcome, report.is_passed) == (GateOutcome.UNSTABLE, False)
     disturbed = row.verdict.estimate.disturbed
@@ -347,8 +349,8 @@ def told(report) -> set[str]:
 @pytest.mark.parametrize(
     ("count", "outcome", "code"),
     [
-        (1, "undecided", "I-ASSUMED-SCATTER"),
-        (2, "undecided", "I-ASSUMED-SCATTER"),
+        (1, "inconclusive", "I-ASSUMED-SCATTER"),
+        (2, "inconclusive", "I-ASSUMED-SCATTER"),
         (3, "regression", "I-FEW-PROCESSES"),
         (5, "regression", "I-OWN-SCATTER"),
     ],
@@ -375,6 +377,6 @@ def test_each_job_has_the_scatter_of_its_own() -> None:
     report = gate(before, after)
     assert outcomes(report) == [
         ("several.onnx", "latency", "regression"),
-        ("alone.onnx", "latency", "undecided"),
+        ("alone.onnx", "latency", "inconclusive"),
     ]
     assert told(report) == {"I-ASSUMED-SCATTER", "I-OWN-SCATTER"}

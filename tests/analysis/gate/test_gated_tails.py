@@ -65,12 +65,12 @@ def test_one_short_process_takes_the_tail_from_no_side() -> None:
     assert row.outcome is not GateOutcome.LOST
 
 
-def test_too_few_samples_are_undecided_and_say_how_many_are_needed() -> None:
+def test_too_few_samples_are_inconclusive_and_say_how_many_are_needed() -> None:
     draw = np.random.default_rng(7)
     report = gate(side(draw, 60), side(draw, 60, first=10), TAIL)
     (row,) = report.rows
     assert report.is_passed
-    assert row.outcome is GateOutcome.UNDECIDED
+    assert row.outcome is GateOutcome.INCONCLUSIVE
     assert row.verdict.reason is Reason.FEW_SAMPLES
     assert "60 samples" in row.why
     assert "at least 92" in row.why

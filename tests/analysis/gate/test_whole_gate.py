@@ -54,7 +54,7 @@ def test_a_row_that_is_a_regression_only_by_itself_says_so() -> None:
     others = side(draw, 20)[5:], side(draw, 20, first=10)[5:]
     report = gate([*base, *others[0]], [*now, *others[1]], TIGHT)
     (row,) = [row for row in report.rows if row.model == "net0.onnx"]
-    assert row.outcome is GateOutcome.UNDECIDED
+    assert row.outcome is GateOutcome.INCONCLUSIVE
     assert row.verdict.estimate.interval.low < 1
     assert "a regression at 95 % confidence, but not at 99." in row.why
 

@@ -23,8 +23,8 @@ def test_a_low_rate_meets_and_a_high_one_misses() -> None:
     assert kind(200.0) is LoadKind.MISSED
 
 
-def test_few_queries_are_undecided() -> None:
-    assert kind(50.0, queries=100) is LoadKind.UNDECIDED
+def test_few_queries_are_inconclusive() -> None:
+    assert kind(50.0, queries=100) is LoadKind.INCONCLUSIVE
 
 
 def test_queries_that_are_not_served_count_as_slow() -> None:
@@ -34,10 +34,10 @@ def test_queries_that_are_not_served_count_as_slow() -> None:
     assert trial.planned == 9_400
 
 
-def test_what_a_late_generator_misses_is_undecided() -> None:
-    assert kind(200.0, late=True) is LoadKind.UNDECIDED
+def test_what_a_late_generator_misses_is_inconclusive() -> None:
+    assert kind(200.0, late=True) is LoadKind.INCONCLUSIVE
     assert kind(20.0, queries=9_000, late=True) is LoadKind.MET  # lateness only makes it longer
-    assert kind(200.0, unserved=400, late=True) is LoadKind.UNDECIDED
+    assert kind(200.0, unserved=400, late=True) is LoadKind.INCONCLUSIVE
     run = loaded_run(20.0, queries=9_000, unserved=2_000, late=True)
     failed = replace(run, load=replace(run.load, failed=2_000, unserved=0))
     assert trial_of(failed, GOAL).kind is LoadKind.MISSED  # no query fails of it
@@ -48,12 +48,12 @@ def test_slow_queries_in_a_row_count_as_few() -> None:
     slo = Slo(p=70.0, limit_ms=13.0)
     trial = trial_of(loaded_run(190.0, queries=300), slo)
     assert share_is_below(trial.slow, 300, 0.3, ERROR) is True  # if they were independent
-    assert trial.kind is LoadKind.UNDECIDED
+    assert trial.kind is LoadKind.INCONCLUSIVE
 
 
-def test_repeats_that_differ_are_undecided() -> None:
+def test_repeats_that_differ_are_inconclusive() -> None:
     trials = [trial_of(loaded_run(rate, queries=9_000), GOAL) for rate in (20.0, 200.0)]
-    assert step_of(20.0, trials).kind is LoadKind.UNDECIDED
+    assert step_of(20.0, trials).kind is LoadKind.INCONCLUSIVE
     assert step_of(20.0, trials[:1]).kind is LoadKind.MET
 
 

@@ -54,7 +54,7 @@ def search(draw, levels: np.ndarray) -> tuple[int, VerdictKind | None]:
     found = None
     for look in LOOKS:
         found = confirmed(fresh[:look, 0], fresh[:look, 1], 1.0).kind
-        if found is not VerdictKind.UNDECIDED:
+        if found is not VerdictKind.INCONCLUSIVE:
             break
     return leader, found
 

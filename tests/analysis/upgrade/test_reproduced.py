@@ -55,7 +55,9 @@ def test_agreement(recorded, again, agreement) -> None:
 
 
 def test_a_verdict_on_the_same_figures_is_the_same() -> None:
-    figures = Verdict(metric="latency", kind=VerdictKind.UNDECIDED, reason=Reason.ONE_VALUE, a=1.0)
+    figures = Verdict(
+        metric="latency", kind=VerdictKind.INCONCLUSIVE, reason=Reason.ONE_VALUE, a=1.0
+    )
     inconclusive = replace(row(OPEN), verdict=figures)
     assert agreement_of(inconclusive, inconclusive) is Agreement.SAME
     other = replace(inconclusive, verdict=replace(figures, a=1.1))

@@ -57,7 +57,7 @@ def test_a_gap_within_the_variation_between_builds_is_not_called_faster() -> Non
     assert headline(runs).kind is VerdictKind.FASTER
     found = compared(runs, SPREAD)
     verdict = found.pairs[0].headline
-    assert (verdict.kind, verdict.reason) == (VerdictKind.UNDECIDED, Reason.BUILD_SPREAD)
+    assert (verdict.kind, verdict.reason) == (VerdictKind.INCONCLUSIVE, Reason.BUILD_SPREAD)
     assert "builds of net.onnx differ by 2 % (10 builds" in verdict.detail
     assert verdict.estimate == headline(runs).estimate
     assert verdict.more is None
@@ -152,7 +152,7 @@ def test_the_gate_calls_it_inconclusive() -> None:
     a, b = sides(1.03)
     assert [row.outcome for row in gate(a, b).rows] == [GateOutcome.REGRESSION]
     (row,) = gate(a, b, spreads=[SPREAD]).rows
-    assert row.outcome is GateOutcome.UNDECIDED
+    assert row.outcome is GateOutcome.INCONCLUSIVE
     assert "builds of net.onnx differ" in row.why
     assert "W-BUILD-SPREAD" in {notice.code for notice in row.notices}
 

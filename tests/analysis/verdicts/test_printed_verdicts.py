@@ -80,7 +80,7 @@ def test_no_printed_figure_is_decided() -> None:
     (pair,) = found.pairs
     assert [one.metric for one in pair.verdicts] == ["throughput", "gpu_compute", "enqueue", "h2d"]
     for verdict in pair.verdicts:
-        assert verdict.kind is VerdictKind.UNDECIDED
+        assert verdict.kind is VerdictKind.INCONCLUSIVE
         assert verdict.reason is Reason.PRINTED_ONLY
         assert verdict.estimate is None
         assert kind_text(verdict) == "printed-only"

@@ -114,7 +114,7 @@ def planted(kinds: dict[tuple[str, str], VerdictKind], *, higher: bool = False) 
 
 
 def test_a_side_between_two_others_tells_them_apart() -> None:
-    slower, open_ = VerdictKind.SLOWER, VerdictKind.UNDECIDED
+    slower, open_ = VerdictKind.SLOWER, VerdictKind.INCONCLUSIVE
     found = planted({("A", "B"): slower, ("B", "C"): slower, ("A", "C"): open_})
     assert [(one.label, one.rank, one.open) for one in found.sides] == [
         ("A", 1, ("C",)),
@@ -130,7 +130,7 @@ def test_verdicts_in_a_circle_rank_nobody() -> None:
 
 
 KINDS = st.sampled_from(
-    [VerdictKind.FASTER, VerdictKind.SLOWER, VerdictKind.SAME, VerdictKind.UNDECIDED]
+    [VerdictKind.FASTER, VerdictKind.SLOWER, VerdictKind.SAME, VerdictKind.INCONCLUSIVE]
 )
 
 

@@ -58,7 +58,7 @@ def test_an_interval_is_wider_by_the_variation_between_sessions() -> None:
     history = [run for day in range(20) for run in session(draw, day, 0.03)]
     base, now = session(draw, 20, 0.0), session(draw, 21, 0.0, factor=1.04)
     assert gate(base, now).rows[0].outcome is GateOutcome.REGRESSION
-    assert gate(base, now, history=history).rows[0].outcome is GateOutcome.UNDECIDED
+    assert gate(base, now, history=history).rows[0].outcome is GateOutcome.INCONCLUSIVE
 
 
 def test_sides_of_one_session_allow_for_none() -> None:

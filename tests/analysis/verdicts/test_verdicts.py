@@ -87,7 +87,7 @@ def test_processes_without_turns_are_two_groups() -> None:
 
 def test_two_processes_a_side_are_held_to_a_scatter_that_is_assumed() -> None:
     twice = [headline([process(1.0)] * 2, [process(one)] * 2) for one in (1.06, 1.1)]
-    assert [one.kind for one in twice] == [VerdictKind.UNDECIDED, VerdictKind.SLOWER]
+    assert [one.kind for one in twice] == [VerdictKind.INCONCLUSIVE, VerdictKind.SLOWER]
     assert {(one.estimate.method, one.processes_a) for one in twice} == {("samples", 2)}
     known = headline([process(1.0)] * 2, [process(1.04)] * 2, scatter_pct=1.0)
     assert known.kind is VerdictKind.SLOWER
@@ -100,7 +100,7 @@ def test_three_processes_a_side_say_themselves_how_they_scatter() -> None:
     assert (found.kind, found.estimate.method) == (VerdictKind.SLOWER, "processes")
     assert found.estimate.is_student
     far = [process(level) for level in (1.0, 1.03, 1.06)]
-    assert headline(a, far).kind is VerdictKind.UNDECIDED
+    assert headline(a, far).kind is VerdictKind.INCONCLUSIVE
     more = headline([*a, process(1.0)], [*b, process(1.03)])
     assert more.kind is VerdictKind.SLOWER
     assert not more.estimate.is_student  # ranks tell
@@ -110,12 +110,12 @@ def test_one_process_against_five_takes_the_scatter_of_the_five() -> None:
     five = [process(1.03 * one) for one in (1.0, 1.002, 0.998, 1.001, 0.999)]
     found = headline([process(1.0)], five)
     assert (found.kind, found.estimate.is_student) == (VerdictKind.SLOWER, True)
-    assert headline([process(1.0)], five[:4]).kind is VerdictKind.UNDECIDED  # assumed again
+    assert headline([process(1.0)], five[:4]).kind is VerdictKind.INCONCLUSIVE  # assumed again
 
 
 def test_one_process_a_side_has_to_differ_by_more_than_processes_do() -> None:
     small = headline([process(1.0)], [process(1.02)])
-    assert small.kind is VerdictKind.UNDECIDED
+    assert small.kind is VerdictKind.INCONCLUSIVE
     assert headline([process(1.0)], [process(1.1)]).kind is VerdictKind.SLOWER
     assert headline([process(1.0)], [process(1.02)], scatter_pct=0.1).kind is VerdictKind.SLOWER
 
@@ -169,7 +169,7 @@ def test_an_unknown_condition_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "kind"), [(0.0005, VerdictKind.SAME), (0.012, VerdictKind.UNDECIDED)]
+    ("step", "kind"), [(0.0005, VerdictKind.SAME), (0.012, VerdictKind.INCONCLUSIVE)]
 )
 def test_fine_steps_of_the_clock_leave_the_same_the_same(step: float, kind: VerdictKind) -> None:
     """What is the same never differs by a step; it need not, where steps are far below t."""
@@ -181,7 +181,7 @@ def test_fine_steps_of_the_clock_leave_the_same_the_same(step: float, kind: Verd
     a, b = ([stepped(number) for number in range(first, first + 8)] for first in (0, 8))
     found = headline(a, b)
     assert found.kind is kind
-    assert (found.reason is Reason.CLOCK_STEP) == (kind is VerdictKind.UNDECIDED)
+    assert (found.reason is Reason.CLOCK_STEP) == (kind is VerdictKind.INCONCLUSIVE)
 
 
 def test_steps_of_the_clock_decide_nothing() -> None:
@@ -197,7 +197,7 @@ def test_steps_of_the_clock_decide_nothing() -> None:
         for middle in (1.0, 1.02)
     ]
     found = headline(coarse[:1], coarse[1:], scatter_pct=0.0)
-    assert (found.kind, found.reason) == (VerdictKind.UNDECIDED, Reason.CLOCK_STEP)
+    assert (found.kind, found.reason) == (VerdictKind.INCONCLUSIVE, Reason.CLOCK_STEP)
     assert "steps" in found.detail
 
 
@@ -210,7 +210,7 @@ def test_a_step_within_a_wider_interval_is_not_the_reason() -> None:
 
     medians = (1.0, 1.08, 0.95, 1.05, 0.97, 1.03)
     found = headline([stepped(one) for one in medians], [stepped(one) for one in medians[::-1]])
-    assert (found.kind, found.reason) == (VerdictKind.UNDECIDED, Reason.INTERVAL_TOO_WIDE)
+    assert (found.kind, found.reason) == (VerdictKind.INCONCLUSIVE, Reason.INTERVAL_TOO_WIDE)
     assert found.more
 
 
@@ -221,7 +221,7 @@ def test_figures_that_each_process_has_one_of() -> None:
     b = [process(1.0, phases=(Phase(name="load", duration_ms=30.0),), build=heavier)]
     found = {one.metric: one for one in verdicts(a, b)}
     assert (found["load"].kind, found["load"].reason) == (
-        VerdictKind.UNDECIDED,
+        VerdictKind.INCONCLUSIVE,
         Reason.ONE_VALUE,
     )
     assert found["load"].estimate.ratio == pytest.approx(3)
@@ -265,7 +265,7 @@ def test_processes_of_one_build_have_its_time_once() -> None:
 
     found = verdicts([built(one, 900.0) for one in a], [built(one, 1800.0) for one in b])
     (build,) = (one for one in found if one.metric == "build")
-    assert (build.kind, build.reason) == (VerdictKind.UNDECIDED, Reason.ONE_VALUE)
+    assert (build.kind, build.reason) == (VerdictKind.INCONCLUSIVE, Reason.ONE_VALUE)
     assert (build.a, build.b, build.processes_a) == (900.0, 1800.0, 1)
     assert build.estimate.ratio == pytest.approx(2.0)
     again = [built(one, 900.0 + one.turn.round) for one in a]
@@ -292,7 +292,7 @@ def test_disturbed_rounds_do_not_count() -> None:
 
 
 def test_a_side_that_is_unstable_by_itself_is_reported_and_its_rounds_count() -> None:
-    """Half of B's processes are slower and hardly known: B is slower, and was called undecided."""
+    """Half of B's processes are slower and unsure: B is slower, and was called inconclusive."""
     a, b = sides(1.0, rounds=28, noise=0.003)
     b = [disturbed(run) if run.turn.round % 2 else run for run in b]
     found = headline(a, b)
@@ -328,5 +328,5 @@ def test_a_ratio_without_ranks_is_the_quotient_of_the_figures(count: int) -> Non
 def test_mostly_disturbed_rounds_are_unstable() -> None:
     a, b = sides(1.0, rounds=14)
     found = headline([*a[:6], *map(disturbed, a[6:])], b)
-    assert (found.kind, found.reason) == (VerdictKind.UNDECIDED, Reason.UNSTABLE)
+    assert (found.kind, found.reason) == (VerdictKind.INCONCLUSIVE, Reason.UNSTABLE)
     assert found.more is None

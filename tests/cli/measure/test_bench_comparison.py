@@ -104,7 +104,7 @@ def test_a_model_with_itself_is_the_same(store, played, convnet, capsys) -> None
     assert [side["processes"] for side in made["sides"]] == [LOOKS[0]] * 2
 
 
-def test_what_stays_undecided_takes_all_rounds_and_says_how_many_more(
+def test_what_stays_inconclusive_takes_all_rounds_and_says_how_many_more(
     store, played, convnet, capsys
 ) -> None:
     played.noise = 0.03
@@ -310,7 +310,7 @@ def test_onnx_runtime_with_itself_is_neither_faster_nor_slower(store, convnet, c
     arguments = ["--compare", *on, *timing, "--no-layers", "--json"]
     assert main(["bench", str(convnet), str(convnet), *arguments]) == 0
     (pair,) = json.loads(capsys.readouterr().out)["measured"]["pairs"]
-    assert pair["verdicts"][0]["kind"] in ("same", "undecided")
+    assert pair["verdicts"][0]["kind"] in ("same", "inconclusive")
 
 
 def test_every_two_of_three_sides_have_an_interval(store, played, convnet, capsys) -> None:

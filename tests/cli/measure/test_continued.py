@@ -134,7 +134,7 @@ def test_the_order_of_the_sides_goes_on_where_it_ended(store, played, convnet, t
     assert places(other) == places(store)
 
 
-def test_undecided_after_all_rounds_it_gets_twice_as_many_at_a_higher_confidence(
+def test_inconclusive_after_all_rounds_it_gets_twice_as_many_at_a_higher_confidence(
     store, played, convnet, capsys
 ) -> None:
     played.noise = 0.2

@@ -45,7 +45,7 @@ def test_an_inconclusive_contender_is_marked_beside_a_slowed_one() -> None:
     first, second = found.slow_downs
     from enginescope.records.verdict.verdict import VerdictKind
 
-    mixed = replace(found, slow_downs=(first, replace(second, kind=VerdictKind.UNDECIDED)))
+    mixed = replace(found, slow_downs=(first, replace(second, kind=VerdictKind.INCONCLUSIVE)))
     assert ", inconclusive)" in answer_text(mixed)
     matrix = contend_tables(mixed)[0]
     assert matrix.rows[1][1].endswith(" ?")

@@ -89,7 +89,7 @@ def scenario(name: Any) -> LoadReport:
 
 
 def searched() -> LoadReport:
-    """Return a search: one rate meets the goal, one is undecided, one misses it."""
+    """Return a search: one rate meets the goal, one is inconclusive, one misses it."""
     steps = tuple(
         step_of(rate, [trial_of(loaded_run(rate, queries=queries), GOAL)])
         for rate, queries in ((20.0, 9_000), (110.0, 150), (200.0, 3_000))
@@ -104,5 +104,5 @@ def searched() -> LoadReport:
         is_search=True,
         highest_met=20.0,
         lowest_missed=200.0,
-        undecided=(110.0,),
+        inconclusive=(110.0,),
     )

@@ -57,7 +57,7 @@ def test_a_screen_fits(report: LoadReport, width: int) -> None:
     assert any("ms" in line or "Latency" in line for line in lines)
 
 
-def test_a_search_names_each_rate_and_what_is_undecided() -> None:
+def test_a_search_names_each_rate_and_what_is_inconclusive() -> None:
     text = as_text(load_tables(searched()), width=100)
     rows = [line.split() for line in text.splitlines()[2:5]]
     assert [row[:2] for row in rows] == [
@@ -111,7 +111,7 @@ def test_json_has_answer_and_report() -> None:
     document = json.loads(load_json(searched()))
     assert document["verdict"] == "met"
     assert document["passed"] is True
-    assert document["report"]["undecided"] == [110.0]
+    assert document["report"]["inconclusive"] == [110.0]
     assert document["report"]["steps"][0]["trials"][0]["latency"]["metric"] == "latency"
 
 

@@ -95,8 +95,8 @@ def test_a_shape_without_a_figure_is_a_row() -> None:
 def test_only_a_decided_knee_has_a_star() -> None:
     shapes, *_ = shapes_answer(report()).tables
     assert [row[0] for row in shapes.rows] == ["1", "2", "4 *", "8", "16"]
-    undecided = replace(report(), knee=Knee(gain_pct=10, label="4", low="1", support=0.3))
-    assert "*" not in "".join(row[0] for row in shapes_answer(undecided).tables[0].rows)
+    inconclusive = replace(report(), knee=Knee(gain_pct=10, label="4", low="1", support=0.3))
+    assert "*" not in "".join(row[0] for row in shapes_answer(inconclusive).tables[0].rows)
 
 
 def test_the_command_builds_all_profiles() -> None:
@@ -134,8 +134,8 @@ def test_the_pictures_mark_the_knee_and_slow_shapes() -> None:
         if layer["mark"].get("shape") == "triangle-down"
     ]
     assert [row["shape"] for row in slow] == ["4"]
-    undecided = replace(report(), knee=Knee(gain_pct=10, why="unknown"))
-    throughput, latency = shapes_charts(undecided)
+    inconclusive = replace(report(), knee=Knee(gain_pct=10, why="unknown"))
+    throughput, latency = shapes_charts(inconclusive)
     assert throughput.title == "Throughput by shape"
     assert len(latency.spec["layer"]) == 3
 

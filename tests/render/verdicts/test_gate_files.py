@@ -27,8 +27,8 @@ UNSTEADY = (0.0, 0.09, -0.08, 0.04, 0.05)
 NASTY = '<script>alert("1")</script>|`x`\x1b[31m\x00]]>&{0}\ud7ff.onnx'
 
 
-def report(name: str = "net.onnx", *, undecided: str = "warn") -> GateReport:
-    """A regression, a failure, a lost job, an undecided one on a flaky baseline, one that holds."""
+def report(name: str = "net.onnx", *, inconclusive: str = "warn") -> GateReport:
+    """A regression, a failure, a lost job, an inconclusive one, one that holds."""
     jobs = [job(f"{one}{name}") for one in ("a", "b", "c", "d", "e")]
     baseline = [run for one in jobs[:3] for run in processes(4.0, of=one)]
     baseline += processes(4.0, of=jobs[3], apart=UNSTEADY) + processes(4.0, of=jobs[4])
@@ -38,7 +38,7 @@ def report(name: str = "net.onnx", *, undecided: str = "warn") -> GateReport:
         *processes(4.0, of=jobs[3], first=60, apart=UNSTEADY),
         *processes(4.0, of=jobs[4], first=60),
     ]
-    return gate(baseline, current, GateTerms(undecided=undecided), name="main")
+    return gate(baseline, current, GateTerms(inconclusive=inconclusive), name="main")
 
 
 # what the XSD of Jenkins' JUnit reports asks for; Ant's asks for `time` too, which is unknown
@@ -109,8 +109,8 @@ def test_junit_says_what_xml_cannot_hold() -> None:
 @pytest.mark.parametrize(
     ("policy", "kind"), [("pass", "system-out"), ("warn", "skipped"), ("fail", "failure")]
 )
-def test_junit_of_what_is_undecided(policy, kind) -> None:
-    root = ET.fromstring(gate_junit(report(undecided=policy)))
+def test_junit_of_what_is_inconclusive(policy, kind) -> None:
+    root = ET.fromstring(gate_junit(report(inconclusive=policy)))
     case = next(one for one in root.iter("testcase") if one.get("classname").startswith("dnet"))
     assert case[0].tag == kind
 
@@ -178,7 +178,7 @@ def test_markdown_tables_keep_their_columns() -> None:
     assert re.search(r"(?<!\\)`", text) is None
     assert "**regression**" in text
     assert "**inconclusive**" not in text
-    assert "**inconclusive**" in gate_markdown(report(undecided="fail")).decode()
+    assert "**inconclusive**" in gate_markdown(report(inconclusive="fail")).decode()
 
 
 def test_markdown_folds_what_holds() -> None:
@@ -196,7 +196,7 @@ def test_json_has_every_row() -> None:
         "regression",
         "new failure",
         "lost coverage",
-        "undecided",
+        "inconclusive",
         "no regression",
     ]
     assert [row["fails"] for row in found["rows"]] == [True, True, True, False, False]
@@ -252,8 +252,8 @@ def test_figures_without_an_interval() -> None:
 @pytest.mark.parametrize(
     ("policy", "level"), [("pass", "note"), ("warn", "warning"), ("fail", "error")]
 )
-def test_sarif_gives_undecided_results_the_level_of_the_policy(policy, level) -> None:
-    (run,) = json.loads(gate_sarif(report(undecided=policy)))["runs"]
+def test_sarif_gives_inconclusive_results_the_level_of_the_policy(policy, level) -> None:
+    (run,) = json.loads(gate_sarif(report(inconclusive=policy)))["runs"]
     rules = {
         one["id"]: one["defaultConfiguration"]["level"] for one in run["tool"]["driver"]["rules"]
     }
@@ -274,14 +274,14 @@ def test_sarif_gives_undecided_results_the_level_of_the_policy(policy, level) ->
         ("fail", "gate failed: 1 inconclusive metric"),
     ],
 )
-def test_the_heading_does_not_call_an_undecided_row_passed(policy, heading) -> None:
-    """`gate passed` stood above an undecided difference of +21.7 %."""
-    undecided = gate([process(4.0)], [process(4.1, 60)], GateTerms(undecided=policy))
-    assert answer_text(undecided) == heading
+def test_the_heading_does_not_call_an_inconclusive_row_passed(policy, heading) -> None:
+    """`gate passed` stood above an inconclusive difference of +21.7 %."""
+    inconclusive = gate([process(4.0)], [process(4.1, 60)], GateTerms(inconclusive=policy))
+    assert answer_text(inconclusive) == heading
 
 
 def test_metrics_are_counted_as_metrics_of_jobs() -> None:
-    """Two metrics of one job were "1 undecided, 1 without regression" under "1 job"."""
+    """Two metrics of one job were "1 inconclusive, 1 without regression" under "1 job"."""
     limits = tuple(Limit(metric=one, regression_pct=2) for one in ("latency", "peak_memory"))
     more = {"peak_memory_bytes": 100 << 20}
     before = [process(4.0, at, **more) for at in range(3)]

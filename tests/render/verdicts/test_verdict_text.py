@@ -129,7 +129,7 @@ def test_one_verdict_has_one_wording() -> None:
         ),
         (
             verdict(
-                "undecided",
+                "inconclusive",
                 "interval-too-wide",
                 method="samples",
                 ratio=1.05,
@@ -139,7 +139,7 @@ def test_one_verdict_has_one_wording() -> None:
         ),
         (
             verdict(
-                "undecided",
+                "inconclusive",
                 "interval-too-wide",
                 ratio=1.008,
                 interval=Interval(low=1.002, high=1.014),
@@ -148,7 +148,7 @@ def test_one_verdict_has_one_wording() -> None:
         ),
         (
             verdict(
-                "undecided",
+                "inconclusive",
                 "interval-too-wide",
                 metric="throughput",
                 ratio=0.992,
@@ -157,7 +157,7 @@ def test_one_verdict_has_one_wording() -> None:
             "B is lower; inconclusive whether by more than 1 %: 0.992 × A",
         ),
         (
-            verdict("undecided", "no-interval", interval=None, method="processes", n_a=2, n_b=3),
+            verdict("inconclusive", "no-interval", interval=None, method="processes", n_a=2, n_b=3),
             "Inconclusive whether B is faster than A: 0.613 × A, no interval, 2 and 3 processes",
         ),
         (
@@ -212,25 +212,30 @@ def test_decimals_tell_the_ends_apart() -> None:
     [
         (verdict(), None),
         (verdict("incomparable", "different-conditions"), None),
-        (verdict("undecided", "interval-too-wide", more=12), "about 12 more rounds would probably"),
-        (verdict("undecided", "interval-too-wide", more=1), "about 1 more round would"),
         (
-            verdict("undecided", "interval-too-wide", method="processes", more=3),
+            verdict("inconclusive", "interval-too-wide", more=12),
+            "about 12 more rounds would probably",
+        ),
+        (verdict("inconclusive", "interval-too-wide", more=1), "about 1 more round would"),
+        (
+            verdict("inconclusive", "interval-too-wide", method="processes", more=3),
             "about 3 more processes a side",
         ),
-        (verdict("undecided", "interval-too-wide"), "no realistic number of runs"),
+        (verdict("inconclusive", "interval-too-wide"), "no realistic number of runs"),
         (
-            verdict("undecided", "interval-too-wide", method="samples"),
+            verdict("inconclusive", "interval-too-wide", method="samples"),
             "more samples would not settle it; more processes may: bench --compare",
         ),
-        (verdict("undecided", "one-value"), "one value a side"),
-        (verdict("undecided", "no-interval", method="processes"), "needs 3 processes a side"),
+        (verdict("inconclusive", "one-value"), "one value a side"),
+        (verdict("inconclusive", "no-interval", method="processes"), "needs 3 processes a side"),
         (
-            verdict("undecided", "no-interval", method="samples"),
+            verdict("inconclusive", "no-interval", method="samples"),
             "sample size of a side is too small",
         ),
         (
-            verdict("undecided", "clock-step", detail="the clock has steps of 8 % of the median"),
+            verdict(
+                "inconclusive", "clock-step", detail="the clock has steps of 8 % of the median"
+            ),
             "the clock has steps of 8 % of the median",
         ),
     ],
@@ -242,14 +247,14 @@ def test_what_is_open_says_what_would_decide_it(one, said) -> None:
 
 def test_rounds_to_ask_for() -> None:
     pair = MeasuredPair(
-        a="A", b="B", verdicts=(verdict("undecided", "interval-too-wide", more=12),)
+        a="A", b="B", verdicts=(verdict("inconclusive", "interval-too-wide", more=12),)
     )
     assert list(settling_hints(pair, None)) == ["enginescope bench … --compare --rounds 20"]
 
 
 @pytest.mark.parametrize(("most", "more"), [(60, ""), (10, ""), (9, " --rounds 20")])
 def test_a_comparison_that_can_be_continued_is_not_begun_anew(most: int, more: str) -> None:
-    one = verdict("undecided", "interval-too-wide", more=12, interval=None)
+    one = verdict("inconclusive", "interval-too-wide", more=12, interval=None)
     plan = RoundPlan(rounds=most, threshold_pct=1.0)
     found = list(settling_hints(MeasuredPair(a="A", b="B", verdicts=(one,)), "12ab", plan))
     assert found == [f"enginescope compare cmp-12ab --continue{more}"]
@@ -257,7 +262,7 @@ def test_a_comparison_that_can_be_continued_is_not_begun_anew(most: int, more: s
 
 def test_a_comparison_that_began_as_incomparable_is_begun_anew() -> None:
     """To continue it would keep the conditions of its start, and add no round."""
-    one = verdict("undecided", "no-interval", interval=None)
+    one = verdict("inconclusive", "no-interval", interval=None)
     plan = RoundPlan(rounds=60, threshold_pct=1.0)
     pair = MeasuredPair(a="A", b="B", verdicts=(one,))
     assert list(settling_hints(pair, "12ab", plan, ["shapes"])) == [
@@ -274,7 +279,7 @@ def test_a_comparison_that_began_as_incomparable_is_begun_anew() -> None:
     ],
 )
 def test_an_unstable_comparison_says_what_to_do_next(unstable: str | None, said: str) -> None:
-    one = verdict("undecided", "unstable")
+    one = verdict("inconclusive", "unstable")
     assert one.estimate is not None
     estimate = replace(one.estimate, disturbed=DisturbedRounds(a=9, b=9, both=1, unstable=unstable))
     pair = MeasuredPair(a="A", b="B", verdicts=(replace(one, estimate=estimate),))
@@ -288,7 +293,7 @@ def test_an_unstable_comparison_says_what_to_do_next(unstable: str | None, said:
 def test_a_threshold_that_settles_it(low: float, high: float, threshold: int | None) -> None:
     """More rounds are not the only way: 2 % may not matter."""
     one = verdict(
-        "undecided",
+        "inconclusive",
         "interval-too-wide",
         ratio=1.004,
         interval=Interval(low=low, high=high),
@@ -301,7 +306,7 @@ def test_a_threshold_that_settles_it(low: float, high: float, threshold: int | N
         assert found[0].startswith(f"enginescope compare cmp-12ab --threshold {threshold}, if ")
         assert one.estimate is not None
         assert decide(one.estimate, threshold)[0] is VerdictKind.SAME
-        assert decide(one.estimate, threshold - 1)[0] is VerdictKind.UNDECIDED
+        assert decide(one.estimate, threshold - 1)[0] is VerdictKind.INCONCLUSIVE
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

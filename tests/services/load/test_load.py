@@ -69,7 +69,7 @@ def test_an_objective_that_no_query_can_meet_is_missed(model: Path) -> None:
     report = es.load(model, on=ON, rate=100, queries=60, slo="p50<1ms", workload=QUICK)
     (trial,) = report.trials
     assert trial.slow == 60
-    assert report.kind is (LoadKind.UNDECIDED if trial.is_late else LoadKind.MISSED)
+    assert report.kind is (LoadKind.INCONCLUSIVE if trial.is_late else LoadKind.MISSED)
 
 
 def test_an_objective_that_all_queries_meet_is_met(model: Path) -> None:
@@ -77,13 +77,13 @@ def test_an_objective_that_all_queries_meet_is_met(model: Path) -> None:
     (trial,) = report.trials
     assert trial.slow == 0
     # a busy machine makes queries alike, so that they stand for few
-    assert report.kind is LoadKind.MET or (trial.is_late and report.kind is LoadKind.UNDECIDED)
+    assert report.kind is LoadKind.MET or (trial.is_late and report.kind is LoadKind.INCONCLUSIVE)
     assert report.is_passed
 
 
-def test_few_queries_leave_a_tail_undecided(model: Path) -> None:
+def test_few_queries_leave_a_tail_inconclusive(model: Path) -> None:
     report = es.load(model, on=ON, rate=100, queries=20, slo="p99<600ms", workload=QUICK)
-    assert report.kind is LoadKind.UNDECIDED
+    assert report.kind is LoadKind.INCONCLUSIVE
 
 
 def test_a_trace_is_replayed(model: Path, tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_search_ends_between_a_rate_that_meets_and_one_that_does_not(model: Pa
     assert all(kinds[rate] is not LoadKind.MET for rate in above)
 
 
-def test_a_search_ends_with_its_time_and_an_undecided_rate_with_its_first_process(
+def test_a_search_ends_with_its_time_and_an_inconclusive_rate_with_its_first_process(
     model: Path,
 ) -> None:
     report = es.load(
@@ -191,7 +191,7 @@ def test_a_search_ends_with_its_time_and_an_undecided_rate_with_its_first_proces
         workload=QUICK,
     )
     (step,) = report.steps
-    assert (step.kind, len(step.trials)) == (LoadKind.UNDECIDED, 1)
+    assert (step.kind, len(step.trials)) == (LoadKind.INCONCLUSIVE, 1)
     assert "I-SHORT-SEARCH" in {notice.code for notice in report.notices}
 
 

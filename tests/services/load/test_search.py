@@ -12,7 +12,7 @@ def search(first: float, met: float, missed: float, resolution_pct: float = 5.0)
     """Search where rates up to `met` meet the goal, and from `missed` on miss it."""
 
     def measure(rate: float) -> LoadStep:
-        kind = LoadKind.MISSED if rate >= missed else LoadKind.UNDECIDED
+        kind = LoadKind.MISSED if rate >= missed else LoadKind.INCONCLUSIVE
         return LoadStep(kind=LoadKind.MET if rate <= met else kind, trials=(), rate_per_s=rate)
 
     return search_highest(first, measure, resolution_pct)
@@ -24,15 +24,15 @@ def test_the_highest_rate_is_found_within_the_resolution(first: float) -> None:
     assert found.highest_met is not None
     assert 95.0 <= found.highest_met <= 100.0
     assert found.lowest_missed <= 1.05 * found.highest_met
-    assert found.undecided == ()
+    assert found.inconclusive == ()
     assert len(found.steps) <= MOST_RATES
 
 
-def test_what_is_undecided_is_named() -> None:
+def test_what_is_inconclusive_is_named() -> None:
     found = search(50.0, 100.0, 150.0)
     assert found.highest_met <= 100.0
-    assert found.undecided
-    assert all(100.0 < rate < 150.0 for rate in found.undecided)
+    assert found.inconclusive
+    assert all(100.0 < rate < 150.0 for rate in found.inconclusive)
     assert found.lowest_missed is None or found.lowest_missed >= 150.0
 
 

@@ -48,7 +48,7 @@ def test_comparisons_are_shorter_so_that_a_few_fit(tmp_path, monkeypatch) -> Non
     ticks = iter(range(1_000))
     module = "enginescope.services.measurement.self_test.perf_counter"
     monkeypatch.setattr(module, lambda: float(next(ticks)))
-    # a threshold that leaves every comparison of the noisy stand-in undecided
+    # a threshold that leaves every comparison of the noisy stand-in inconclusive
     test = measured_test(tmp_path, max_time_s=40.0, rounds=60, threshold_pct=1e-4)
     most = [one.most for one in test.comparisons]
     assert most[0] == 8

@@ -168,7 +168,7 @@ def test_without_time_nothing_is_claimed(tmp_path, planted) -> None:
     runs = planted(lambda _job: 1.0)
     report = measured(chain(tmp_path / "net.onnx"), max_time_s=1e-3)
     assert {layer.alone.state for layer in report.layers} == {"unreached"}
-    assert (report.proposed, report.kind, runs.jobs) == (None, VerdictKind.UNDECIDED, [])
+    assert (report.proposed, report.kind, runs.jobs) == (None, VerdictKind.INCONCLUSIVE, [])
     assert not report.is_harmless
     assert {one.code for one in report.notices} == {"I-FP16-ON-CPU", "I-SHORT-SEARCH"}
     assert [len(model.layers) for model in report.cumulative] == [0]

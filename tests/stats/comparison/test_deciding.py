@@ -35,8 +35,8 @@ def estimate(low: float, ratio: float, high: float, n: int = 10) -> RatioEstimat
         ((1.02, 1.03, 1.04), VerdictKind.SLOWER),
         ((0.995, 1.0, 1.005), VerdictKind.SAME),
         ((1.001, 1.004, 1.007), VerdictKind.SAME),
-        ((0.97, 0.98, 1.001), VerdictKind.UNDECIDED),
-        ((0.985, 0.995, 0.999), VerdictKind.UNDECIDED),
+        ((0.97, 0.98, 1.001), VerdictKind.INCONCLUSIVE),
+        ((0.985, 0.995, 0.999), VerdictKind.INCONCLUSIVE),
     ],
 )
 def test_verdicts(ends, kind) -> None:
@@ -50,7 +50,7 @@ def test_a_higher_rate_is_faster() -> None:
 
 def test_no_interval_decides_nothing() -> None:
     none = RatioEstimate(ratio=3.0, interval=None, method="rounds", n_a=3, n_b=3)
-    assert decide(none, 1.0) == (VerdictKind.UNDECIDED, Reason.NO_INTERVAL)
+    assert decide(none, 1.0) == (VerdictKind.INCONCLUSIVE, Reason.NO_INTERVAL)
     assert more_needed(none, 1.0) is None
 
 

@@ -38,12 +38,12 @@ def test_drawn_comparisons_end_as_the_verdict_does() -> None:
     taken = rng.choice(noise(0.03), shape) * rng.choice((-1.0, 1.0), shape)
     slower = 0
     for row in taken[:60]:
-        kind = VerdictKind.UNDECIDED
+        kind = VerdictKind.INCONCLUSIVE
         for look in LOOKS:
             b = np.exp(row[:look] + math.log(1.03))
             estimate = ratio_of_rounds([1.0] * look, b, confidence=LOOK_CONFIDENCE)
             kind, _ = decide(estimate, 1.0)
-            if kind is not VerdictKind.UNDECIDED:
+            if kind is not VerdictKind.INCONCLUSIVE:
                 break
         slower += kind is VerdictKind.SLOWER
     assert drawn._ends(drawn._drawn[:60], 3.0)[0] == pytest.approx(slower / 60)

@@ -75,8 +75,8 @@ def _is_ok(runs: Mapping[str, Run]) -> bool:
 def _kind(kinds: Sequence[VerdictKind]) -> ContendKind:
     if VerdictKind.SLOWER in kinds:
         return ContendKind.SLOWED
-    if VerdictKind.UNDECIDED in kinds:
-        return ContendKind.UNDECIDED
+    if VerdictKind.INCONCLUSIVE in kinds:
+        return ContendKind.INCONCLUSIVE
     return ContendKind.UNAFFECTED
 
 

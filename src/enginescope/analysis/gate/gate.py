@@ -293,7 +293,7 @@ def _outcome(verdict: Verdict, limit_pct: float) -> GateOutcome:
     is_unstable = disturbed is not None and disturbed.unstable == "b"
     if is_unstable and verdict.kind not in (VerdictKind.SLOWER, VerdictKind.INCOMPARABLE):
         return GateOutcome.UNSTABLE
-    if verdict.kind is not VerdictKind.UNDECIDED:
+    if verdict.kind is not VerdictKind.INCONCLUSIVE:
         return _OUTCOMES[verdict.kind]
     if verdict.reason is Reason.INTERVAL_TOO_WIDE and verdict.estimate is not None:
         place = non_inferiority(
@@ -301,7 +301,7 @@ def _outcome(verdict: Verdict, limit_pct: float) -> GateOutcome:
         )
         if place is NonInferiority.WITHIN:
             return GateOutcome.NO_REGRESSION
-    return GateOutcome.UNDECIDED
+    return GateOutcome.INCONCLUSIVE
 
 
 _OUTCOMES = {

@@ -41,7 +41,7 @@ def rows_of_whole_gate(tests: Sequence[RowAt], confidence: float) -> tuple[GateR
 
     Returns:
         In the order of `tests`. Each shows the interval that decided it. A row that would be a
-        regression by itself and is none among so many is undecided, and says so.
+        regression by itself and is none among so many is inconclusive, and says so.
     """
     share = 1 - confidence
     rows = [test(share / 2) for test in tests]

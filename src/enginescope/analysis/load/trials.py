@@ -89,11 +89,11 @@ def _verdict(counted: _Slow, slo: Slo, certain: int) -> LoadKind:
 
     if is_met(counted.slow):
         return LoadKind.MET
-    return LoadKind.MISSED if is_met(certain) is False else LoadKind.UNDECIDED
+    return LoadKind.MISSED if is_met(certain) is False else LoadKind.INCONCLUSIVE
 
 
 def step_of(rate_per_s: float | None, trials: Sequence[LoadTrial]) -> LoadStep:
-    """Return the trials at one rate with their common verdict; mixed verdicts are undecided."""
+    """Return the trials at one rate with their common verdict; mixed verdicts are inconclusive."""
     kinds = {trial.kind for trial in trials}
-    kind = kinds.pop() if len(kinds) == 1 else LoadKind.UNDECIDED
+    kind = kinds.pop() if len(kinds) == 1 else LoadKind.INCONCLUSIVE
     return LoadStep(kind=kind, trials=tuple(trials), rate_per_s=rate_per_s)

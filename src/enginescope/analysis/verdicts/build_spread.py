@@ -63,7 +63,7 @@ def withheld(
         return verdict
     return replace(
         verdict,
-        kind=VerdictKind.UNDECIDED,
+        kind=VerdictKind.INCONCLUSIVE,
         reason=Reason.BUILD_SPREAD,
         corrected_ratio=None,
         more=None,

@@ -53,7 +53,7 @@ def printed_value(view: RunView, metric: str, statistic: str) -> float | None:
 def printed_verdicts(
     a: Sequence[Run], b: Sequence[Run], terms: CompareConfig
 ) -> tuple[Verdict, ...]:
-    """Return the figures of B against A, all undecided: the throughput first, the build last.
+    """Return the figures of B against A, all inconclusive: the throughput first, the build last.
 
     Verdicts are incomparable where the conditions differ.
     """
@@ -75,7 +75,7 @@ def printed_verdicts(
             rows.append((metric, pair, "as printed"))
     runs = [[view.run for view in side] for side in sides]
     differing = "; ".join(map(str, differences(*runs, across=terms.across)))
-    kind = VerdictKind.INCOMPARABLE if differing else VerdictKind.UNDECIDED
+    kind = VerdictKind.INCOMPARABLE if differing else VerdictKind.INCONCLUSIVE
     return tuple(
         Verdict(
             metric=metric,

@@ -110,7 +110,7 @@ def _ranked(
         value=next(iter(others.values())).a,
         estimate=headlines[first, label].estimate if label != first else None,
         same=tuple(other for other, kind in kinds.items() if kind is VerdictKind.SAME),
-        open=tuple(other for other, kind in kinds.items() if kind is VerdictKind.UNDECIDED),
+        open=tuple(other for other, kind in kinds.items() if kind is VerdictKind.INCONCLUSIVE),
     )
 
 

@@ -90,7 +90,7 @@ def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict |
     estimate, used = _estimate(sides, metric, medians, terms)
     estimate = allow_for_sessions(estimate, terms.sessions)
     kind, reason = decide(estimate, terms.threshold_pct)
-    if kind is VerdictKind.UNDECIDED and (
+    if kind is VerdictKind.INCONCLUSIVE and (
         (estimate.disturbed is not None and estimate.disturbed.unstable is not None)
         or is_unstable(sides, metric)
     ):
@@ -98,7 +98,7 @@ def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict |
     step = _clock_step(sides, metric)
     detail = None
     if step is not None and _is_lost_in(step, estimate, kind, terms.threshold_pct):
-        kind, reason = VerdictKind.UNDECIDED, Reason.CLOCK_STEP
+        kind, reason = VerdictKind.INCONCLUSIVE, Reason.CLOCK_STEP
         detail = f"the clock has steps of {format_significant(100 * step, 2)} % of the median"
     effective = [sum(one.effective_n for one in side if one) for side in summaries]
     samples = [sum(one.n for one in side if one) for side in summaries]

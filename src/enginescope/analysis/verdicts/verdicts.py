@@ -55,7 +55,7 @@ def figure_verdict(sides: Sides, figure: Figure, terms: CompareConfig) -> Verdic
 def _open(figure: Figure, known: Sequence[Sequence[float]], terms: CompareConfig) -> Verdict:
     return Verdict(
         metric=figure.name,
-        kind=VerdictKind.UNDECIDED,
+        kind=VerdictKind.INCONCLUSIVE,
         reason=Reason.ONE_VALUE,
         a=middle_of(known[0]),
         b=middle_of(known[1]),
@@ -131,7 +131,7 @@ def _repeated(
         return replace(verdict, estimate=estimate, reason=reason)
     threshold_pct, higher = terms.threshold_pct, verdict.higher_is_better
     kind, reason = decide(estimate, threshold_pct, higher_is_better=higher)
-    more = more_needed(estimate, threshold_pct) if kind is VerdictKind.UNDECIDED else None
+    more = more_needed(estimate, threshold_pct) if kind is VerdictKind.INCONCLUSIVE else None
     return replace(verdict, kind=kind, reason=reason, estimate=estimate, more=more)
 
 

@@ -68,7 +68,7 @@ from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, GateReport,
     ),
 )
 @option(
-    "--undecided",
+    "--inconclusive",
     type=click.Choice(("pass", "warn", "fail")),
     default="warn",
     help="Choose how to treat inconclusive results.",
@@ -117,7 +117,7 @@ def command(
     )
     terms = GateTerms(
         limits=limits_of(limits, metrics),
-        undecided=options["undecided"],
+        inconclusive=options["inconclusive"],
         across=options["across"],
         confidence=options["confidence"],
     )

@@ -119,7 +119,7 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
     ),
 )
 @option(
-    "--undecided",
+    "--inconclusive",
     type=click.Choice(("pass", "warn", "fail")),
     default="warn",
     help="Choose how to treat inconclusive results.",
@@ -191,7 +191,7 @@ def _request(
         rounds=options["rounds"],
         builds=options["builds"],
         limits=tuple(limits.values()),
-        undecided=options["undecided"],
+        inconclusive=options["inconclusive"],
         evidence=options["evidence"],
         without_inputs=options["without_inputs"],
         **process_fields(options),

@@ -23,7 +23,7 @@ class ContendKind(Enum):
 
     SLOWED = "slowed"
     UNAFFECTED = "unaffected"
-    UNDECIDED = "undecided"
+    INCONCLUSIVE = "inconclusive"
 
 
 class Contender(Record, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ class GateOutcome(Enum):
     LOST = "lost coverage"
     INCOMPARABLE = "incomparable"
     UNSTABLE = "unstable"
-    UNDECIDED = "undecided"
+    INCONCLUSIVE = "inconclusive"
     STILL_FAILING = "still failing"
     NO_BASELINE = "no baseline"
     NEW = "new"
@@ -45,13 +45,13 @@ COMPARED = frozenset(
     {
         GateOutcome.REGRESSION,
         GateOutcome.UNSTABLE,
-        GateOutcome.UNDECIDED,
+        GateOutcome.INCONCLUSIVE,
         GateOutcome.FIXED,
         GateOutcome.IMPROVEMENT,
         GateOutcome.NO_REGRESSION,
     }
 )
-UndecidedPolicy = Literal["pass", "warn", "fail"]
+InconclusivePolicy = Literal["pass", "warn", "fail"]
 #: Largest increase of a metric that has no limit of its own, in percent.
 DEFAULT_REGRESSION_PCT = 2.0
 
@@ -68,14 +68,14 @@ class GateTerms(Record, frozen=True, kw_only=True):
 
     Attributes:
         limits: One for each metric that is looked at.
-        undecided: What an open question counts as.
+        inconclusive: What an open question counts as.
         across: Conditions whose difference is meant.
         confidence: Of the whole gate: with unchanged jobs, it fails for a regression in 1 −
             `confidence` of cases at most. Each interval has at least this confidence.
     """
 
     limits: tuple[Limit, ...] = (Limit(metric="latency", regression_pct=DEFAULT_REGRESSION_PCT),)
-    undecided: UndecidedPolicy = "warn"
+    inconclusive: InconclusivePolicy = "warn"
     across: tuple[str, ...] = ()
     confidence: float = 0.95
 
@@ -135,7 +135,7 @@ class GateReport(Result, Record, frozen=True, kw_only=True):
 
     def fails(self, row: GateRow) -> bool:
         """Whether a row fails the gate."""
-        is_open = row.outcome is GateOutcome.UNDECIDED and self.terms.undecided == "fail"
+        is_open = row.outcome is GateOutcome.INCONCLUSIVE and self.terms.inconclusive == "fail"
         return row.outcome in FAILING or is_open
 
     @property

@@ -18,7 +18,7 @@ class LoadKind(Enum):
     MEASURED = "measured"
     MET = "met"
     MISSED = "missed"
-    UNDECIDED = "undecided"
+    INCONCLUSIVE = "inconclusive"
 
 
 class Slo(Record, frozen=True, kw_only=True):
@@ -113,7 +113,7 @@ class LoadReport(Result, Record, frozen=True, kw_only=True):
         steps: In the order in which they were measured.
         is_search: Whether the highest rate was searched.
         highest_met, lowest_missed: Rates of a search, queries per second.
-        undecided: Rates above the highest met one that are undecided.
+        inconclusive: Rates above the highest met one that are inconclusive.
         loadgen: Of a scenario.
         command: The command line that made it.
     """
@@ -127,7 +127,7 @@ class LoadReport(Result, Record, frozen=True, kw_only=True):
     is_search: bool = False
     highest_met: float | None = None
     lowest_missed: float | None = None
-    undecided: tuple[float, ...] = ()
+    inconclusive: tuple[float, ...] = ()
     loadgen: LoadGenFigures | None = None
     evidence: EvidenceLevel | None = None
     notices: tuple[Notice, ...] = ()

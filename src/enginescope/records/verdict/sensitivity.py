@@ -156,7 +156,7 @@ class SensitivityReport(Result, Record, frozen=True, kw_only=True):
     ordered_by: Literal["error", "error per time saved"] = "error"
     front: tuple[FrontPoint, ...] = ()
     proposed: int | None = None
-    kind: VerdictKind = VerdictKind.UNDECIDED
+    kind: VerdictKind = VerdictKind.INCONCLUSIVE
     baseline_ms: float | None = None
     use: str | None = None
     exclude: tuple[str, ...] = ()

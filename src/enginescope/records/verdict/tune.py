@@ -63,7 +63,7 @@ class Confirmation(Record, frozen=True, kw_only=True):
     """The candidate measured anew against the default.
 
     Attributes:
-        kind: Of the candidate against the default; `undecided` also where it could not be measured.
+        kind: Of the candidate against the default; `inconclusive` also where nothing was measured.
         ratio: Candidate ÷ default; ``None``: a side has no figures.
         corrected_ratio: `ratio` without the overstatement of a comparison that ends once it can
             decide; ``None`` where it decided nothing.

@@ -9,7 +9,7 @@ from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.records.notice import Notice
 from enginescope.records.verdict.evidence import EvidenceLevel
-from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, Limit, UndecidedPolicy
+from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, InconclusivePolicy, Limit
 from enginescope.records.verdict.verdict import Verdict
 
 #: The metric of the row that is about outputs.
@@ -191,7 +191,7 @@ class UpgradeReport(Result, Record, frozen=True, kw_only=True):
     Attributes:
         old, new: The stacks.
         limits: Of the metrics that count.
-        undecided: How an inconclusive model counts in `is_passed`.
+        inconclusive: How an inconclusive model counts in `is_passed`.
         command: The command line that made it.
     """
 
@@ -199,7 +199,7 @@ class UpgradeReport(Result, Record, frozen=True, kw_only=True):
     new: Stack
     models: tuple[UpgradedModel, ...]
     limits: tuple[Limit, ...] = UPGRADE_LIMITS
-    undecided: UndecidedPolicy = "warn"
+    inconclusive: InconclusivePolicy = "warn"
     notices: tuple[Notice, ...] = ()
     created: str | None = None
     command: str | None = None
@@ -211,8 +211,8 @@ class UpgradeReport(Result, Record, frozen=True, kw_only=True):
 
     @property
     def is_passed(self) -> bool:
-        """Whether nothing got worse, and nothing is open that `undecided` forbids."""
-        is_open = self.kind is UpgradeKind.INCONCLUSIVE and self.undecided == "fail"
+        """Whether nothing got worse, and nothing is open that `inconclusive` forbids."""
+        is_open = self.kind is UpgradeKind.INCONCLUSIVE and self.inconclusive == "fail"
         return self.kind is not UpgradeKind.WORSE and not is_open
 
 

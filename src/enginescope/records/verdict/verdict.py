@@ -16,7 +16,7 @@ class VerdictKind(Enum):
     FASTER = "faster"
     SLOWER = "slower"
     SAME = "same"
-    UNDECIDED = "undecided"
+    INCONCLUSIVE = "inconclusive"
     INCOMPARABLE = "incomparable"
 
 

@@ -40,7 +40,7 @@ def _answer(report: ContendReport) -> str:
     throughput = f"total throughput is {percent(whole.share.ratio)} of the sum without sharing"
     if report.kind is ContendKind.UNAFFECTED:
         return f"no contender is slowed by more than {report.threshold_pct:g} %; {throughput}"
-    if report.kind is ContendKind.UNDECIDED:
+    if report.kind is ContendKind.INCONCLUSIVE:
         open_texts = ", ".join(map(_open_text, report.together))
         return f"inconclusive: {open_texts}; measure more rounds"
     texts = [_slowed(slowed) for slowed in report.together]
@@ -48,7 +48,7 @@ def _answer(report: ContendReport) -> str:
 
 
 def _slowed(slowed: SlowDown) -> str:
-    if slowed.kind is VerdictKind.UNDECIDED:
+    if slowed.kind is VerdictKind.INCONCLUSIVE:
         return f"{_open_text(slowed)[:-1]}, inconclusive)"
     return f"{slowed.contender} {times_text(slowed.factor.ratio)}"
 
@@ -136,7 +136,7 @@ def _matrix(report: ContendReport) -> TextTable:
             others = (other for other in names if other != name)
             cells.append(_cell(report.slow_down(name, *others)))
         rows.append((name, *cells))
-    is_open = any(slowed.kind is VerdictKind.UNDECIDED for slowed in report.slow_downs)
+    is_open = any(slowed.kind is VerdictKind.INCONCLUSIVE for slowed in report.slow_downs)
     note = "how many times longer a request of the row takes on average than alone, with 95 % CI"
     return TextTable(
         title="Slow-downs",
@@ -151,7 +151,7 @@ def _matrix(report: ContendReport) -> TextTable:
 def _cell(slowed: SlowDown | None) -> str:
     if slowed is None:
         return UNKNOWN
-    mark = f" {_OPEN}" if slowed.kind is VerdictKind.UNDECIDED else ""
+    mark = f" {_OPEN}" if slowed.kind is VerdictKind.INCONCLUSIVE else ""
     return f"{slowed.factor.ratio:,.2f} ({_ends(slowed.factor.interval)}){mark}"
 
 

@@ -64,7 +64,7 @@ def contend_chart(report: ContendReport) -> Chart | None:
         Estimate(
             name=f"{slowed.contender} beside {', '.join(slowed.beside)}",
             value=slowed.factor.ratio,
-            kind="inconclusive" if slowed.kind is VerdictKind.UNDECIDED else slowed.kind.value,
+            kind="inconclusive" if slowed.kind is VerdictKind.INCONCLUSIVE else slowed.kind.value,
             low=slowed.factor.interval.low if slowed.factor.interval else None,
             high=slowed.factor.interval.high if slowed.factor.interval else None,
         )

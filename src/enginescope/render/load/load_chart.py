@@ -19,10 +19,10 @@ from enginescope.render.load.load_phrases import (
 
 _PARTS = ("latency", "queueing", "service")
 _PERCENTILES = (50.0, 90.0, 95.0, 99.0)
-_KINDS = {LoadKind.MET: BLUE, LoadKind.UNDECIDED: ORANGE, LoadKind.MISSED: VERMILLION}
+_KINDS = {LoadKind.MET: BLUE, LoadKind.INCONCLUSIVE: ORANGE, LoadKind.MISSED: VERMILLION}
 _SHAPES = {
     LoadKind.MET: "circle",
-    LoadKind.UNDECIDED: "diamond",
+    LoadKind.INCONCLUSIVE: "diamond",
     LoadKind.MISSED: "triangle-up",
 }
 

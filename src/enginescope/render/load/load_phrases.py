@@ -42,11 +42,11 @@ def answer_text(report: LoadReport) -> str:
         LoadKind.MET: f"{goal} is met{at}: {value}",
         LoadKind.MISSED: f"{goal} is missed{at}: {value}",
     }
-    why = _why_undecided(step, report.slo)
+    why = _why_inconclusive(step, report.slo)
     return verdicts.get(report.kind, f"inconclusive whether {goal} is met{at}: {value}; {why}")
 
 
-def _why_undecided(step: LoadStep, slo: Slo) -> str:
+def _why_inconclusive(step: LoadStep, slo: Slo) -> str:
     needed = decisive_queries(slo.p, ERROR)
     if any(trial.is_late for trial in step.trials):
         return "the load generator was late"
@@ -57,7 +57,7 @@ def _why_undecided(step: LoadStep, slo: Slo) -> str:
 
 def _search_answer(report: LoadReport, goal: str) -> str:
     missed = f"{rate_text(report.lowest_missed)} misses it" if report.lowest_missed else ""
-    open_rates = ", ".join(format_significant(rate) for rate in report.undecided)
+    open_rates = ", ".join(format_significant(rate) for rate in report.inconclusive)
     between = f"{open_rates} queries/s inconclusive" if open_rates else ""
     rest = "; ".join(part for part in (missed, between) if part)
     if report.highest_met is None:
@@ -197,7 +197,7 @@ def step_rows(report: LoadReport) -> tuple[tuple[str, ...], ...]:
 
 def kind_text(kind: LoadKind) -> str:
     """Return a verdict in words."""
-    return "inconclusive" if kind is LoadKind.UNDECIDED else kind.value
+    return "inconclusive" if kind is LoadKind.INCONCLUSIVE else kind.value
 
 
 def percentile_of(report: LoadReport) -> float:

@@ -15,7 +15,7 @@ _VERDICTS = {
     VerdictKind.FASTER: "faster (false)",
     VerdictKind.SLOWER: "slower (false)",
     VerdictKind.SAME: "equal",
-    VerdictKind.UNDECIDED: "inconclusive",
+    VerdictKind.INCONCLUSIVE: "inconclusive",
     None: "cut off by the time",
 }
 

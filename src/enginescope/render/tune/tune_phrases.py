@@ -19,7 +19,7 @@ WHY = "reason"
 _LED = {
     VerdictKind.SAME: "but is no faster in the confirmation",
     VerdictKind.SLOWER: "but is slower in the confirmation",
-    VerdictKind.UNDECIDED: "and the confirmation is inconclusive",
+    VerdictKind.INCONCLUSIVE: "and the confirmation is inconclusive",
 }
 
 

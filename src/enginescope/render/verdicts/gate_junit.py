@@ -78,7 +78,7 @@ def _kind(report: GateReport, row: GateRow) -> str | None:
         return "error"
     if report.fails(row):
         return "failure"
-    is_open = row.outcome is GateOutcome.UNDECIDED and report.terms.undecided == "warn"
+    is_open = row.outcome is GateOutcome.INCONCLUSIVE and report.terms.inconclusive == "warn"
     return "skipped" if is_open or row.outcome in _SKIPPED else None
 
 

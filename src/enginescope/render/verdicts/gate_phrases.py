@@ -32,7 +32,7 @@ _PLURALS = {
 }
 _SINGULARS = {
     GateOutcome.LOST: "lost",
-    GateOutcome.UNDECIDED: "inconclusive",
+    GateOutcome.INCONCLUSIVE: "inconclusive",
     GateOutcome.NO_REGRESSION: "without regression",
 }
 #: Failing outcomes that are nouns; others say what of: a metric or a job.
@@ -48,14 +48,14 @@ def answer_text(report: GateReport) -> str:
     failing = ", ".join(_failing(report))
     if failing:
         return f"gate failed: {failing}"
-    count = report.count(GateOutcome.UNDECIDED)
+    count = report.count(GateOutcome.INCONCLUSIVE)
     if not count:
         return "gate passed: no regression"
     metrics = counted(sum(row.metric is not None for row in report.rows), "metric")
-    undecided = f"{count:,} of {metrics} {'is' if count == 1 else 'are'} inconclusive"
-    if report.terms.undecided == "pass":
-        return f"gate passed: no regression found; {undecided}, treated as passed"
-    return f"gate inconclusive: no regression found, but {undecided}"
+    inconclusive = f"{count:,} of {metrics} {'is' if count == 1 else 'are'} inconclusive"
+    if report.terms.inconclusive == "pass":
+        return f"gate passed: no regression found; {inconclusive}, treated as passed"
+    return f"gate inconclusive: no regression found, but {inconclusive}"
 
 
 def _failing(report: GateReport) -> Iterator[str]:
@@ -83,7 +83,7 @@ def checked_text(report: GateReport) -> str:
 
 def outcome_text(outcome: GateOutcome) -> str:
     """Return an outcome in prose."""
-    return "inconclusive" if outcome is GateOutcome.UNDECIDED else outcome.value
+    return "inconclusive" if outcome is GateOutcome.INCONCLUSIVE else outcome.value
 
 
 def is_listed(report: GateReport, row: GateRow) -> bool:
@@ -173,7 +173,7 @@ def figures_sentence(row: GateRow) -> str | None:
 def details(row: GateRow) -> list[str]:
     """Return what else is said of a row, the most important first."""
     found = [row.why] if row.why else []
-    if row.outcome is GateOutcome.UNDECIDED and row.verdict is not None:
+    if row.outcome is GateOutcome.INCONCLUSIVE and row.verdict is not None:
         why = why_text(row.verdict)
         if why:  # of some reasons it begins with the detail
             found = [why] if row.why and why.startswith(row.why) else [*found, why]
@@ -184,7 +184,7 @@ def details(row: GateRow) -> list[str]:
 
 def shown_notices(report: GateReport, row: GateRow) -> tuple[Notice, ...]:
     """Return a row's notices; notes only where the row fails or is inconclusive."""
-    matters = report.fails(row) or row.outcome is GateOutcome.UNDECIDED
+    matters = report.fails(row) or row.outcome is GateOutcome.INCONCLUSIVE
     return weightiest(
         notice
         for notice in row.notices

@@ -20,7 +20,7 @@ _CODES = {
     GateOutcome.NEW_FAILURE: "GATE002",
     GateOutcome.LOST: "GATE003",
     GateOutcome.INCOMPARABLE: "GATE004",
-    GateOutcome.UNDECIDED: "GATE005",
+    GateOutcome.INCONCLUSIVE: "GATE005",
     GateOutcome.UNSTABLE: "GATE007",
 }
 _LEVELS = {"fail": "error", "warn": "warning", "pass": "note"}
@@ -39,7 +39,7 @@ def gate_sarif(report: GateReport, *, root: str | None = None) -> bytes:
 def _results(report: GateReport, root: str | None) -> Iterator[SarifResult]:
     for row in report.rows:
         if row.outcome in _CODES:
-            level = _open_level(report) if row.outcome is GateOutcome.UNDECIDED else "error"
+            level = _open_level(report) if row.outcome is GateOutcome.INCONCLUSIVE else "error"
             yield _result(row, _CODES[row.outcome], level, f"{row.job}: {sentence(row)}.", root)
         for notice in row.notices:
             if notice.code == "W-FLAKY-BASELINE":
@@ -73,7 +73,7 @@ def _below(path: str | None, root: str | None) -> str | None:
 
 
 def _open_level(report: GateReport) -> str:
-    return _LEVELS[report.terms.undecided]
+    return _LEVELS[report.terms.inconclusive]
 
 
 def _rules(report: GateReport) -> list[SarifRule]:
@@ -123,7 +123,7 @@ RULES = (
     ),
     (
         "GATE005",
-        "undecided",
+        "inconclusive",
         "Inconclusive: the figure may or may not be worse than its limit.",
         "The interval of the ratio exceeds the limit, or there is no interval.",
         "Measure more processes of either side.",

@@ -80,7 +80,7 @@ def kind_text(verdict: Verdict) -> str:
         return str(verdict.reason.value)
     if not verdict.is_tested and verdict.kind is not VerdictKind.INCOMPARABLE:
         return "not tested"
-    if verdict.kind is VerdictKind.UNDECIDED:
+    if verdict.kind is VerdictKind.INCONCLUSIVE:
         return "inconclusive"
     if verdict.kind not in (VerdictKind.FASTER, VerdictKind.SLOWER):
         return str(verdict.kind.value)
@@ -257,7 +257,7 @@ _BEHIND_DETAIL = {
 
 def why_text(verdict: Verdict) -> str | None:
     """Say why a verdict is open and what would decide it; ``None`` of others."""
-    is_open = verdict.kind is VerdictKind.UNDECIDED
+    is_open = verdict.kind is VerdictKind.INCONCLUSIVE
     if not is_open or not (verdict.is_tested or verdict.reason is Reason.FEW_SAMPLES):
         return None
     if verdict.reason in _BEHIND_DETAIL:

@@ -178,7 +178,7 @@ def settling_hints(
         unplanned: Conditions whose difference was not meant at the start: who continues keeps that.
     """
     verdict, estimate = pair.headline, pair.headline.estimate
-    if verdict.kind is not VerdictKind.UNDECIDED or estimate is None:
+    if verdict.kind is not VerdictKind.INCONCLUSIVE or estimate is None:
         return
     if verdict.reason is Reason.UNSTABLE:
         yield _steadying(pair, comparison)

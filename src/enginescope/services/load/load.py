@@ -138,7 +138,7 @@ class _Trials:
             if rate_per_s is None and self.request.is_search:
                 rate_per_s = _first_rate(run)
             found.append(trial_of(run, self.request.slo))
-            if self.request.is_search and step_of(None, found).kind is LoadKind.UNDECIDED:
+            if self.request.is_search and step_of(None, found).kind is LoadKind.INCONCLUSIVE:
                 break  # no further process decides the rate
         step = step_of(rate_per_s, found)
         self.observer.step_ended(step)
@@ -233,8 +233,8 @@ def _searched(trials: _Trials) -> LoadReport:
         first.rate_per_s or 1.0, measure, request.resolution_pct, trials.has_time
     )
     kind = LoadKind.MET if found.highest_met is not None else LoadKind.MISSED
-    if kind is LoadKind.MISSED and found.undecided:
-        kind = LoadKind.UNDECIDED
+    if kind is LoadKind.MISSED and found.inconclusive:
+        kind = LoadKind.INCONCLUSIVE
     report = trials.report(kind, found.steps)
     shown = (notice for notice in report.notices if notice.code not in _OF_HIGH_RATES)
     return replace(
@@ -243,7 +243,7 @@ def _searched(trials: _Trials) -> LoadReport:
         notices=(*shown, *_cut_off(found)),
         highest_met=found.highest_met,
         lowest_missed=found.lowest_missed,
-        undecided=found.undecided,
+        inconclusive=found.inconclusive,
     )
 
 

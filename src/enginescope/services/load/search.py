@@ -26,7 +26,7 @@ class Found(Record, frozen=True, kw_only=True):
     steps: tuple[LoadStep, ...]
     highest_met: float | None
     lowest_missed: float | None
-    undecided: tuple[float, ...]
+    inconclusive: tuple[float, ...]
     skipped: float | None = None
 
 
@@ -76,7 +76,7 @@ def search_highest(
         steps=tuple(steps),
         highest_met=met,
         lowest_missed=min(_rates(steps, LoadKind.MISSED), default=None),
-        undecided=tuple(sorted(_rates(steps, LoadKind.UNDECIDED))),
+        inconclusive=tuple(sorted(_rates(steps, LoadKind.INCONCLUSIVE))),
         skipped=skipped,
     )
 

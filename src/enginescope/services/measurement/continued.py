@@ -1,4 +1,4 @@
-"""Continue an interleaved comparison that is undecided or was interrupted.
+"""Continue an interleaved comparison that is inconclusive or was interrupted.
 
 The rounds that were recorded are looked at again as they were: after the same rounds, with the same
 threshold and the same confidence. The order of the sides goes on where it ended.
@@ -290,7 +290,7 @@ def continue_comparison(
     rounds: int | None = None,
     store: str | PathLike[str] | None = None,
 ) -> MeasuredComparison:
-    """Measure more rounds of an interleaved comparison that is undecided or was interrupted.
+    """Measure more rounds of an interleaved comparison that is inconclusive or was interrupted.
 
     This is ``compare ID --continue``. All looks together err in at most 5 % of comparisons, however
     often this is called. A comparison that is decided is returned as it is.
@@ -298,7 +298,7 @@ def continue_comparison(
     Args:
         comparison: Its id, its tag, or the beginning of the id of one of its runs.
         rounds: Add looks until at least so many rounds may count. By default an interrupted
-            comparison keeps its looks, and an undecided one gets twice its rounds.
+            comparison keeps its looks, and an inconclusive one gets twice its rounds.
         store: Where the runs are stored; by default in the store of the command line.
 
     Returns:

@@ -149,7 +149,7 @@ def _report(
 ) -> SensitivityReport:
     number = proposed(models, search.is_distinct)
     chosen = models[number] if number is not None else None
-    kind = VerdictKind.UNDECIDED
+    kind = VerdictKind.INCONCLUSIVE
     if chosen is not None and chosen.time is not None:
         kind, _ = decide(chosen.time.ratio, THRESHOLD_PCT)
     can_convert = [layer.name for layer in layers if layer.alone.state != "unchanged"]

@@ -55,7 +55,7 @@ def confirm(
     if rounds < LOOKS[0]:
         return None, ()
     pacing = Pacing(
-        decided=lambda sides: _read(sides, request).kind is not VerdictKind.UNDECIDED,
+        decided=lambda sides: _read(sides, request).kind is not VerdictKind.INCONCLUSIVE,
         looks=looks_up_to(rounds),
         seed=seed,
         builds_each=True,
@@ -106,7 +106,7 @@ def _read(sides: Sides, request: TuneRequest) -> Confirmation:
 
 def _failed(sides: Sides) -> Confirmation:
     return Confirmation(
-        kind=VerdictKind.UNDECIDED,
+        kind=VerdictKind.INCONCLUSIVE,
         reason=Reason.NO_INTERVAL,
         why=next((_failure(run) for runs in sides for run in runs[-1:] if _is_bad(run)), None)
         or "its runs have no figures",

@@ -130,7 +130,7 @@ def _measured(
             rounds=settings.rounds,
             builds=settings.builds,
             limits=report.limits,
-            undecided=report.undecided,
+            inconclusive=report.inconclusive,
             process_limits=settings.process_limits,
             store=request.store,
             command=request.command,

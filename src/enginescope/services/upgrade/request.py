@@ -12,7 +12,7 @@ from enginescope.analysis.verdicts.comparability import check_pct
 from enginescope.analysis.verdicts.compared_figures import check_metric
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
-from enginescope.records.verdict.gate import Limit, UndecidedPolicy
+from enginescope.records.verdict.gate import InconclusivePolicy, Limit
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, Stack, UpgradedModel
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.interleaved import check_rounds
@@ -51,7 +51,7 @@ class UpgradeRequest(MeasureRequest, frozen=True, kw_only=True):
     rounds: int | None = None
     builds: int | None = None
     limits: tuple[Limit, ...] = UPGRADE_LIMITS
-    undecided: UndecidedPolicy = "warn"
+    inconclusive: InconclusivePolicy = "warn"
     evidence: Path | None = None
     without_inputs: bool = False
 
@@ -74,9 +74,9 @@ def check_upgrade_request(request: UpgradeRequest) -> None:
     for limit in request.limits:
         check_metric(limit.metric)
         check_pct(f"`max_regression` of {limit.metric}", limit.regression_pct, 1_000)
-    if request.undecided not in get_args(UndecidedPolicy):
-        hint = f"one of {', '.join(get_args(UndecidedPolicy))}"
-        raise UsageError(f"undecided {request.undecided!r}", hint=hint)
+    if request.inconclusive not in get_args(InconclusivePolicy):
+        hint = f"one of {', '.join(get_args(InconclusivePolicy))}"
+        raise UsageError(f"inconclusive {request.inconclusive!r}", hint=hint)
     if not request.models and request.new is None:
         raise UsageError(
             "no models and no recorded runs",

@@ -28,7 +28,7 @@ from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import UsageError
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Limits, Workload
-from enginescope.records.verdict.gate import Limit, UndecidedPolicy
+from enginescope.records.verdict.gate import InconclusivePolicy, Limit
 from enginescope.records.verdict.upgrade import (
     UPGRADE_LIMITS,
     Stack,
@@ -132,7 +132,7 @@ def checked_upgrade(
         new=new,
         models=models,
         limits=request.limits,
-        undecided=request.undecided,
+        inconclusive=request.inconclusive,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         command=request.command,
     )
@@ -310,7 +310,7 @@ def upgrade(
     rounds: int | None = None,
     builds: int | None = None,
     max_regression_pct: Mapping[str, float] | None = None,
-    undecided: UndecidedPolicy = "warn",
+    inconclusive: InconclusivePolicy = "warn",
     limits: Limits | None = None,
     evidence: str | PathLike[str] | None = None,
     without_inputs: bool = False,
@@ -337,7 +337,7 @@ def upgrade(
         rounds: Maximum number of rounds, 8 to 1,000; 60 by default.
         builds: Build both engines anew in each of so many rounds.
         max_regression_pct: Largest increase of each metric that counts: ``{"latency": 2}``.
-        undecided: How to treat an inconclusive result.
+        inconclusive: How to treat an inconclusive result.
         limits: Of each process.
         evidence: New folder for a bundle that `reproduce` checks and runs again.
         without_inputs: Hashes of models, samples and outputs in the bundle, not the files.
@@ -366,7 +366,7 @@ def upgrade(
         rounds=rounds,
         builds=builds,
         limits=tuple(Limit(metric=name, regression_pct=pct) for name, pct in limit_of.items()),
-        undecided=undecided,
+        inconclusive=inconclusive,
         process_limits=limits,
         evidence=None if evidence is None else Path(evidence),
         without_inputs=without_inputs,

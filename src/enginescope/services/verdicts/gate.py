@@ -11,8 +11,8 @@ from enginescope.core.record import Record
 from enginescope.records.verdict.gate import (
     DEFAULT_REGRESSION_PCT,
     GateTerms,
+    InconclusivePolicy,
     Limit,
-    UndecidedPolicy,
 )
 from enginescope.services.observer import PlanObserver
 from enginescope.services.store_access import place_of
@@ -69,10 +69,10 @@ def gate_runs(request: GateRequest, observer: PlanObserver) -> GateReport:
     for limit in request.terms.limits:
         check_metric(limit.metric)
         check_pct(f"`max_regression` of {limit.metric}", limit.regression_pct, 1_000)
-    policies = get_args(UndecidedPolicy)
-    if request.terms.undecided not in policies:
+    policies = get_args(InconclusivePolicy)
+    if request.terms.inconclusive not in policies:
         raise UsageError(
-            f"undecided {request.terms.undecided!r}", hint=f"one of {', '.join(policies)}"
+            f"inconclusive {request.terms.inconclusive!r}", hint=f"one of {', '.join(policies)}"
         )
     store = Store(request.store)
     cells = [rows_of_suites(side, store) for side in (request.baseline, request.current)]
@@ -94,7 +94,7 @@ def gate(
     *,
     baseline: Named,
     max_regression_pct: float | Mapping[str, float] = DEFAULT_REGRESSION_PCT,
-    undecided: UndecidedPolicy = "warn",
+    inconclusive: InconclusivePolicy = "warn",
     across: Sequence[str] = (),
     confidence: float = 0.95,
     store: str | PathLike[str] | None = None,
@@ -107,7 +107,7 @@ def gate(
             baseline.
         max_regression_pct: Largest increase of latency, or of each metric:
             ``{"latency": 2, "p99": 5}``.
-        undecided: How to treat inconclusive results.
+        inconclusive: How to treat inconclusive results.
         across: Conditions whose difference is intended: ``("gpu", "driver")``.
         confidence: Confidence of the whole gate: the probability of a false regression, over all
             jobs and metrics, is at most the rest.
@@ -126,7 +126,7 @@ def gate(
     limits = given if isinstance(given, Mapping) else {HEADLINE: given}
     terms = GateTerms(
         limits=tuple(Limit(metric=name, regression_pct=pct) for name, pct in limits.items()),
-        undecided=undecided,
+        inconclusive=inconclusive,
         across=tuple(across),
         confidence=confidence,
     )

@@ -3,7 +3,7 @@
 From a ratio and its interval to a verdict; when to look, and how sure to be at each look.
 
 A difference counts when the interval leaves out 1 and the ratio itself is beyond the threshold.
-Two sides are the same when the whole interval lies within it. Everything else is undecided.
+Two sides are the same when the whole interval lies within it. Everything else is inconclusive.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def decide(
     """
     interval = estimate.interval
     if interval is None:
-        return VerdictKind.UNDECIDED, Reason.NO_INTERVAL
+        return VerdictKind.INCONCLUSIVE, Reason.NO_INTERVAL
     edge = math.log1p(threshold_pct / 100)
     low, middle, high = (math.log(one) for one in (interval.low, estimate.ratio, interval.high))
     if -edge < low and high < edge:
@@ -64,7 +64,7 @@ def decide(
     if abs(middle) > edge and (low > 0 or high < 0):
         better = (middle > 0) is higher_is_better
         return (VerdictKind.FASTER if better else VerdictKind.SLOWER), Reason.BEYOND_THRESHOLD
-    return VerdictKind.UNDECIDED, Reason.INTERVAL_TOO_WIDE
+    return VerdictKind.INCONCLUSIVE, Reason.INTERVAL_TOO_WIDE
 
 
 def corrected_ratio(estimate: RatioEstimate, threshold_pct: float) -> float | None:
