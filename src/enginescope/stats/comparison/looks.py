@@ -1,8 +1,8 @@
 """When an interleaved comparison may end, and the confidence of each look.
 
 A comparison has up to four planned looks of `LOOK_CONFIDENCE`. One that is inconclusive after the
-last of them can be continued to twice as many rounds, and again. Each further look has half the error of
-the look before. By Bonferroni's inequality, all looks together miss in at most
+last of them can be continued to twice as many rounds, and again. Each further look has half the
+error of the look before. By Bonferroni's inequality, all looks together miss in at most
 4 × 1 % + (½ + ¼ + …) × 1 % = 5 % of comparisons, however often somebody continues.
 """
 
