@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginescope.core.errors import UsageError
-from enginescope.records.samples import Samples, frozen
+from enginescope.records.samples import Mark, Samples, frozen
 from enginescope.stats.describe import describe, describe_values, percentile
 from tests.stats.draws import ar1
 
@@ -65,9 +65,9 @@ def test_independent_samples_count_whole_and_dependent_ones_do_not() -> None:
 def test_percentiles_say_whether_they_are_supported() -> None:
     rng = np.random.default_rng(2)
     few, many = (describe_values(rng.lognormal(size=n)) for n in (100, 2000))
-    assert [one.is_supported for one in few.percentiles] == [True, True, False]
+    assert [one.mark for one in few.percentiles] == [None, None, Mark.SAMPLES]
     assert few.percentile(99).interval is None
-    assert all(one.is_supported for one in many.percentiles)
+    assert all(one.mark is None for one in many.percentiles)
     assert all(one.interval for one in many.percentiles)
 
 
@@ -92,7 +92,7 @@ def test_a_handful_of_samples_is_described_without_intervals(n: int) -> None:
     assert found.effective_n == n
     assert found.median_interval is None
     assert [one.effective_n for one in found.percentiles] == [n] * 3
-    assert not any(one.is_supported or one.interval for one in found.percentiles)
+    assert all(one.mark is Mark.SAMPLES and not one.interval for one in found.percentiles)
 
 
 def test_no_samples_are_an_error_that_names_the_metric() -> None:
@@ -125,8 +125,31 @@ def test_a_percentile_is_sound_only_if_every_lower_one_is() -> None:
     found = {each.p: each for each in describe_values(bursty_tail()).percentiles}
     assert found[95.0].effective_n < found[95.0].needed_n
     assert found[99.0].effective_n >= found[99.0].needed_n
-    assert not found[99.0].is_supported
+    assert found[99.0].mark is Mark.LOWER
     (alone,) = describe_values(bursty_tail(), percentiles=(99.0,)).percentiles
-    assert not alone.is_supported
+    assert alone.mark is Mark.LOWER
     assert alone.n == 4000
     assert alone.weak_below == found[99.0].weak_below
+
+
+@pytest.mark.parametrize(
+    ("values", "mark"),
+    [
+        (np.random.default_rng(2).permutation(np.linspace(1, 2, 60)), Mark.EXTREMES),
+        (np.full(200, 2.0), Mark.EQUAL),
+        (np.cumsum(np.random.default_rng(1).normal(0, 1, 2_000)), Mark.SAMPLES),
+    ],
+)
+def test_a_percentile_has_its_interval_or_its_mark(values: np.ndarray, mark: Mark) -> None:
+    (found,) = describe_values(values, percentiles=(90.0,)).percentiles
+    assert found.mark is mark
+    assert found.interval is None or mark is Mark.SAMPLES
+
+
+def test_other_percentiles_that_are_asked_for_do_not_change_one() -> None:
+    """A 97th percentile that was asked for as well marked the 99th."""
+    for seed in range(30):
+        values = np.repeat(np.random.default_rng(seed).lognormal(0, 0.3, 900), 2)
+        alone = describe_values(values).percentile(99)
+        beside = describe_values(values, percentiles=(91.0, 97.0, 98.0, 99.0)).percentile(99)
+        assert alone == beside

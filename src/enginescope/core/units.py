@@ -66,6 +66,22 @@ def format_significant(value: float, digits: int = 3) -> str:
     return f"{value:,.{min(places, 12)}f}"
 
 
+def range_text(low: float, high: float, digits: int = 4) -> str:
+    """Return ``4.201 … 4.236``: both with the same decimals, enough to tell them apart."""
+    for more in range(digits, digits + 3):
+        places = _places(max(abs(low), abs(high)), more)
+        first, second = f"{low:,.{places}f}", f"{high:,.{places}f}"
+        if first != second or low == high:
+            break
+    return f"{first} … {second}"
+
+
+def _places(value: float, digits: int) -> int:
+    if value == 0 or not math.isfinite(value):
+        return digits - 1
+    return min(12, max(0, digits - 1 - math.floor(math.log10(value))))
+
+
 def format_ms(value_ms: float | None, digits: int = 4) -> str:
     """Return a duration as ``4.218 ms``, or in s from a minute up."""
     if value_ms is None:

@@ -80,13 +80,10 @@ class ShownLoad(Answered, LoadReport, frozen=True, kw_only=True):
     def _answer(self) -> AnswerTables:
         from msgspec.structs import replace
 
-        from enginescope.render.base.phrases import percentile_name
-        from enginescope.render.load.load_phrases import percentile_of
         from enginescope.render.load.load_writers import load_answer
 
         answered = load_answer(self)
-        title = f"Runs; times are {percentile_name(percentile_of(self))}, in ms"
-        return replace(answered, tables=(replace(answered.tables[-1], title=title),))
+        return replace(answered, tables=answered.tables[-1:])
 
     @property
     def charts(self) -> dict[str, ChartDisplay]:

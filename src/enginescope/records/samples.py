@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,14 +46,34 @@ class Interval(Record, frozen=True, kw_only=True):
         return 50 * (self.high - self.low) / centre if centre else None
 
 
+class Mark(Enum):
+    """Why a percentile may not be stated without a mark.
+
+    Attributes:
+        SAMPLES: It has fewer effective samples than it needs.
+        LOWER: A lower percentile has too few: the process changes too slowly for any tail.
+        SLOW: The whole series has too few effective samples for an interval.
+        EXTREMES: The interval would reach beyond the smallest or the largest sample.
+        EQUAL: All samples between the ends of the interval are equal.
+    """
+
+    SAMPLES = "effective-samples"
+    LOWER = "lower-percentile"
+    SLOW = "slow-changes"
+    EXTREMES = "beyond-extremes"
+    EQUAL = "equal-samples"
+
+
 class Percentile(Record, frozen=True, kw_only=True):
-    """One percentile and whether the samples can carry it.
+    """One percentile, with its interval or its mark.
 
     Attributes:
         p: 0…100.
         value_ms: By nearest rank, as trtexec has it.
         effective_n: Samples after autocorrelation, for this percentile.
         needed_n: Independent samples needed to state it at 99 % confidence.
+        interval: 95 %; ``None`` where the samples cannot carry one.
+        mark: Why it is not stated as it is; ``None``: it has its samples and its interval.
         n: Samples.
         weak_below: Lowest percentile between the median and this one that lacks effective samples.
             A tail beyond a percentile that the samples cannot carry is not carried either.
@@ -63,13 +84,9 @@ class Percentile(Record, frozen=True, kw_only=True):
     effective_n: float
     needed_n: int
     interval: Interval | None = None
+    mark: Mark | None = None
     n: int | None = None
     weak_below: float | None = None
-
-    @property
-    def is_supported(self) -> bool:
-        """Whether there are enough effective samples to state it and every lower percentile."""
-        return self.weak_below is None and self.effective_n >= self.needed_n
 
 
 class Summary(Record, frozen=True, kw_only=True):

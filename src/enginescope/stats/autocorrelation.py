@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.core.errors import UsageError
-from enginescope.records.samples import Array, Interval
+from enginescope.records.samples import Array, Interval, Mark
 from enginescope.stats.series import as_series, once_per_series, quantum
 
 _STEPS = 200
@@ -298,6 +298,16 @@ def quantile_interval(values: Any, q: float, *, confidence: float = 0.95) -> Int
     Raises:
         UsageError: No values, one that is not finite, or `q` or `confidence` out of range.
     """
+    found = interval_or_mark(values, q, confidence=confidence)
+    return found if isinstance(found, Interval) else None
+
+
+def interval_or_mark(values: Any, q: float, *, confidence: float = 0.95) -> Interval | Mark:
+    """Return `quantile_interval`, or why the samples cannot carry one.
+
+    Raises:
+        UsageError: As for `quantile_interval`.
+    """
     for name, share in (("quantile", q), ("confidence", confidence)):
         if not 0 < share < 1:
             raise UsageError(f"{name} {share}", why="it is outside 0…1")
@@ -305,22 +315,22 @@ def quantile_interval(values: Any, q: float, *, confidence: float = 0.95) -> Int
 
 
 @once_per_series
-def _interval(series: Array, q: float, confidence: float) -> Interval | None:
+def _interval(series: Array, q: float, confidence: float) -> Interval | Mark:
     n = series.size
     if n < BATCHES:
-        return None
+        return Mark.SAMPLES
     step = quantum(series)
     distribution = SteppedDistribution(series, step) if step else SampleDistribution(series)
     below = distribution.share_below(q)
     time = max(integrated_time(below), autoregressive_time(levels_of(series)))
     if n / time < MIN_EFFECTIVE:
-        return None
+        return Mark.SLOW
     variance = max(_variance_of_mean(below), _LEAST_VARIANCE * q * (1 - q) / n)
     critical = student_quantile((1 + confidence) / 2, BATCHES - 1)
     reach = critical * (1 + _SHORT_BATCHES * time / n) * math.sqrt(variance)
     ends = distribution.between(q - reach, q + reach)
     if ends is None or ends[0] == ends[1]:
-        return None
+        return Mark.EXTREMES if ends is None else Mark.EQUAL
     return Interval(low=ends[0], high=ends[1], confidence=confidence)
 
 

@@ -11,8 +11,13 @@ import numpy as np
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.samples import Array, Percentile, Samples, Summary
-from enginescope.stats.autocorrelation import effective_samples, levels_of, quantile_interval
+from enginescope.records.samples import Array, Interval, Mark, Percentile, Samples, Summary
+from enginescope.stats.autocorrelation import (
+    effective_samples,
+    interval_or_mark,
+    levels_of,
+    quantile_interval,
+)
 from enginescope.stats.series import as_series, once_per_series, quantum
 
 
@@ -170,18 +175,25 @@ def _described(series: Array, metric: str, percentiles: tuple[float, ...]) -> Su
         std_ms=std,
         cv_pct=100 * std / mean if mean else None,
         median_interval=quantile_interval(series, 0.5),
-        percentiles=tuple(
-            Percentile(
-                p=p,
-                value_ms=float(ordered[nearest_rank(p, series.size)]),
-                effective_n=support[p],
-                needed_n=needed_samples(p),
-                interval=quantile_interval(series, p / 100),
-                n=series.size,
-                weak_below=_weak_below(p, support),
-            )
-            for p in percentiles
-        ),
+        percentiles=tuple(_percentile(series, ordered, p, support) for p in percentiles),
+    )
+
+
+def _percentile(
+    series: Array, ordered: Array, p: float, support: Mapping[float, float]
+) -> Percentile:
+    needed, found = needed_samples(p), interval_or_mark(series, p / 100)
+    weak = _weak_below(p, support)
+    mark = found if isinstance(found, Mark) else None
+    return Percentile(
+        p=p,
+        value_ms=float(ordered[nearest_rank(p, series.size)]),
+        effective_n=support[p],
+        needed_n=needed,
+        interval=found if isinstance(found, Interval) else None,
+        mark=Mark.SAMPLES if support[p] < needed else mark if weak is None else Mark.LOWER,
+        n=series.size,
+        weak_below=weak,
     )
 
 
@@ -200,8 +212,8 @@ def _weak_below(p: float, support: Mapping[float, float]) -> float | None:
     """Return the lowest percentile from the median to below `p` that lacks samples."""
     weak = (
         lower
-        for lower in sorted(support)
-        if _MEDIAN <= lower < p and support[lower] < needed_samples(lower)
+        for lower in (_MEDIAN, *PERCENTILES)
+        if lower < p and support[lower] < needed_samples(lower)
     )
     return next(weak, None)
 

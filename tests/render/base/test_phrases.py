@@ -1,24 +1,22 @@
 import msgspec
 import pytest
 
+from enginescope.analysis.claims.percentile import percentile_name
 from enginescope.analysis.layers.layer_sum import LayerSum
 from enginescope.analysis.runs.throughput import Pipeline
-from enginescope.core.units import format_ms
+from enginescope.core.units import format_ms, range_text
 from enginescope.records.run.run import Outcome, OutcomeKind, StopReport, WarmUpReport
-from enginescope.records.samples import Interval, Percentile, Summary
+from enginescope.records.samples import Interval, Summary
 from enginescope.render.base.phrases import (
     interval_text,
     layer_sum_sentence,
     metric_title,
     outcome_text,
     pass_sentence,
-    percentile_name,
     pipeline_sentence,
-    range_text,
     shorten,
     shorten_apart,
     stop_sentence,
-    support_text,
     warm_up_sentence,
 )
 
@@ -54,12 +52,6 @@ def test_interval_that_could_not_be_had_is_said_so() -> None:
     assert interval_text(summary) == "no interval: all samples are equal"
     varied = msgspec.structs.replace(summary, std_ms=0.1)
     assert interval_text(varied) == "no interval: too few independent samples"
-
-
-def test_support() -> None:
-    weak = Percentile(p=99, value_ms=1, effective_n=12.9, needed_n=459)
-    assert support_text(weak) == "12 of 459 effective samples"
-    assert support_text(Percentile(p=99, value_ms=1, effective_n=459, needed_n=459)) is None
 
 
 def test_percentile_names() -> None:

@@ -6,11 +6,11 @@ from msgspec.structs import replace
 from rich.console import Group
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.units import range_text
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.samples import ReportedSummary
 from enginescope.render.base.facts import subject_names
-from enginescope.render.base.phrases import range_text
 from enginescope.render.base.text import (
     as_text,
     notice_lines,
@@ -35,9 +35,10 @@ def test_screen_of_a_measured_run() -> None:
     assert lines[0].endswith("AMD EPYC, 2 cores")
     assert len(lines[0]) == 110
     shape = normalised("\n".join(lines))
-    assert "  latency    N ms median   N % CI N … N ms   pN N ms" in shape
+    assert "  latency    N ms median   N % CI N … N ms, n N (effective N)" in shape
+    assert "pN N ms (N % CI N … N ms)" in shape
     assert "             min N ms   mean N ms, SD N ms (CV N %)   max N ms" in shape
-    assert "  throughput N items/s   (batch ÷ mean latency)   n N (effective N)" in shape
+    assert "  throughput N items/s   (batch ÷ mean latency)" in shape
     assert "  start      N ms load · N ms first inference   N MiB peak until the loop" in shape
     assert "  run 7f3ac019\n" in text
 
@@ -47,7 +48,7 @@ def test_what_is_no_whole_request_is_said_to_be_what_it_is() -> None:
     assert "latency (trtexec)" not in summary_text(RunView(measured_run())).lower()
     summed = summary_text(RunView(run), width=80).splitlines()
     at = next(i for i, line in enumerate(summed) if line.startswith("  latency    "))
-    words = " ".join(" ".join(summed[at : at + 6]).split())
+    words = " ".join(" ".join(summed[at : at + 8]).split())
     assert "Latency (trtexec): H2D + GPU compute + D2H durations, summed; queries may" in words
     compute = summary_text(RunView(replace(run, samples=run.samples[1:])), width=80)
     assert "  compute    " in compute
@@ -92,7 +93,7 @@ def test_weak_percentiles_say_what_they_lack() -> None:
     run = measured_run()
     few = replace(run.samples[0], values_ms=values, start_ms=None, warmup_ms=None)
     text = summary_text(RunView(measured_run(samples=(few,))))
-    assert re.search(r"p99 [\d.]+ ms \(\d+ of 459 effective samples\)", text)
+    assert re.search(r"p99 [\d.]+ ms \(\d+ of 459 effective samples needed\)", text)
 
 
 def test_layers_that_add_up_to_more_are_said_so() -> None:

@@ -71,8 +71,8 @@ def test_distribution_counts_every_sample_once() -> None:
 def test_distribution_marks_percentiles_that_samples_cannot_carry() -> None:
     chart = latency_distribution(run_of(measured_run().samples[0].values_ms[:120]))
     p99 = next(one for one in values_in(chart.spec) if str(one.get("label", "")).startswith("p99"))
-    assert p99["weak"] == "p99 (120 of 459 effective samples)"
-    assert chart.subtitle[0].endswith(p99["weak"])
+    assert p99["weak"] == "120 of 459 effective samples needed"
+    assert p99["weak"] in chart.subtitle[1]
 
 
 @pytest.mark.parametrize(
@@ -131,10 +131,11 @@ def test_series_without_start_times_counts_samples() -> None:
 def test_percentiles_mark_what_is_not_carried() -> None:
     rows = values_in(percentiles(RunView(measured_run())).spec)
     p999 = next(one for one in rows if one.get("name") == "p99.9")
-    assert p999["supported"] is False
-    assert p999["need"].endswith("needed")
-    low = next(one for one in rows if one.get("name") == "p0")
-    assert low["need"] == "an extreme, not a percentile"
+    assert p999["stated"] is False
+    assert p999["sure"].endswith("needed")
+    p90 = next(one for one in rows if one.get("name") == "p90")
+    assert p90["stated"] is True
+    assert p90["sure"].startswith("95 % CI ")
 
 
 def test_layers_keep_the_colour_of_their_precision() -> None:

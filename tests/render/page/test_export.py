@@ -26,7 +26,7 @@ def test_summary_holds_the_figures_unrounded() -> None:
     assert summary["median_interval"]["low"] == view.latency.median_interval.low
     p99 = next(one for one in summary["percentiles"] if one["p"] == 99)
     assert p99["needed_n"] == 459
-    assert p99["is_supported"] == view.latency.percentile(99).is_supported
+    assert (p99["mark"] is None) is (p99["interval"] is not None)
     assert run["throughput"]["per_s"] == view.throughput_per_s
     assert run["layer_sum"]["ratio"] == view.layer_sum_ratio
     assert {one["name"] for one in run["phases"]} == {"load", "first_inference"}

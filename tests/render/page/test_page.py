@@ -134,7 +134,7 @@ def test_figures_can_be_read_without_scripts() -> None:
         "/encoder/block.0/Conv",
         "CPUExecutionProvider: 60 nodes in 1 subgraphs",
         "the median's 95 % interval was narrow enough",
-        "of 4,603 needed",
+        "of 4,603 effective samples needed",
     ):
         assert expected in page.words, expected
 

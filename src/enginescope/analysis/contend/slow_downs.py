@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from enginescope.analysis.claims.percentile import needed_in_each
 from enginescope.core.record import Record
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.samples import Array, Interval
@@ -24,8 +25,6 @@ from enginescope.stats.comparison.hodges_lehmann import level_of_processes, stud
 from enginescope.stats.comparison.ratio import decide, ratio_of_rounds
 from enginescope.stats.describe import percentile
 
-#: Fewer requests in the window of a process have no 99th percentile.
-LEAST_OF_P99 = 100
 CONFIDENCE = 0.95
 #: Contenders that ran at the same time -> for each round the run of each, by its name.
 Rounds = Mapping[tuple[str, ...], Sequence[Mapping[str, Run]]]
@@ -134,7 +133,8 @@ def _slow_down(
 
 
 def _has_p99(runs: Sequence[Mapping[str, Run]], name: str) -> bool:
-    return all(_values(by_name[name]).size >= LEAST_OF_P99 for by_name in runs)
+    least = needed_in_each(99.0, len(runs))
+    return all(_values(by_name[name]).size >= least for by_name in runs)
 
 
 def _times(counted: Rounds, members: tuple[str, ...], name: str) -> ContenderTimes:

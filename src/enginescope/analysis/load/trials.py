@@ -6,16 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from enginescope.analysis.claims.percentile import highest
+from enginescope.analysis.load.loadgen import STATED
 from enginescope.core.record import Record
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Percentile, Samples, Summary
-from enginescope.records.verdict.load import LoadKind, LoadStep, LoadTrial, Slo
+from enginescope.records.verdict.load import LoadKind, LoadStep, LoadTrial, QueryParts, Slo
 from enginescope.stats.autocorrelation import integrated_time
-from enginescope.stats.describe import PERCENTILES, describe
+from enginescope.stats.describe import describe
 from enginescope.stats.early_stopping import share_is_below
 
 #: Probability that a trial is called met, or missed, when it is not.
 ERROR = 0.025
+#: Percentile of a load test without an objective.
+HEADLINE = 99.0
 #: Notice of a late generator.
 LATE = "W-LATE"
 
@@ -56,16 +60,33 @@ def trial_of(run: Run, slo: Slo | None) -> LoadTrial:
         percentile=percentile,
         is_late=is_late,
         latency=summary,
-        service=_described(run.series("service"), None),
-        queueing=_described(run.series("queueing"), None),
+        service=_described(run.series("service"), slo),
+        queueing=_described(run.series("queueing"), slo),
         lateness=_described(run.series("lateness"), None),
+        parts=_parts(run, summary, slo) if summary else None,
+    )
+
+
+def _parts(run: Run, summary: Summary, slo: Slo | None) -> QueryParts | None:
+    latency, queueing = run.series("latency"), run.series("queueing")
+    service = run.series("service")
+    if latency is None or queueing is None or service is None:
+        return None
+    stated = highest(summary, slo.p if slo else HEADLINE)
+    value_ms = stated.value_ms if stated else summary.max_ms
+    at = int(np.argmax(latency.values_ms == value_ms))
+    return QueryParts(
+        p=stated.p if stated else 100.0,
+        latency_ms=value_ms,
+        queueing_ms=float(queueing.values_ms[at]),
+        service_ms=float(service.values_ms[at]),
     )
 
 
 def _described(samples: Samples | None, slo: Slo | None) -> Summary | None:
     if samples is None or not len(samples):
         return None
-    stated = tuple(sorted({*PERCENTILES, *((slo.p,) if slo else ())}))
+    stated = tuple(sorted({*STATED, *((slo.p,) if slo else ())}))
     return describe(samples, one_in_flight=False, percentiles=stated)
 
 

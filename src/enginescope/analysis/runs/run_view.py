@@ -22,7 +22,7 @@ from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, layer_r
 from enginescope.analysis.plans.plan_columns import PlanTotals, plan_totals
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.energy import Energy, energy_notices, energy_of
-from enginescope.analysis.runs.latency_curves import CurvePoint, percentile_curve
+from enginescope.analysis.runs.latency_curves import percentile_curve
 from enginescope.analysis.runs.thermal_state import ThermalState, thermal_state
 from enginescope.analysis.runs.throughput import (
     Pipeline,
@@ -36,7 +36,7 @@ from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.records.notice import Notice, weightiest
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples, Summary
+from enginescope.records.samples import Percentile, Samples, Summary
 from enginescope.stats.clock_around import ClockAround, clock_around
 from enginescope.stats.describe import Histogram, describe, histogram
 from enginescope.stats.stability import notices_of
@@ -122,10 +122,10 @@ class RunView(Result):
         return None
 
     @cached_property
-    def percentile_curve(self) -> tuple[CurvePoint, ...]:
-        """The headline's percentiles from 0 to 100; empty without samples."""
-        headline, latency = self.run.headline, self.latency
-        return percentile_curve(headline, latency) if headline and latency else ()
+    def percentile_curve(self) -> tuple[Percentile, ...]:
+        """The headline's percentiles from 1 to 99.9; empty without samples."""
+        headline = self.run.headline
+        return percentile_curve(headline) if headline and self.latency else ()
 
     @cached_property
     def histogram(self) -> Histogram | None:

@@ -10,16 +10,18 @@ import numpy as np
 from enginescope.analysis.runs.provider_work import provider_work
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.validation.validation import ValidatedSide
-from enginescope.analysis.verdicts.compared_figures import GATED_FIGURES
+from enginescope.analysis.verdicts.compared_figures import GATED_FIGURES, TAILS
 from enginescope.core.record import Record
 from enginescope.records.notice import Notice, is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.samples import Summary
+from enginescope.records.samples import Interval, Summary
 from enginescope.records.suite.suite import Cell, CellFigure, CellProvider, CellRow, CellStatus
 from enginescope.stats.comparison.hodges_lehmann import level_of_processes
 
-#: Ends of the interval of the median, which of several processes comes from between them.
-_ENDS = ("latency_low", "latency_high")
+#: Ends of the interval of a figure, which of several processes comes from between them.
+_ENDS = ("_low", "_high")
+_TAILS = tuple(one.name for one in TAILS)
+_WITH_ENDS = ("latency", *_TAILS)
 #: Metric -> what those of all processes come to, where it is not their median.
 _POOLED: dict[str, Callable[[Sequence[float]], float]] = {"samples": sum, "min": min, "max": max}
 #: Of what only the first process may have to do: the later ones find it kept.
@@ -30,8 +32,9 @@ def pooled_figures(of_each: Sequence[tuple[CellFigure, ...]]) -> tuple[CellFigur
     """Return the figures of all processes together; those of one as they are.
 
     Each is the median of the processes' figures, as in a comparison, and left out where a process
-    does not have it; samples are added, ``min`` and ``max`` are those of all. ``latency_low`` and
-    ``latency_high`` are the ends of the interval of the level that the processes scatter about.
+    does not have it; samples are added, ``min`` and ``max`` are those of all. names with
+    ``_low`` and ``_high`` are the ends of the interval of the level that the processes scatter
+    about. A percentile without an interval is left out.
     """
     if len(of_each) < 2:
         return of_each[0] if of_each else ()
@@ -43,21 +46,24 @@ def pooled_figures(of_each: Sequence[tuple[CellFigure, ...]]) -> tuple[CellFigur
     found: list[CellFigure] = []
     for name, kind in kinds.items():
         known = values[name]
-        if name in _ENDS or (len(known) < len(of_each) and not name.startswith(_OF_THE_FIRST)):
+        if name.endswith(_ENDS) or (
+            len(known) < len(of_each) and not name.startswith(_OF_THE_FIRST)
+        ):
             continue
         value = float(_POOLED.get(name, np.median)(known))
-        found.append(CellFigure(metric=name, value=value, unit=kind.unit))
-        if name == "latency":
-            found += _interval(known, kind.unit)
+        interval = level_of_processes(known) if name in _WITH_ENDS else None
+        if interval is not None or name not in _TAILS:
+            found += [CellFigure(metric=name, value=value, unit=kind.unit)]
+            found += _ends(name, interval, kind.unit)
     return tuple(found)
 
 
-def _interval(medians: Sequence[float], unit: str) -> list[CellFigure]:
-    interval = level_of_processes(medians)
+def _ends(name: str, interval: Interval | None, unit: str) -> list[CellFigure]:
+    """Return the ends of a figure's interval as figures of their own."""
     if interval is None:
         return []
     ends = zip(_ENDS, (interval.low, interval.high), strict=True)
-    return [CellFigure(metric=name, value=value, unit=unit) for name, value in ends]
+    return [CellFigure(metric=f"{name}{end}", value=value, unit=unit) for end, value in ends]
 
 
 class CellChecked(Record, frozen=True, kw_only=True):
@@ -148,7 +154,7 @@ def _figures(runs: Sequence[Run]) -> tuple[CellFigure, ...]:
 def run_figures(run: Run) -> tuple[CellFigure, ...]:
     """Return the figures of a run, under the names that ``gate --metric`` knows where it has them.
 
-    ``latency`` is the median; a percentile that the samples cannot carry is left out.
+    ``latency`` is the median; a percentile without an interval is left out.
     """
     if run.outcome.kind is not OutcomeKind.OK:
         return ()
@@ -156,21 +162,17 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
     found: list[CellFigure] = []
     latency = view.latency
     if latency is not None:
-        interval = latency.median_interval
         amounts = {
             "latency": latency.median_ms,
-            "latency_low": interval.low if interval else None,
-            "latency_high": interval.high if interval else None,
             "mean": latency.mean_ms,
             "sd": latency.std_ms,
             "min": latency.min_ms,
             "max": latency.max_ms,
         }
         found += [
-            CellFigure(metric=name, value=value, unit="ms")
-            for name, value in amounts.items()
-            if value is not None
+            CellFigure(metric=name, value=value, unit="ms") for name, value in amounts.items()
         ]
+        found += _ends("latency", latency.median_interval, "ms")
         found.append(CellFigure(metric="samples", value=latency.n, unit="1"))
         found += _without_copies(view, latency)
         tokens = (view.summary(metric) for metric in ("time_to_first_token", "time_per_token"))
@@ -186,6 +188,9 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
         value = one.of(view)
         if value is not None:
             found.append(CellFigure(metric=one.name, value=float(value), unit=one.unit))
+        if value is not None and latency is not None and one.percentile is not None:
+            tail = latency.percentile(one.percentile)
+            found += _ends(one.name, tail.interval if tail else None, one.unit)
     return tuple(found)
 
 

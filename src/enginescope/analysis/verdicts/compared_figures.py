@@ -53,12 +53,12 @@ def _engine_bytes(run: Run) -> float | None:
 def _supported(p: float) -> Callable[[RunView], float | None]:
     def of(view: RunView) -> float | None:
         found = view.latency.percentile(p) if view.latency else None
-        return found.value_ms if found and found.is_supported else None
+        return found.value_ms if found and found.mark is None else None
 
     return of
 
 
-#: Percentiles of the latency; `of` leaves out one that the samples of a run do not support.
+#: Percentiles of the latency; `of` leaves out one that has a mark.
 TAILS: tuple[Figure, ...] = tuple(
     Figure(name=f"p{p:g}", title=f"p{p:g} latency", unit="ms", of=_supported(p), percentile=p)
     for p in PERCENTILES

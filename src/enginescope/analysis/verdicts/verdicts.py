@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from enginescope.analysis.claims.percentile import needed_in_each
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.build_spread import withheld
 from enginescope.analysis.verdicts.comparability import (
@@ -33,7 +34,7 @@ from enginescope.stats.comparison.ratio import (
     ratio_of_rounds,
 )
 from enginescope.stats.comparison.sessions import allow_for_sessions
-from enginescope.stats.describe import needed_samples, percentile_of_stretches
+from enginescope.stats.describe import percentile_of_stretches
 
 
 def figure_verdict(sides: Sides, figure: Figure, terms: CompareConfig) -> Verdict | None:
@@ -84,13 +85,13 @@ def _tail(sides: Sides, figure: Figure, p: float, terms: CompareConfig) -> Verdi
         samples_a=sum(values.size for values in samples[0]),
         samples_b=sum(values.size for values in samples[1]),
     )
-    least = needed_samples(p) / min(map(len, samples)), needed_samples(p, confidence=0.5)
-    if shortest < max(least):
+    least = needed_in_each(p, min(map(len, samples)))
+    if shortest < least:
         return replace(
             verdict,
             reason=Reason.FEW_SAMPLES,
             detail=f"{shortest:,} samples in a process are too few for p{p:g}; "
-            f"measure at least {math.ceil(max(least)):,} in each",
+            f"measure at least {least:,} in each",
         )
     return _repeated(verdict, sides, known, terms)
 

@@ -1,4 +1,4 @@
-"""``enginescope load``: exit code 1 where an objective is missed."""
+"""``enginescope load``: exit code 1 unless an objective is met."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def command(target: str, **options: Any) -> int:
         html=load_page,
     )
     end_report(options, step(options, "report", "report", report.trials[-1].run[:8]))
-    return int(not report.is_passed)
+    return int(report.kind in (LoadKind.MISSED, LoadKind.INCONCLUSIVE))
 
 
 def _request(target: str, options: dict[str, Any]) -> LoadRequest:
@@ -200,10 +200,10 @@ class LoadProgress(JobProgress, LoadObserver):
 
     def step_ended(self, step: LoadStep) -> None:
         """Print a rate with its verdict."""
-        from enginescope.render.load.load_phrases import kind_text, rate_of, rate_text
+        from enginescope.render.load.load_phrases import rate_of, rate_text
 
         if not self._quiet and step.kind is not LoadKind.MEASURED:
-            self._line(f"{rate_text(rate_of(step))}: {kind_text(step.kind)}")
+            self._line(f"{rate_text(rate_of(step))}: {step.kind.value}")
 
 
 def _show(report: LoadReport) -> None:

@@ -28,6 +28,19 @@ class Slo(Record, frozen=True, kw_only=True):
     limit_ms: float
 
 
+class QueryParts(Record, frozen=True, kw_only=True):
+    """The latency of one query, whose parts add up to it.
+
+    Attributes:
+        p: Percentile of the latency that the query is at; 100: the slowest.
+    """
+
+    p: float
+    latency_ms: float
+    queueing_ms: float
+    service_ms: float
+
+
 class LoadTrial(Record, frozen=True, kw_only=True):
     """One process that served queries at one rate.
 
@@ -39,6 +52,7 @@ class LoadTrial(Record, frozen=True, kw_only=True):
         percentile: Of the objective, among the served ones.
         is_late: Whether the generator was late: the run has the notice ``W-LATE``.
         latency: From the intended arrival.
+        parts: Of the query at the highest percentile that may be stated; ``None`` of a closed loop.
         service, queueing, lateness: ``None`` of a closed loop.
     """
 
@@ -56,6 +70,7 @@ class LoadTrial(Record, frozen=True, kw_only=True):
     service: Summary | None = None
     queueing: Summary | None = None
     lateness: Summary | None = None
+    parts: QueryParts | None = None
 
 
 class LoadStep(Record, frozen=True, kw_only=True):
@@ -140,6 +155,6 @@ class LoadReport(Result, Record, frozen=True, kw_only=True):
         return tuple(trial for step in self.steps for trial in step.trials)
 
     @property
-    def is_passed(self) -> bool:
-        """Whether no objective is missed."""
-        return self.kind is not LoadKind.MISSED
+    def is_passed(self) -> bool | None:
+        """Whether the objective is met; ``None``: inconclusive, or there is no objective."""
+        return {LoadKind.MET: True, LoadKind.MISSED: False}.get(self.kind)

@@ -6,10 +6,9 @@ import math
 
 from enginescope.analysis.tasks.base import TaskMetric
 from enginescope.analysis.tasks.task_scoring import TaskReport, TaskSide
-from enginescope.core.units import format_significant
+from enginescope.core.units import format_significant, range_text
 from enginescope.records.notice import Notice
 from enginescope.render.base.figures import UNKNOWN, Figures
-from enginescope.render.base.phrases import range_text
 
 #: Parts and names that the screen and the page list.
 MOST_PARTS, MOST_NAMES = 40, 3

@@ -7,22 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from enginescope.analysis.claims.percentile import SHOWN, mark_text, percentile_name, shown_texts
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
-from enginescope.core.units import counted, format_bytes, format_ms, format_significant
+from enginescope.core.units import counted, format_bytes, format_ms, format_significant, range_text
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.samples import Interval, ReportedSummary, Summary
-from enginescope.render.base.phrases import (
-    Figure,
-    Headline,
-    headline,
-    interval_text,
-    metric_title,
-    percentile_name,
-    percentile_samples,
-    range_text,
-    support_text,
-)
+from enginescope.render.base.phrases import Figure, Headline, headline, interval_text, metric_title
 
 UNKNOWN = "—"
 
@@ -111,15 +102,17 @@ def summary_rows(view: RunView) -> Figures:
 
 
 def percentile_rows(view: RunView) -> Figures:
-    """Return the percentiles of every metric, whether the samples carry them beside them."""
+    """Return the percentiles of every metric, each with its interval or its mark."""
     rows = tuple(
         (
             metric_title(summary.metric),
             percentile_name(percentile.p),
             figure(percentile.value_ms),
             interval_cell(percentile.interval),
-            *percentile_samples(percentile),
-            support_text(percentile) or "enough",
+            UNKNOWN if percentile.n is None else f"{percentile.n:,}",
+            f"{int(percentile.effective_n):,}",
+            f"{percentile.needed_n:,}",
+            mark_text(percentile) or "enough",
         )
         for summary in view.summaries
         for percentile in summary.percentiles
@@ -208,7 +201,6 @@ _LABELS = {
 }
 #: Of these a page's first figures have a card.
 _CARDS = ("gpu_compute", "enqueue")
-_SHOWN_PERCENTILES = (95, 99)
 
 
 def printed_note(view: RunView) -> str | None:
@@ -299,17 +291,11 @@ def _typical(summary: ReportedSummary) -> tuple[str, float | None]:
 
 def _measured(summary: Summary) -> tuple[str, ...]:
     """Return the median with its interval, percentiles with what they lack, mean and ends."""
-    percentiles = (
-        f"{percentile_name(percentile.p)} {format_ms(percentile.value_ms)}"
-        + (f" ({lack})" if (lack := support_text(percentile)) else "")
-        for percentile in summary.percentiles
-        if percentile.p in _SHOWN_PERCENTILES
-    )
     ends = (("mean", summary.mean_ms), ("min", summary.min_ms), ("max", summary.max_ms))
     return (
         f"{format_ms(summary.median_ms)} median",
         interval_text(summary),
-        *percentiles,
+        *shown_texts(summary),
         *(f"{name} {format_ms(value)}" for name, value in ends),
     )
 
@@ -319,7 +305,7 @@ def _statistics(summary: ReportedSummary) -> tuple[str, ...]:
     name, value = _typical(summary)
     mean = summary.mean_ms if name == "median" else None
     stated = [("mean", mean), ("min", summary.min_ms), ("max", summary.max_ms)]
-    high = [(percentile_name(p), one) for p, one in summary.percentiles if p in _SHOWN_PERCENTILES]
+    high = [(percentile_name(p), one) for p, one in summary.percentiles if p in SHOWN]
     first = f"{format_ms(value)} {name}" if value is not None else "median unknown"
     more = (f"{title} {format_ms(one)}" for title, one in (*high, *stated) if one is not None)
     return (first, *more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enginescope.analysis.runs.energy import Energy
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_bytes, format_significant
+from enginescope.core.units import format_bytes, format_significant, range_text
 from enginescope.records.run.telemetry import (
     PROCESS_MEMORY,
     TEMPERATURE,
@@ -12,7 +12,7 @@ from enginescope.records.run.telemetry import (
     SampledGpu,
 )
 from enginescope.records.samples import Interval
-from enginescope.render.base.phrases import in_text, range_text
+from enginescope.render.base.phrases import in_text
 from enginescope.stats.clock_around import Held, held_by
 
 _SOURCES = {"nvml": "NVML", "jtop": "jetson-stats"}

@@ -8,15 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from enginescope.analysis.claims.percentile import SHOWN, percentile_name, range_or_mark
 from enginescope.analysis.layers.layer_sum import LayerSum
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import Pipeline, RoundTrip
 from enginescope.core.record import Record
-from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.core.units import format_bytes, format_ms, format_significant, range_text
 from enginescope.records.notice import Notice, is_unstable
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import Outcome, StopReport, WarmUpReport
-from enginescope.records.samples import Percentile, Summary
+from enginescope.records.samples import Summary
 from enginescope.render.base.short_names import shorten as shorten
 from enginescope.render.base.short_names import shorten_apart as shorten_apart
 
@@ -57,16 +58,6 @@ def metric_sentence(tag: str) -> str:
     return f"{METRICS[tag].title}: {_within(meaning)}"
 
 
-def range_text(low: float, high: float, digits: int = 4) -> str:
-    """Return ``4.201 … 4.236``: both with the same decimals, enough to tell them apart."""
-    for more in range(digits, digits + 3):
-        places = _places(max(abs(low), abs(high)), more)
-        first, second = f"{low:,.{places}f}", f"{high:,.{places}f}"
-        if first != second or low == high:
-            break
-    return f"{first} … {second}"
-
-
 def interval_text(summary: Summary) -> str:
     """Return the median's interval, or why there is none."""
     interval = summary.median_interval
@@ -85,27 +76,6 @@ def count_text(summary: Summary) -> str:
 def unstable_mark(notices: Iterable[Notice]) -> str:
     """Return what an answer begins with where its figures are unstable; else nothing."""
     return "unstable measurement: " if any(map(is_unstable, notices)) else ""
-
-
-def percentile_name(p: float) -> str:
-    """Return ``p99`` or ``p99.9``."""
-    return f"p{p:g}"
-
-
-def support_text(percentile: Percentile) -> str | None:
-    """Return why a percentile is weak, or ``None`` when the samples carry it."""
-    if percentile.is_supported:
-        return None
-    effective = math.floor(percentile.effective_n)
-    if effective < percentile.needed_n:
-        return f"{effective:,} of {percentile.needed_n:,} effective samples"
-    return f"too few samples for {percentile_name(percentile.weak_below or 0)}"
-
-
-def percentile_samples(percentile: Percentile) -> tuple[str, str, str]:
-    """Return n, effective n and needed n of a percentile."""
-    n = "—" if percentile.n is None else f"{percentile.n:,}"
-    return n, f"{math.floor(percentile.effective_n):,}", f"{percentile.needed_n:,}"
 
 
 def profiler_part(profiler_ms: float) -> str:
@@ -253,12 +223,6 @@ def outcome_text(outcome: Outcome) -> str:
     return kind
 
 
-def _places(value: float, digits: int) -> int:
-    if value == 0 or not math.isfinite(value):
-        return digits - 1
-    return min(12, max(0, digits - 1 - math.floor(math.log10(value))))
-
-
 class Figure(Record, frozen=True, kw_only=True):
     """One figure: what it is, its value with unit, and what qualifies it."""
 
@@ -289,11 +253,11 @@ def headline(view: RunView) -> Headline:
         Figure(
             label=percentile_name(percentile.p),
             value=format_ms(percentile.value_ms),
-            note=support_text(percentile),
-            is_weak=not percentile.is_supported,
+            note=range_or_mark(percentile),
+            is_weak=percentile.mark is not None,
         )
         for percentile in latency.percentiles
-        if percentile.p in (95, 99)
+        if percentile.p in SHOWN
     ]
     for metric in ("time_to_first_token", "time_per_token"):
         summary = view.summary(metric)

@@ -14,11 +14,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from enginescope.analysis.claims.percentile import SHOWN, cell, note, value_text
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import counted, format_bytes, format_ms, format_significant
+from enginescope.core.units import counted, format_bytes, format_ms, format_significant, range_text
 from enginescope.records.notice import Hint, Notice, is_unstable, weightiest
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.samples import Percentile, Summary
+from enginescope.records.samples import Summary
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
 from enginescope.render.base.figures import (
@@ -36,10 +37,7 @@ from enginescope.render.base.phrases import (
     metric_sentence,
     outcome_text,
     path_sentence,
-    percentile_name,
-    range_text,
     shorten_apart,
-    support_text,
 )
 from enginescope.render.base.provider_phrases import provider_rows
 from enginescope.render.base.shared_options import told_apart
@@ -105,9 +103,9 @@ def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:
         for view, name, spec, row in zip(views, names, specs, figures, strict=True)
     ]
     made = table(("run", "subject", "backend", *headers), rows, right=_RUN_NUMBERS)
-    weak = any(text.endswith("*") for column in figures for text in column)
+    marked = note([text for column in figures for text in column])
     lines = [Text(apart.shared, style="dim")] if apart.shared else []
-    lines += [Text("* too few samples to state it", style="yellow")] if weak else []
+    lines += [Text(marked, style="yellow")] if marked else []
     return Group(made, *lines)
 
 
@@ -182,20 +180,17 @@ def _figures(view: RunView, latency: Summary, width: int) -> list[RenderableType
     median = Text(f"{format_ms(latency.median_ms)} median", style="bold")
     lines = _rows(
         "compute" if latency.metric == "gpu_compute" else "latency",
-        [median, Text(interval_text(latency)), *_percentiles(latency)],
+        [median, Text(f"{interval_text(latency)}, {count_text(latency)}"), *_percentiles(latency)],
         width,
     )
     lines += _rows("", _spread(latency), width)
     if latency.metric != "latency":
         lines.append(_hanging(_lead(""), Text(metric_sentence(latency.metric), style="dim")))
     lines += _labelled(part_rows(view), width)
-    counts = Text(count_text(latency))
     if view.throughput:
         rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
         definition = Text(f"({view.throughput.definition})", style="dim")
-        lines += _rows("throughput", [Text(rate), definition, counts], width)
-    else:
-        lines += _rows("samples", [counts], width)
+        lines += _rows("throughput", [Text(rate), definition], width)
     start = _start(view.run)
     if start:
         lines += _rows("start", [Text(part) for part in start], width)
@@ -239,14 +234,11 @@ def _sparkline(view: RunView, width: int) -> list[RenderableType]:
 
 
 def _percentiles(latency: Summary) -> list[Text]:
-    chosen = [percentile for percentile in latency.percentiles if percentile.p in (95, 99)]
-    return [_percentile(one) for one in chosen]
-
-
-def _percentile(percentile: Percentile) -> Text:
-    text = Text(f"{percentile_name(percentile.p)} {format_ms(percentile.value_ms)}")
-    support = support_text(percentile)
-    return text.append(f" ({support})", style="yellow") if support else text
+    return [
+        Text(value_text(one), style="yellow" if one.mark else "")
+        for one in latency.percentiles
+        if one.p in SHOWN
+    ]
 
 
 def _spread(latency: Summary) -> list[Text]:
@@ -313,18 +305,12 @@ def _run_figures(view: RunView) -> tuple[str, ...]:
             return "—", kind.value.replace("_", " "), "—", "—"
         return cells_without_samples(view, lambda ms: format_significant(ms, 4))
     interval = latency.median_interval
-    p99_found = latency.percentile(99)
     return (
         format_significant(latency.median_ms, 4),
         range_text(interval.low, interval.high) if interval else "none",
-        _marked(p99_found) if p99_found else "—",
+        cell(latency.percentile(99)),
         f"{latency.n:,}",
     )
-
-
-def _marked(percentile: Percentile) -> str:
-    value = format_significant(percentile.value_ms)
-    return value if percentile.is_supported else f"{value} *"
 
 
 def _rows(label: str, parts: list[Text], width: int) -> list[RenderableType]:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from enginescope.analysis.claims.percentile import SHOWN, mark_text, percentile_name, shown_texts
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.samples import Summary
-from enginescope.render.base.phrases import (
-    count_text,
-    in_text,
-    interval_text,
-    percentile_name,
-    support_text,
-)
+from enginescope.render.base.phrases import count_text, in_text, interval_text
 from enginescope.render.html.images import (
     X_TICKS,
     Chart,
@@ -46,16 +41,18 @@ def latency_distribution(view: RunView) -> Chart | None:
     return Chart(
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
-        subtitle=(_median_text(latency, rules), *_folded_text(histogram)),
+        subtitle=(
+            " · ".join((_median(latency), interval_text(latency), count_text(latency))),
+            " · ".join(shown_texts(latency)),
+            *_folded_text(histogram),
+        ),
         spec=zoomable(layers),
         table=_table(bins),
     )
 
 
-def _median_text(latency: Summary, rules: list[Spec]) -> str:
-    median = f"median {format_ms(latency.median_ms)}, {interval_text(latency)}"
-    weak = ", ".join(one["weak"] for one in rules if one["weak"])
-    return f"{median} · {count_text(latency)}{f' · dashed: {weak}' if weak else ''}"
+def _median(latency: Summary) -> str:
+    return f"median {format_ms(latency.median_ms)}"
 
 
 def _bins(histogram: Histogram) -> list[Spec]:
@@ -141,15 +138,10 @@ def _interval(latency: Summary) -> list[Spec]:
 
 
 def _rules(latency: Summary, low: float, high: float) -> list[Spec]:
-    rules: list[Spec] = [
-        {"x": latency.median_ms, "label": f"median {format_ms(latency.median_ms)}", "weak": ""}
-    ]
-    for p in (95, 99):
-        found = latency.percentile(p)
-        if found:
-            name, weak = percentile_name(p), support_text(found)
-            rule = {"x": found.value_ms, "label": f"{name} {format_ms(found.value_ms)}"}
-            rules.append({**rule, "weak": f"{name} ({weak})" if weak else ""})
+    rules: list[Spec] = [{"x": latency.median_ms, "label": _median(latency), "weak": ""}]
+    for found in (one for one in latency.percentiles if one.p in SHOWN):
+        label = f"{percentile_name(found.p)} {format_ms(found.value_ms)}"
+        rules.append({"x": found.value_ms, "label": label, "weak": mark_text(found) or ""})
     return _placed([rule for rule in rules if low <= rule["x"] <= high], low, high)
 
 

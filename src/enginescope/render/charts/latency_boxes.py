@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from enginescope.analysis.claims.percentile import MARKED, cell
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
+from enginescope.render.base.figures import figure
 from enginescope.render.charts.series import colored
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
+from enginescope.stats.describe import describe_values
 
 _ROW = 46
-#: Ends of the whiskers.
-_LOW, _HIGH = 5.0, 95.0
+#: Ends of whiskers and boxes.
+_ENDS = (5.0, 25.0, 75.0, 95.0)
 
 
 def latency_boxes(
@@ -31,7 +32,7 @@ def latency_boxes(
         title=title,
         subtitle=(
             "Box: quartiles; line: median, dark band: its 95 % interval; whiskers: p5 … p95",
-            "Samples beyond the whiskers are counted at their right",
+            f"Samples beyond the whiskers are counted at their right; in the table {MARKED}",
         ),
         spec=_spec(rows),
         table=ChartTable(
@@ -39,7 +40,9 @@ def latency_boxes(
             rows=tuple(
                 (
                     row["run"],
-                    *(format_significant(row[key], 5) for key in ("p5", "q1", "m", "q3", "p95")),
+                    *row["cells"][:2],
+                    figure(row["m"]),
+                    *row["cells"][2:],
                     f"{row['n']:,}",
                 )
                 for row in rows
@@ -54,15 +57,17 @@ def _row(label: str, view: RunView) -> Spec | None:
     if samples is None or latency is None:
         return None
     values = samples.values_ms
-    p5, q1, q3, p95 = np.percentile(values, (_LOW, 25, 75, _HIGH), method="inverted_cdf")
+    stated = describe_values(values, percentiles=_ENDS).percentiles
+    p5, q1, q3, p95 = (one.value_ms for one in stated)
     interval = latency.median_interval
     return {
         "run": label,
-        "p5": float(p5),
-        "q1": float(q1),
+        "p5": p5,
+        "q1": q1,
         "m": latency.median_ms,
-        "q3": float(q3),
-        "p95": float(p95),
+        "q3": q3,
+        "p95": p95,
+        "cells": [cell(one, figure) for one in stated],
         "low": interval.low if interval else latency.median_ms,
         "high": interval.high if interval else latency.median_ms,
         "n": int(values.size),

@@ -9,10 +9,11 @@ import math
 import sys
 from collections.abc import Sequence
 
-from enginescope.analysis.runs.latency_curves import CurvePoint
+from enginescope.analysis.claims.percentile import percentile_name, range_or_mark
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_significant
-from enginescope.render.base.phrases import metric_title, percentile_name, support_text
+from enginescope.records.samples import Percentile
+from enginescope.render.base.phrases import metric_title
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
 _TICKS = (0, 50, 75, 90, 95, 99, 99.9)
@@ -27,22 +28,22 @@ def percentiles(view: RunView) -> Chart | None:
     latency = view.latency
     if latency is None:
         return None
-    rows = [_row(one) for one in view.percentile_curve if one.p < 100]
+    rows = [_row(one) for one in view.percentile_curve]
     marked = [one for one in rows if one["marked"]]
-    enough = [one for one in marked if one["supported"]]
-    few = [one for one in marked if not one["supported"]]
-    layers = [*_intervals(view), _line(rows)]
+    enough = [one for one in marked if one["stated"]]
+    few = [one for one in marked if not one["stated"]]
+    layers = [*_intervals(enough), _line(rows)]
     layers += [_points(enough, filled=True)] if enough else []
     layers += [_points(few, filled=False)] if few else []
     return Chart(
         key="percentiles",
         title=f"{metric_title(latency.metric)} by percentile",
-        subtitle=("Hollow: too few independent samples to state it. Bars: 95 % intervals",),
+        subtitle=("Hollow: too few samples to state it with an interval. Bars: 95 % intervals",),
         spec={"layer": layers},
         table=ChartTable(
-            headers=("Percentile", "Latency, ms", "Effective n", "Samples"),
+            headers=("Percentile", "Latency, ms", "Effective n", "95 % CI"),
             rows=tuple(
-                (row["name"], format_significant(row["y"], 4), row["effective"], row["need"])
+                (row["name"], format_significant(row["y"], 4), row["effective"], row["sure"])
                 for row in rows
             ),
         ),
@@ -54,26 +55,18 @@ def _spread(p: float) -> float:
     return 1 / (1 - p / 100)
 
 
-def _row(one: CurvePoint) -> Spec:
+def _row(one: Percentile) -> Spec:
+    ends = {"low": one.interval.low, "high": one.interval.high} if one.interval else {}
     return {
         "x": _spread(one.p),
         "name": percentile_name(one.p),
         "y": one.value_ms,
-        "supported": one.is_supported,
+        "stated": one.mark is None,
         "marked": one.p >= _ALL_MARKED or one.p % 10 == 0,
-        "need": _need(one),
+        "sure": range_or_mark(one),
         "effective": f"{int(one.effective_n):,}",
+        **ends,
     }
-
-
-def _need(one: CurvePoint) -> str:
-    if one.is_supported:
-        return "enough"
-    if one.needed_n is None:
-        return "an extreme, not a percentile"
-    if one.effective_n < one.needed_n:
-        return f"{int(one.effective_n):,} of {one.needed_n:,} needed"
-    return f"too few samples for {percentile_name(one.weak_below or 0)}"
 
 
 def _x() -> Spec:
@@ -102,25 +95,12 @@ def _points(rows: list[Spec], *, filled: bool) -> Spec:
         "encoding": {
             "x": _x(),
             "y": quantity("y", "latency, ms"),
-            "tooltip": tooltip(name="percentile", y="latency, ms#", need="samples"),
+            "tooltip": tooltip(name="percentile", y="latency, ms#", sure="sure"),
         },
     }
 
 
-def _intervals(view: RunView) -> list[Spec]:
-    latency = view.latency
-    assert latency is not None
-    rows = [
-        {
-            "x": _spread(percentile.p),
-            "name": percentile_name(percentile.p),
-            "low": percentile.interval.low,
-            "high": percentile.interval.high,
-            "weak": support_text(percentile) or "enough",
-        }
-        for percentile in latency.percentiles
-        if percentile.interval is not None and percentile.p < 100
-    ]
+def _intervals(rows: list[Spec]) -> list[Spec]:
     if not rows:
         return []
     return [
@@ -131,9 +111,7 @@ def _intervals(view: RunView) -> list[Spec]:
                 "x": _x(),
                 "y": quantity("low", "latency, ms"),
                 "y2": {"field": "high"},
-                "tooltip": tooltip(
-                    name="percentile", low="95 % from, ms#", high="to, ms#", weak="samples"
-                ),
+                "tooltip": tooltip(name="percentile", low="95 % from, ms#", high="to, ms#"),
             },
         }
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enginescope.analysis.claims.percentile import level_cell, note
 from enginescope.core.units import counted, format_significant, listed
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.contend import (
@@ -178,16 +179,18 @@ def _sets(report: ContendReport) -> TextTable:
 
 
 def _times(report: ContendReport) -> TextTable:
-    note = "with 95 % CI; without requests that begin or end outside the window"
+    text = "with 95 % CI; without requests that begin or end outside the window"
     if any(times.p99_ms is None for times in report.times):
-        note = f"{note}; {UNKNOWN} too few for p99"
+        text = f"{text}; {UNKNOWN} too few for p99"
+    rows = tuple(map(_time_cells, sorted(report.times, key=lambda times: times.contender)))
+    marked = note([cell for row in rows for cell in row])
     return TextTable(
         title="Latency",
         headers=TIME_HEADERS,
-        rows=tuple(map(_time_cells, sorted(report.times, key=lambda times: times.contender))),
+        rows=rows,
         numbers=TIME_HEADERS[1:],
         whole=TIME_HEADERS[:1],
-        note=note,
+        note=f"{text}; {marked}" if marked else text,
     )
 
 
@@ -202,10 +205,4 @@ def _time_cells(times: ContenderTimes) -> tuple[str, ...]:
 
 
 def _level(value_ms: float | None, interval: Interval | None) -> str:
-    if value_ms is None:
-        return UNKNOWN
-    text = format_significant(value_ms, 3)
-    if interval is None:
-        return text
-    low, high = (format_significant(end, 3) for end in (interval.low, interval.high))
-    return f"{text} ({low} … {high})"
+    return UNKNOWN if value_ms is None else level_cell(value_ms, interval)

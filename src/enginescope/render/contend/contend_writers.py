@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from enginescope.records.verdict.contend import ContendReport
-from enginescope.records.verdict.verdict import VerdictKind
+from enginescope.records.verdict.verdict import RatioEstimate
 from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.charts.estimates import Estimate, estimate_chart
@@ -15,7 +15,8 @@ from enginescope.render.html.images import Chart
 
 #: Version of the document's shape.
 CONTEND_SCHEMA = 1
-CSV_HEADERS = ("contender", "beside", "slow_down", "low", "high", "verdict", "p99_slow_down")
+_P99 = ("p99_slow_down", "p99_low", "p99_high")
+CSV_HEADERS = ("contender", "beside", "slow_down", "low", "high", "verdict", *_P99)
 
 
 def contend_answer(report: ContendReport) -> AnswerTables:
@@ -47,15 +48,21 @@ def contend_csv(report: ContendReport) -> bytes:
         (
             slowed.contender,
             " ".join(slowed.beside),
-            slowed.factor.ratio,
-            slowed.factor.interval and slowed.factor.interval.low,
-            slowed.factor.interval and slowed.factor.interval.high,
+            *_cells(slowed.factor),
             slowed.kind.value,
-            slowed.p99_factor and slowed.p99_factor.ratio,
+            *_cells(slowed.p99_factor),
         )
         for slowed in report.slow_downs
     )
     return csv_bytes(CSV_HEADERS, rows)
+
+
+def _cells(estimate: RatioEstimate | None) -> tuple[float | None, ...]:
+    """Return a ratio and the ends of its interval."""
+    if estimate is None:
+        return (None, None, None)
+    ends = (estimate.interval.low, estimate.interval.high) if estimate.interval else (None, None)
+    return (estimate.ratio, *ends)
 
 
 def contend_chart(report: ContendReport) -> Chart | None:
@@ -64,7 +71,7 @@ def contend_chart(report: ContendReport) -> Chart | None:
         Estimate(
             name=f"{slowed.contender} beside {', '.join(slowed.beside)}",
             value=slowed.factor.ratio,
-            kind="inconclusive" if slowed.kind is VerdictKind.INCONCLUSIVE else slowed.kind.value,
+            kind=slowed.kind.value,
             low=slowed.factor.interval.low if slowed.factor.interval else None,
             high=slowed.factor.interval.high if slowed.factor.interval else None,
         )

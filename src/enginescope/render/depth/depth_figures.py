@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
+from enginescope.analysis.claims.percentile import note
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide, unit_map
 from enginescope.analysis.tasks.segmentation import bilinear
 from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.core.record import Record
+from enginescope.core.units import range_text
 from enginescope.render.accuracy.task_words import task_figure
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.figures import UNKNOWN, figure
 from enginescope.render.base.palette import document, letters, line, picture, words
-from enginescope.render.base.phrases import outcome_text, range_text
+from enginescope.render.base.phrases import outcome_text
 from enginescope.render.charts.latency_boxes import latency_boxes
 from enginescope.render.charts.series import worker_memory
 from enginescope.render.charts.telemetry import PANELS, telemetry_picture
@@ -208,8 +210,8 @@ _HEADERS = (
     "/s",
     "n",
 )
-_SHARES = (0.225, 0.075, 0.065, 0.1, 0.14, 0.075, 0.075, 0.065, 0.065, 0.065, 0.05)
-_ROW, _TABLE_WIDTH = 26.0, 1080.0
+_SHARES = (0.19, 0.065, 0.055, 0.085, 0.125, 0.125, 0.125, 0.06, 0.06, 0.06, 0.05)
+_ROW, _TABLE_WIDTH = 26.0, 1280.0
 #: Letters of a line of the legend, and of one below the title.
 _LEGEND, _SUBTITLE = 60, 110
 
@@ -282,8 +284,8 @@ def _remarks(found: DepthBenchmark, room: int) -> list[str]:
         "Models were timed one after the other: compare decides which is faster"
     )
     made = [text]
-    if any(percentile_cell(side, p).endswith("*") for side in found.sides for p in (95, 99)):
-        made.append("* too few samples to state it")
+    marked = note([percentile_cell(side, p) for side in found.sides for p in (95, 99)])
+    made += [marked] if marked else []
     made += wrap(shared_text(found) or "", room)
     place = place_line(found.sides[0].view.run)
     return [*made, place] if place else made

@@ -13,14 +13,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from enginescope._version import __version__
+from enginescope.analysis.claims import percentile
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
 from enginescope.analysis.tasks.task_scoring import TaskReport
-from enginescope.core.units import format_ms, format_significant
+from enginescope.core.units import format_ms, format_significant, range_text
 from enginescope.records.notice import Notice
 from enginescope.render.accuracy.task_words import left_out_lines
 from enginescope.render.accuracy.task_writers import score_tables, task_data, task_samples_data
 from enginescope.render.base.figures import UNKNOWN, figure
-from enginescope.render.base.phrases import outcome_text, range_text, shorten_apart
+from enginescope.render.base.phrases import outcome_text, shorten_apart
 from enginescope.render.base.shared_options import BETWEEN, ToldApart, on_text, told_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 
@@ -75,12 +76,9 @@ def speed_cells(side: DepthSide) -> tuple[str, ...]:
 
 
 def percentile_cell(side: DepthSide, p: float) -> str:
-    """Return a percentile; with a star where the samples are too few to state it."""
+    """Return a percentile with its interval or its mark."""
     latency = side.view.latency
-    one = latency.percentile(p) if latency else None
-    if one is None:
-        return UNKNOWN
-    return figure(one.value_ms) + ("" if one.is_supported else " *")
+    return percentile.cell(latency.percentile(p) if latency else None, figure)
 
 
 def speed_lines(side: DepthSide) -> tuple[str, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from enginescope.analysis.claims.percentile import percentile_name, range_or_mark
 from enginescope.core.units import format_significant
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadTrial
 from enginescope.render.base.palette import BLUE, ORANGE, SKY, VERMILLION
-from enginescope.render.base.phrases import metric_title, percentile_name
+from enginescope.render.base.phrases import metric_title
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.load.load_phrases import (
     STEP_HEADERS,
-    kind_text,
     part,
     percentile_of,
     rate_of,
@@ -35,13 +35,19 @@ def load_chart(report: LoadReport) -> Chart | None:
 def _by_rate(report: LoadReport) -> Chart:
     name = percentile_name(percentile_of(report))
     rows = [
-        {"x": rate_of(step), "y": trial.percentile.value_ms, "verdict": kind_text(trial.kind)}
+        {
+            "x": rate_of(step),
+            "y": trial.percentile.value_ms,
+            "verdict": trial.kind.value,
+            "sure": range_or_mark(trial.percentile),
+            "stated": trial.percentile.mark is None,
+        }
         for step in report.steps
         for trial in step.trials
         if trial.percentile is not None
     ]
-    kinds = [kind for kind in _KINDS if any(row["verdict"] == kind_text(kind) for row in rows)]
-    domain = [kind_text(kind) for kind in kinds]
+    kinds = [kind for kind in _KINDS if any(row["verdict"] == kind.value for row in rows)]
+    domain = [kind.value for kind in kinds]
     rate = quantity("x", "queries per second", axis={"grid": False})
     ticks = {"tickCount": 6, "format": ",~g"}
     latency = quantity("y", f"{name} latency, ms (log)", scale={"type": "log"}, axis=ticks)
@@ -63,7 +69,8 @@ def _by_rate(report: LoadReport) -> Chart:
                 "scale": {"domain": domain, "range": [_SHAPES[kind] for kind in kinds]},
                 "legend": {"orient": "top", "title": None},
             },
-            "tooltip": tooltip(x="queries/s#", y="latency, ms#", verdict="verdict"),
+            "opacity": {"condition": {"test": "datum.stated", "value": 1}, "value": 0.35},
+            "tooltip": tooltip(x="queries/s#", y="latency, ms#", sure="95 % CI", verdict="verdict"),
         },
     }
     layers = [points]
@@ -75,6 +82,7 @@ def _by_rate(report: LoadReport) -> Chart:
     return Chart(
         key="load",
         title=f"{name} latency by rate; the dashed line is the objective {goal}",
+        subtitle=("Pale: too few samples to state it with an interval",),
         spec={"layer": layers},
         table=ChartTable(headers=STEP_HEADERS, rows=step_rows(report)),
         is_wide=True,
@@ -84,21 +92,22 @@ def _by_rate(report: LoadReport) -> Chart:
 def parts_chart(trial: LoadTrial) -> Chart | None:
     """Return latency and its parts by percentile; ``None`` of a closed loop."""
     times = [
-        (percentile_name(p), metric_title(metric), value)
+        (percentile_name(one.p), metric_title(metric), one.value_ms)
         for metric in _PARTS
         if (summary := part(trial, metric)) is not None
-        for p, value in (
-            (50.0, summary.median_ms),
-            *((one.p, one.value_ms) for one in summary.percentiles if one.p in _PERCENTILES),
-        )
+        for one in summary.percentiles
+        if one.p in _PERCENTILES and one.mark is None
     ]
     names = [metric_title(metric) for metric in _PARTS if part(trial, metric) is not None]
-    if len(names) < len(_PARTS):
+    if len(names) < len(_PARTS) or not times:
         return None
     return Chart(
         key="load",
         title="Latency, queueing time and service time by percentile",
-        subtitle=("Each percentile is of its own times, so the parts do not add up to the whole",),
+        subtitle=(
+            "Each percentile is of its own times, so the parts do not add up to the whole",
+            "Percentiles with too few samples are left out",
+        ),
         spec={
             "data": {"values": [{"percentile": p, "part": name, "y": y} for p, name, y in times]},
             "mark": {"type": "bar"},

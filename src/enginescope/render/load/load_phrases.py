@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.analysis.load.trials import ERROR
+from enginescope.analysis.claims import percentile as claims
+from enginescope.analysis.claims.percentile import percentile_name
+from enginescope.analysis.load.trials import ERROR, HEADLINE
 from enginescope.core.units import format_ms, format_significant
 from enginescope.records.run.load import LoadRule
 from enginescope.records.samples import Summary
@@ -14,10 +16,11 @@ from enginescope.records.verdict.load import (
     LoadReport,
     LoadStep,
     LoadTrial,
+    QueryParts,
     Slo,
 )
 from enginescope.render.base.data_table import UNKNOWN, printable
-from enginescope.render.base.phrases import metric_title, percentile_name
+from enginescope.render.base.phrases import metric_title
 from enginescope.stats.early_stopping import decisive_queries
 
 STEP_HEADERS = ("Queries/s", "Verdict", "Run", "Latency", "Queueing", "Service", "Slow %")
@@ -31,12 +34,14 @@ def answer_text(report: LoadReport) -> str:
     if report.is_search and report.slo:
         return _search_answer(report, slo_text(report.slo))
     if report.loadgen is not None:
-        return _scenario_answer(report.loadgen)
+        return _scenario_answer(report.loadgen, report.trials[0].latency)
     (step,) = report.steps
     at = f" at {rate_text(rate_of(step))}"
     value = _value_text(step.trials, percentile_of(report))
     if report.slo is None:
-        return f"{value}{at}{_parts(step.trials[0])}"
+        first = step.trials[0]
+        lack = claims.not_stated(first.latency, HEADLINE)
+        return f"{value}{at}{parts_text(first.parts) if len(step.trials) == 1 else ''}{lack}"
     goal = slo_text(report.slo)
     verdicts = {
         LoadKind.MET: f"{goal} is met{at}: {value}",
@@ -51,7 +56,7 @@ def _why_inconclusive(step: LoadStep, slo: Slo) -> str:
     if any(trial.is_late for trial in step.trials):
         return "the load generator was late"
     if any(trial.planned < needed for trial in step.trials):
-        return f"at least {needed:,} queries are needed"
+        return f"it needs at least {needed:,} queries"
     return "too close to the limit for this number of queries"
 
 
@@ -66,11 +71,13 @@ def _search_answer(report: LoadReport, goal: str) -> str:
     return f"highest rate that meets {goal}: {rate_text(report.highest_met)}{rest}"
 
 
-def _scenario_answer(figures: LoadGenFigures) -> str:
+def _scenario_answer(figures: LoadGenFigures, latency: Summary | None) -> str:
     if figures.scenario == "offline":
         return f"offline: {format_significant(figures.per_s or 0.0, 4)} samples/s"
     name = percentile_name(figures.p)
-    value = f"{figures.scenario}: {name} latency {format_ms(figures.percentile_ms)}"
+    found = latency.percentile(figures.p) if latency else None
+    sure = f" ({claims.range_or_mark(found)})" if found else ""
+    value = f"{figures.scenario}: {name} latency {format_ms(figures.percentile_ms)}{sure}"
     if figures.scenario == "server":
         rate = f" at {rate_text(figures.per_s)}"
         if figures.is_passed is None:
@@ -90,27 +97,28 @@ def _passed(figures: LoadGenFigures) -> str:
 
 
 def trial_text(trial: LoadTrial) -> str:
-    """Return ``p99 latency 8.1 ms at 100 queries/s (queueing 5.1 ms, service 4.2 ms)``."""
-    return f"{_value_text((trial,), 99.0)} at {rate_text(trial.rate_per_s)}{_parts(trial)}"
+    """Return `claims.headline`, the rate, and the parts of that query."""
+    at = rate_text(trial.rate_per_s)
+    lack = claims.not_stated(trial.latency, HEADLINE)
+    return f"{_value_text((trial,), HEADLINE)} at {at}{parts_text(trial.parts)}{lack}"
 
 
 def _value_text(trials: Sequence[LoadTrial], p: float) -> str:
-    """Return ``p99 8.1 ms``; the range of several trials."""
-    values = [
-        found.value_ms
-        for trial in trials
-        if trial.latency is not None and (found := trial.latency.percentile(p)) is not None
-    ]
-    if not values:
-        return f"{percentile_name(p)} latency {UNKNOWN}"
-    low, high = format_ms(min(values), 3), format_ms(max(values), 3)
-    return f"{percentile_name(p)} latency {low if low == high else f'{low} … {high}'}"
+    known = [trial.latency for trial in trials if trial.latency is not None]
+    return claims.headline(known, p) if known else f"{claims.percentile_name(p)} latency {UNKNOWN}"
 
 
-def _parts(trial: LoadTrial) -> str:
-    parts = ((summary, name) for name in ("queueing", "service") if (summary := part(trial, name)))
-    texts = ", ".join(f"{name} {format_ms(summary.p99_ms, 3)}" for summary, name in parts)
-    return f" ({texts})" if texts else ""
+def parts_text(parts: QueryParts | None) -> str:
+    """Return `` (that query: queueing 2.13 ms + service 5.67 ms)``: they add up as they stand."""
+    if parts is None:
+        return ""
+    scale, unit = (1e-3, "s") if parts.latency_ms >= 10_000 else (1.0, "ms")
+    whole = format_significant(scale * parts.latency_ms, 4).replace(",", "")
+    places = len(whole.partition(".")[2])
+    service = round(scale * parts.service_ms, places)
+    queueing = max(float(whole) - service, 0.0)
+    times = f"queueing {queueing:,.{places}f} {unit} + service {service:,.{places}f} {unit}"
+    return f" (that query: {times})"
 
 
 def part(trial: LoadTrial, metric: str) -> Summary | None:
@@ -178,14 +186,17 @@ def part_rows(trial: LoadTrial) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (
             metric_title(metric),
-            *(
-                format_ms(value, 3)
-                for value in (summary.median_ms, summary.p90_ms, summary.p99_ms, summary.max_ms)
-            ),
+            format_ms(summary.median_ms, 3),
+            *(claims.cell(summary.percentile(p), _ms) for p in (90, 99)),
+            format_ms(summary.max_ms, 3),
         )
         for metric in PARTS
         if (summary := part(trial, metric)) is not None
     )
+
+
+def _ms(value_ms: float) -> str:
+    return format_ms(value_ms, 3)
 
 
 def step_rows(report: LoadReport) -> tuple[tuple[str, ...], ...]:
@@ -195,43 +206,55 @@ def step_rows(report: LoadReport) -> tuple[tuple[str, ...], ...]:
     return tuple(_trial_row(step, trial, p) for step in steps for trial in step.trials)
 
 
-def kind_text(kind: LoadKind) -> str:
-    """Return a verdict in words."""
-    return "inconclusive" if kind is LoadKind.INCONCLUSIVE else kind.value
+def times_text(report: LoadReport) -> str:
+    """Say what the times below `STEP_HEADERS` are."""
+    name = percentile_name(percentile_of(report))
+    return f"latency is its {name} in ms, with queueing and service time of that query"
 
 
 def percentile_of(report: LoadReport) -> float:
     """Return the percentile that the report is about."""
-    return report.slo.p if report.slo else 99.0
+    return report.slo.p if report.slo else HEADLINE
 
 
 def _trial_row(step: LoadStep, trial: LoadTrial, p: float) -> tuple[str, ...]:
-    late = " *" if trial.is_late else ""
+    late = ", late" if trial.is_late else ""
     slow = UNKNOWN if trial.slow is None else f"{100 * trial.slow / trial.planned:.2f}"
     return (
         format_significant(rate) if (rate := rate_of(step)) is not None else UNKNOWN,
-        f"{kind_text(trial.kind)}{late}",
+        f"{trial.kind.value}{late}",
         trial.run[:6],
-        *(_percentile(part(trial, metric), p) for metric in ("latency", "queueing", "service")),
+        claims.cell(trial.latency.percentile(p) if trial.latency else None),
+        *_parts_of(trial, p),
         slow,
     )
 
 
-def _percentile(summary: Summary | None, p: float) -> str:
-    if summary is None:
-        return UNKNOWN
-    found = summary.percentile(p) or summary.percentile(99)
-    return UNKNOWN if found is None else format_significant(found.value_ms)
+def _parts_of(trial: LoadTrial, p: float) -> tuple[str, str]:
+    """Return queueing and service time of the query at the percentile, if that may be stated."""
+    parts = trial.parts
+    if parts is None or parts.p != p:
+        return UNKNOWN, UNKNOWN
+    return format_significant(parts.queueing_ms), format_significant(parts.service_ms)
 
 
-def loadgen_rows(figures: LoadGenFigures) -> tuple[tuple[str, str], ...]:
-    """Return the figures of a scenario below `FIGURE_HEADERS`, to the nanosecond."""
+def loadgen_rows(figures: LoadGenFigures, latency: Summary | None) -> tuple[tuple[str, str], ...]:
+    """Return the figures of a scenario below `FIGURE_HEADERS`, to the nanosecond.
+
+    Args:
+        latency: Says which percentiles are marked.
+    """
     name = percentile_name(figures.p)
+
+    def marked(p: float, value_ms: float) -> str:
+        found = latency.percentile(p) if latency else None
+        return f"{_ns(value_ms)} {claims.MARK}" if found is None or found.mark else _ns(value_ms)
+
     rows = [
         ("queries", f"{figures.queries:,}"),
-        (f"{name} latency", _ns(figures.percentile_ms)),
+        (f"{name} latency", marked(figures.p, figures.percentile_ms)),
         *(
-            (f"{percentile_name(p)} latency", _ns(value))
+            (f"{percentile_name(p)} latency", marked(p, value))
             for p, value in figures.percentiles
             if p != figures.p
         ),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from enginescope.analysis.claims.percentile import note
 from enginescope.records.verdict.load import LoadReport
 from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import percentile_name
 from enginescope.render.base.text_table import table
 from enginescope.render.html.answer_page import PageSection, answer_page
 from enginescope.render.load.load_chart import load_chart
@@ -21,14 +22,14 @@ from enginescope.render.load.load_phrases import (
     answer_text,
     loadgen_rows,
     part_rows,
-    percentile_of,
     scope_facts,
     step_rows,
+    times_text,
 )
 
 #: Version of the document's shape.
 LOAD_SCHEMA = 1
-_LATE = "* the load generator was late (W-LATE)"
+_LATE = "late: the load generator was late (W-LATE)"
 
 
 def load_answer(report: LoadReport) -> AnswerTables:
@@ -42,28 +43,31 @@ def load_answer(report: LoadReport) -> AnswerTables:
 
 
 def _tables(report: LoadReport) -> Iterator[TextTable]:
+    trial = report.trials[0]
     if report.loadgen is not None:
-        yield TextTable(
-            title="Figures of the scenario, as LoadGen computes them",
-            headers=FIGURE_HEADERS,
-            rows=loadgen_rows(report.loadgen),
-            numbers=FIGURE_HEADERS[1:],
-        )
+        rows: tuple[tuple[str, ...], ...] = loadgen_rows(report.loadgen, trial.latency)
+        title = "Figures of the scenario, as LoadGen computes them"
+        yield _table(title, FIGURE_HEADERS, rows, FIGURE_HEADERS[1:])
     if len(report.trials) == 1:
-        yield TextTable(
-            title="Latency and its parts; each percentile is of its own times",
-            headers=PART_HEADERS,
-            rows=part_rows(report.trials[0]),
-            numbers=PART_HEADERS[1:],
-        )
-    yield TextTable(
-        title=f"Each run: times are its {percentile_name(percentile_of(report))}, in ms",
-        headers=STEP_HEADERS,
-        rows=step_rows(report),
-        numbers=(*STEP_HEADERS[:1], *STEP_HEADERS[3:]),
-        whole=STEP_HEADERS[1:2],
-        note=_LATE if any(trial.is_late for trial in report.trials) else None,
-    )
+        title = "Latency and its parts; each percentile is of its own times"
+        yield _table(title, PART_HEADERS, part_rows(trial), PART_HEADERS[1:])
+    title = f"Each run: {times_text(report)}"
+    is_late = any(trial.is_late for trial in report.trials)
+    numbers = (*STEP_HEADERS[:1], *STEP_HEADERS[3:])
+    made = _table(title, STEP_HEADERS, step_rows(report), numbers, _LATE if is_late else None)
+    yield replace(made, whole=STEP_HEADERS[1:2])
+
+
+def _table(
+    title: str,
+    headers: tuple[str, ...],
+    rows: tuple[tuple[str, ...], ...],
+    numbers: tuple[str, ...],
+    more: str | None = None,
+) -> TextTable:
+    marked = note([cell for row in rows for cell in row])
+    text = "; ".join(filter(None, (marked, more)))
+    return TextTable(title=title, headers=headers, rows=rows, numbers=numbers, note=text or None)
 
 
 def load_tables(report: LoadReport) -> RenderableType:
@@ -75,10 +79,9 @@ def _shown(report: LoadReport) -> Iterator[RenderableType]:
     first = next(_tables(report))
     yield table(first.headers, first.rows, right=first.numbers, whole=first.whole)
     if first.headers == STEP_HEADERS:
-        name = percentile_name(percentile_of(report))
-        yield Text(f"times: {name} of each run, in ms", style="dim")
-        if first.note:
-            yield Text(first.note, style="yellow")
+        yield Text(times_text(report), style="dim")
+    if first.note:
+        yield Text(first.note, style="yellow")
 
 
 def load_markdown(report: LoadReport) -> bytes:

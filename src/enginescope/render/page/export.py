@@ -15,7 +15,7 @@ from enginescope.analysis.runs.run_view import RunView, sample_columns
 from enginescope.core.jsonio import encode
 from enginescope.records.run.run import Run
 from enginescope.records.run.telemetry import CHANNELS, GpuTelemetry
-from enginescope.records.samples import Percentile, Summary
+from enginescope.records.samples import Interval, Percentile, Summary
 from enginescope.render.base.data_table import csv_bytes
 from enginescope.stats.clock_around import held_by
 
@@ -87,7 +87,7 @@ def _run_summary(view: RunView) -> dict[str, Any]:
         "outcome": run.outcome.kind.value,
         "headline": view.latency.metric if view.latency else None,
         "throughput": view.throughput,
-        "summaries": [_summary(summary) for summary in view.summaries],
+        "summaries": view.summaries,
         "reported": run.tool.summaries if run.tool else None,
         "phases": run.phases,
         "peak_memory_bytes": run.peak_memory_bytes,
@@ -106,16 +106,6 @@ def _record(run: Run) -> dict[str, Any]:
     return {name: msgspec.to_builtins(getattr(run, name)) for name in names}
 
 
-def _summary(summary: Summary) -> dict[str, Any]:
-    made: dict[str, Any] = msgspec.to_builtins(summary)
-    made["percentiles"] = [_percentile(percentile) for percentile in summary.percentiles]
-    return made
-
-
-def _percentile(one: Percentile) -> dict[str, Any]:
-    return {**msgspec.to_builtins(one), "is_supported": one.is_supported}
-
-
 def _names(text: str) -> list[str]:
     return text.split()
 
@@ -124,7 +114,7 @@ _SUMMARY = _names(
     "run subject backend batch origin outcome created metric n effective_n min_ms mean_ms "
     "median_ms median_low_ms median_high_ms std_ms cv_pct max_ms throughput_per_s throughput_unit"
 )
-_PERCENTILE = "{0}_ms {0}_low_ms {0}_high_ms {0}_is_supported {0}_effective_n"
+_PERCENTILE = "{0}_ms {0}_low_ms {0}_high_ms {0}_mark {0}_effective_n"
 _LAYER = _names(
     "index name type subtype precision provider mean_ms median_ms raw_ms total_ms share_pct "
     "is_container tactic"
@@ -169,23 +159,24 @@ def latency_series_csv(views: Sequence[RunView]) -> bytes:
 
 
 def latency_percentiles_csv(views: Sequence[RunView]) -> bytes:
-    """Return the headline's percentile curve; ``is_supported``: the samples can carry it."""
+    """Return the headline's percentile curve; ``mark``: why one has no interval."""
     rows = (
         (
             view.id,
             view.latency.metric,
             one.p,
             one.value_ms,
+            *_ends(one.interval),
             one.effective_n,
             one.needed_n,
-            one.is_supported,
+            one.mark and one.mark.value,
         )
         for view in views
         if view.latency is not None
         for one in view.percentile_curve
     )
-    headers = ("run", "metric", "p", "value_ms", "effective_n", "needed_n", "is_supported")
-    return csv_bytes(headers, rows)
+    figures = ("p", "value_ms", "low_ms", "high_ms", "effective_n", "needed_n", "mark")
+    return csv_bytes(("run", "metric", *figures), rows)
 
 
 def per_layer_times_csv(views: Sequence[RunView]) -> bytes:
@@ -207,7 +198,6 @@ def _about(view: RunView) -> list[Any]:
 def _figures(view: RunView, summary: Summary | None) -> list[Any]:
     if summary is None:
         return [None] * (len(_SUMMARY) - len(_about(view)))
-    interval = summary.median_interval
     is_headline = view.latency is not None and view.latency.metric == summary.metric
     rate = view.throughput if is_headline else None
     return [
@@ -217,8 +207,7 @@ def _figures(view: RunView, summary: Summary | None) -> list[Any]:
         summary.min_ms,
         summary.mean_ms,
         summary.median_ms,
-        interval.low if interval else None,
-        interval.high if interval else None,
+        *_ends(summary.median_interval),
         summary.std_ms,
         summary.cv_pct,
         summary.max_ms,
@@ -232,12 +221,14 @@ def _at(summary: Summary | None, points: Sequence[float]) -> list[Any]:
     return [cell for one in found for cell in _percentile_cells(one)]
 
 
+def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    return (interval.low, interval.high) if interval else (None, None)
+
+
 def _percentile_cells(one: Percentile | None) -> tuple[Any, ...]:
     if one is None:
         return (None,) * 5
-    interval = one.interval
-    low_high = (interval.low, interval.high) if interval else (None, None)
-    return (one.value_ms, *low_high, one.is_supported, one.effective_n)
+    return (one.value_ms, *_ends(one.interval), one.mark and one.mark.value, one.effective_n)
 
 
 def gpu_telemetry_csv(views: Sequence[RunView]) -> bytes:

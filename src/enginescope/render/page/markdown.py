@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enginescope.analysis.layers.layer_table import slowest_first
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import varying_conditions
-from enginescope.core.units import format_ms, format_significant
+from enginescope.core.units import format_ms, format_significant, range_text
 from enginescope.records.samples import Interval, Summary
 from enginescope.render.base.data_table import escaped
 from enginescope.render.base.facts import (
@@ -18,7 +18,12 @@ from enginescope.render.base.facts import (
     place_line,
     subject_line,
 )
-from enginescope.render.base.figures import cells_without_samples, printed_note, printed_rows
+from enginescope.render.base.figures import (
+    cells_without_samples,
+    percentile_rows,
+    printed_note,
+    printed_rows,
+)
 from enginescope.render.base.gpu_phrases import gpu_facts
 from enginescope.render.base.phrases import (
     count_text,
@@ -28,10 +33,6 @@ from enginescope.render.base.phrases import (
     outcome_text,
     pass_sentence,
     path_sentence,
-    percentile_name,
-    percentile_samples,
-    range_text,
-    support_text,
 )
 from enginescope.render.validation.report_answers import (
     AnswersSection,
@@ -86,8 +87,9 @@ def _run(view: RunView, topk: int, *, level: int) -> list[str]:
         ]
         lines += [f"{mark} Notices", "", *notices, ""]
     if view.summaries:
+        made = percentile_rows(view)
         lines += [f"{mark} Figures", "", *_summaries(view.summaries), ""]
-        lines += [f"{mark} Percentiles", "", *_percentiles(view), ""]
+        lines += [f"{mark} Percentiles", "", *_table(made.headers, made.rows), ""]
     lines += [f"{mark} Where the time goes", "", *_layers(view, topk), ""]
     sections = (
         ("Phases", phase_facts(run)),
@@ -151,26 +153,6 @@ def _summaries(summaries: Sequence[Summary]) -> list[str]:
             ),
         ]
         for summary in summaries
-    ]
-    return _table(headers, rows)
-
-
-def _percentiles(view: RunView) -> list[str]:
-    headers = (
-        *("Metric", "Percentile", "Value", "95 % interval"),
-        *("n", "Effective n", "Needed n", "Samples"),
-    )
-    rows = [
-        [
-            metric_title(summary.metric),
-            percentile_name(percentile.p),
-            format_ms(percentile.value_ms),
-            _range(percentile.interval),
-            *percentile_samples(percentile),
-            support_text(percentile) or "enough",
-        ]
-        for summary in view.summaries
-        for percentile in summary.percentiles
     ]
     return _table(headers, rows)
 

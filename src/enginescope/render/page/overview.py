@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from enginescope.analysis.claims import percentile
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import differences, varying_conditions
 from enginescope.core.units import format_ms
@@ -49,7 +50,7 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
             )
         )
     return Figures(
-        caption="All runs of this report; * too few samples to state it"
+        caption=f"All runs of this report; {percentile.MARKED}"
         + (f"; conditions differ: {', '.join(varying)}" if varying else "")
         + (f"; {apart.shared}" if apart.shared else ""),
         headers=(
@@ -71,12 +72,10 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
 
 
 def _sampled_cells(latency: Summary) -> tuple[str, str, str, str]:
-    p99 = latency.percentile(99)
-    weak = "" if p99 is None or p99.is_supported else " *"
     return (
         format_ms(latency.median_ms),
         interval_cell(latency.median_interval),
-        f"{format_ms(p99.value_ms)}{weak}" if p99 else UNKNOWN,
+        percentile.cell(latency.percentile(99), format_ms),
         f"{latency.n:,}",
     )
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from enginescope.analysis.claims.percentile import highest, value_text
 from enginescope.analysis.runs.provider_work import ProviderWork, is_shared, provider_work
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_bytes, format_ms
+from enginescope.core.units import format_bytes
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.facts import Facts, machine_facts, method_facts, phase_facts
 from enginescope.render.base.figures import percentile_rows, summary_rows
 from enginescope.render.base.gpu_phrases import energy_sentences, gpu_facts
-from enginescope.render.base.phrases import (
-    layer_sum_sentence,
-    pass_sentence,
-    path_sentence,
-    percentile_name,
-)
+from enginescope.render.base.phrases import layer_sum_sentence, pass_sentence, path_sentence
 from enginescope.render.base.provider_phrases import caveat, provider_facts
 from enginescope.render.charts.bars import layer_bars, time_by_precision, time_by_type
 from enginescope.render.charts.percentiles import percentiles as percentile_chart
@@ -39,8 +35,8 @@ def percentiles(view: RunView) -> Section:
 
 def _highest(view: RunView) -> str | None:
     """Say the highest percentile that the samples can carry."""
-    sound = [one for one in view.latency.percentiles if one.is_supported] if view.latency else []
-    return f"{percentile_name(sound[-1].p)} {format_ms(sound[-1].value_ms)}" if sound else None
+    found = highest(view.latency) if view.latency else None
+    return value_text(found) if found else None
 
 
 def distribution(view: RunView) -> Section:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from enginescope.core.units import format_significant
+from enginescope.core.units import format_significant, range_text
 from enginescope.records.run.job import InputShape
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.shapes import (
@@ -17,7 +17,7 @@ from enginescope.records.verdict.shapes import (
 )
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import range_text, unstable_mark
+from enginescope.render.base.phrases import unstable_mark
 
 _COSTS: dict[CostKind, str] = {
     "new": "first request of a new shape",

@@ -51,6 +51,8 @@ _FIGURES = (
     ("time_to_first_token", "first token, ms", 4),
     ("time_per_token", "per token, ms", 4),
     ("p99", "p99, ms", 4),
+    ("p99_low", "p99: 95 % CI from, ms", 4),
+    ("p99_high", "p99: to, ms", 4),
     ("throughput", "throughput, /s", 1),
     ("load", "load, ms", 1),
     ("first_inference", "first inference, ms", 2),
