@@ -104,7 +104,12 @@ def test_tables() -> None:
     assert first == ("none", "1.2 %", "0.0 … 4.2 %", "60.0 %", "0.0 %", "60")
     assert last[:3] == ("4.2 %", "100.0 %", "96.0 … 100.0 %")
     verdicts = [row[-1] for row in comparison_table(TEST).rows]
-    assert verdicts == ["equal", "faster (false)", "inconclusive", "cut off by the time"]
+    assert verdicts == [
+        "no difference above 1.0 %",
+        "faster (false)",
+        "inconclusive",
+        "cut off by the time",
+    ]
     assert comparison_table(TEST).rows[0][:4] == ("cmp-0a1b2c3d", "60", "16", "1.0012")
 
 

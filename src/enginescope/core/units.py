@@ -57,13 +57,16 @@ def parse_bytes(text: str) -> int:
 
 
 def format_significant(value: float, digits: int = 3) -> str:
-    """Return `value` with so many significant digits, thousands separated, never in exponents."""
+    """Return `value` with so many significant digits, thousands separated, never in exponents.
+
+    A number below 0 has a minus sign, not a hyphen.
+    """
     if not math.isfinite(value):
         return str(value)
     if value == 0:
         return "0"
     places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{min(places, 12)}f}"
+    return f"{value:,.{min(places, 12)}f}".replace("-", "−")
 
 
 def range_text(low: float, high: float, digits: int = 4) -> str:
@@ -73,7 +76,7 @@ def range_text(low: float, high: float, digits: int = 4) -> str:
         first, second = f"{low:,.{places}f}", f"{high:,.{places}f}"
         if first != second or low == high:
             break
-    return f"{first} … {second}"
+    return f"{first} … {second}".replace("-", "−")
 
 
 def _places(value: float, digits: int) -> int:

@@ -6,10 +6,12 @@ import re
 from functools import cache
 from importlib.resources import files
 
+from enginescope.analysis.claims.difference import reason_text
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.core.suggest import closest
+from enginescope.records.verdict.verdict import Reason
 
 _FIELDS = 4
 #: The documentation's page of terms.
@@ -24,8 +26,9 @@ _PROSE = {
 }
 #: Words of sentences, and of sizes, rates and energy -> the code of the verdict.
 _ALSO = {
-    "the same": "same",
+    "no difference": "same",
     "not comparable": "incomparable",
+    **{reason_text(reason): reason.value for reason in Reason},
     **dict.fromkeys(("smaller", "higher", "less"), "faster"),
     **dict.fromkeys(("larger", "lower", "more"), "slower"),
 }
@@ -61,7 +64,7 @@ def explain(code: str) -> Explanation:
     """
     known = {one.code.lower(): one for one in explanations()}
     wanted = code.strip().lower()
-    word = (_PROSE | _ALSO).get(wanted, "")
+    word = (_PROSE | _ALSO).get(wanted.partition(" above ")[0], "")
     for key in (wanted, word, f"exit-{wanted}", _rule_codes().get(wanted, "")):
         if key in known:
             return known[key]

@@ -83,7 +83,7 @@ def test_no_printed_figure_is_decided() -> None:
         assert verdict.kind is VerdictKind.INCONCLUSIVE
         assert verdict.reason is Reason.PRINTED_ONLY
         assert verdict.estimate is None
-        assert kind_text(verdict) == "printed-only"
+        assert kind_text(verdict) == "printed figures only"
     assert not found.is_decided
     assert change_pct(pair.headline) == pytest.approx(-50)
     assert "--exportTimes" in (why_text(pair.headline) or "")

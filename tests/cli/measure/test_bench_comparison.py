@@ -98,7 +98,7 @@ def test_a_model_with_itself_is_the_same(store, played, convnet, capsys) -> None
     assert same in capsys.readouterr().err
     (pair,) = made["pairs"]
     assert pair["verdicts"][0]["kind"] == "same"
-    assert pair["sentence"].startswith("A and B are the same within 1 %")
+    assert pair["sentence"].startswith("No difference above 0.")
     assert made["is_decided"] is True
     assert made["throughput_is"] == "batch ÷ mean latency; latency is the median"
     assert [side["processes"] for side in made["sides"]] == [LOOKS[0]] * 2

@@ -68,14 +68,16 @@ def test_an_unstable_measurement_says_so_first() -> None:
 def test_facts_have_costs_slow_shapes_and_profiles() -> None:
     facts = dict(scope_facts(report(CLIFF, new_ms=0.5, again_ms=0.0, switch_ms=0.05)))
     assert facts["change"].startswith("first request of a new shape: +0.500 ms, × 1.")
-    assert "of an earlier one: not significantly slower (95 %: " in facts["change"]
+    assert "of an earlier one: no difference above 0 ms is detected (95 %: " in facts["change"]
     assert facts["change"].endswith("switch of the profile: 0.05000 ms")
     assert facts["slower"].startswith("batch 4 takes 1.49 × as long as 8 (95 %: ")
     assert facts["slower"].endswith("): pad it to 8")
     assert facts["build for"].startswith(
         "min 1, opt 4, max 16: opt is the median shape by time, with equal weights of the shapes"
     )
-    assert dict(scope_facts(report()))["slower"].startswith("no shape takes significantly longer")
+    assert dict(scope_facts(report()))["slower"].startswith(
+        "no difference above 2.1 % to a larger shape"
+    )
 
 
 def test_a_trace_is_told() -> None:

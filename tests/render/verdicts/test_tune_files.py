@@ -88,7 +88,7 @@ def test_the_answer_is_the_confirmed_winner_with_its_interval() -> None:
 @pytest.mark.parametrize(
     ("found", "text"),
     [
-        (report(1.0), "but is no faster in the confirmation: 1.00"),
+        (report(1.0), "but no difference above 0.10 % is detected in the confirmation: 1.00"),
         (report(1.1), "but is slower in the confirmation: 1.10"),
         (report(candidate=None, confirmation=None), "no alternative leads the default"),
         (report(confirmation=None), "leads the search, and is not confirmed"),

@@ -100,16 +100,18 @@ def test_what_is_not_tested_has_no_reason() -> None:
         a="A", b="B", verdicts=(verdict(), verdict(metric="gpu_compute", is_tested=False))
     )
     assert [row[-2:] for row in verdict_table(pair).rows] == [
-        ("faster", "beyond-threshold"),
+        ("faster", "above the threshold"),
         ("not tested", "—"),
     ]
 
 
 def test_one_verdict_has_one_wording() -> None:
     one = verdict("same", "within-threshold", ratio=1.0, interval=Interval(low=0.99, high=1.01))
-    assert sentence(one).startswith("A and B are the same within 1 %: 1.000 × A")
-    assert kind_text(one) == "same"
-    assert explain("the same") == explain("same")
+    assert sentence(one).startswith(
+        "No difference above 1.0 % between A and B is detected: 1.000 × A"
+    )
+    assert kind_text(one) == "no difference above 1.0 %"
+    assert explain(kind_text(one)) == explain("same")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,8 @@ def test_one_verdict_has_one_wording() -> None:
         ),
         (
             verdict("same", "within-threshold", ratio=1.0, interval=Interval(low=0.99, high=1.01)),
-            "A and B are the same within 1 %: 1.000 × A (95 % CI 0.990 … 1.010), 8 rounds, inter",
+            "No difference above 1.0 % between A and B is detected: 1.000 × A "
+            "(95 % CI 0.990 … 1.010), 8 rounds, inter",
         ),
         (
             verdict(
@@ -179,7 +182,7 @@ def test_the_headline(one, said) -> None:
         ("throughput", "slower", True, "lower"),
         ("engine_size", "faster", False, "smaller"),
         ("peak_memory", "slower", False, "larger"),
-        ("engine_size", "same", False, "same"),
+        ("engine_size", "same", False, "no difference above 40 %"),
     ],
 )
 def test_words_by_unit(metric, kind, higher, word) -> None:
@@ -319,7 +322,7 @@ def test_the_screen_fits(width) -> None:
     assert "\x1b" not in text
     assert "Latency" in text
     assert "n 2,400 (effective" in text
-    assert ("interval-too-wide" in text.split("\n\n")[2]) is (width >= 100)
+    assert ("interval too wide" in text.split("\n\n")[2]) is (width >= 100)
 
 
 @pytest.mark.parametrize(("width", "is_whole"), [(60, False), (80, False), (140, True)])
@@ -349,16 +352,16 @@ def test_markdown_shows_names_as_they_are() -> None:
     assert "**B is slower: 1.05" in text
     assert "| --- | ---: | ---: | ---: | ---: | --- | --- |" in text
     assert "Interleaved:" in text
-    assert "Evidence: independent builds." in text
+    assert "Evidence: interleaved processes." in text
 
 
 def test_levels_of_evidence_are_named_and_counted() -> None:
     found = compare_sides(named(*in_turn(1.05)))
-    assert levels_text(found.pairs[0].verdicts) == "independent builds"
+    assert levels_text(found.pairs[0].verdicts) == "interleaved processes"
     weaker = replace(found.pairs[0].headline, evidence=EvidenceLevel.SAMPLES)
     several = [found.pairs[0].headline, weaker, weaker, None]
-    assert levels_text(several) == "independent builds (1), samples of one process (2)"
-    assert "Evidence: independent builds." in measured_section(found).told
+    assert levels_text(several) == "interleaved processes (1), samples of one process (2)"
+    assert "Evidence: interleaved processes." in measured_section(found).told
 
 
 def test_json_and_csv_have_every_verdict() -> None:
@@ -368,7 +371,7 @@ def test_json_and_csv_have_every_verdict() -> None:
     first = made["pairs"][0]["verdicts"][0]
     assert first["kind"] == "slower"
     assert first["unit"] == "ms"
-    assert first["evidence"] == "independent builds"
+    assert first["evidence"] == "interleaved processes"
     assert first["estimate"]["interval"]["low"] > 1
     assert len(made["sides"][0]["runs"]) == 12
     assert made["sides"][0]["runs"][3]["round"] == 3
@@ -376,7 +379,7 @@ def test_json_and_csv_have_every_verdict() -> None:
     pairs = (*found.pairs, *found.other_pairs)
     assert [(one.a, one.b) for one in pairs] == [("A", "B"), ("A", "C"), ("B", "C")]
     assert len(rows) == sum(len(pair.verdicts) for pair in pairs)
-    assert {row["evidence"] for row in rows} == {"independent builds"}
+    assert {row["evidence"] for row in rows} == {"interleaved processes"}
     assert float(rows[0]["ratio"]) == first["estimate"]["ratio"]
 
 

@@ -16,6 +16,7 @@ from enginescope.core.record import Record
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import Run
 from enginescope.records.samples import Array
+from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.lottery import (
     BuildSpread,
     DrawnBuild,
@@ -94,6 +95,7 @@ def lottery_report(
         model=first.job.subject.name,
         backend=backend,
         made="engine" if first.build is not None else "optimized graph",
+        evidence=EvidenceLevel.BUILDS if first.build is not None else EvidenceLevel.INTERLEAVED,
         metric=first.headline.metric,
         comparison=first.turn.comparison,
         processes=len(draws[0].processes),

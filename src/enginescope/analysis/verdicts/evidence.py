@@ -12,8 +12,8 @@ from enginescope.records.verdict.evidence import EvidenceLevel
 def evidence_level(*sides: Sequence[Run]) -> EvidenceLevel | None:
     """Return the level of the weaker side; ``None`` if a side has no run that succeeded.
 
-    Processes are independent builds if they are interleaved and each made its own engine. ONNX
-    Runtime optimizes a model anew in each process, so each of its sessions is a build.
+    Processes are independent builds if they are interleaved and each built its own engine. An ONNX
+    Runtime session that optimizes a model builds nothing that is kept.
     """
     good = [[run for run in side if run.outcome.kind is OutcomeKind.OK] for side in sides]
     if not all(good):
@@ -25,12 +25,13 @@ def evidence_level(*sides: Sequence[Run]) -> EvidenceLevel | None:
     comparisons = {run.turn.comparison if run.turn else None for side in good for run in side}
     if len(comparisons) > 1 or None in comparisons:
         return EvidenceLevel.PROCESSES
-    is_built = all(is_own_build(run) for side in good for run in side)
+    builds = [run.build for side in good for run in side]
+    is_built = all(build is not None and not build.from_cache for build in builds)
     return EvidenceLevel.BUILDS if is_built else EvidenceLevel.INTERLEAVED
 
 
 def is_own_build(run: Run) -> bool:
-    """Whether a process made the build that it ran."""
+    """Whether a process made what it ran: an engine, or the graph that ONNX Runtime optimized."""
     if run.build is not None:
         return not run.build.from_cache
     if not run.job.backend.name.startswith("ort") or run.job.subject.kind != "onnx":

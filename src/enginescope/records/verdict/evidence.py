@@ -13,7 +13,7 @@ class EvidenceLevel(Enum):
         SAMPLES: A side has samples of one process. They do not show how processes differ.
         PROCESSES: Several processes a side, measured at different times.
         INTERLEAVED: Several processes a side, which took turns in one comparison.
-        BUILDS: Interleaved, and each process made its own engine or session.
+        BUILDS: Interleaved, and each process built its own engine.
     """
 
     PRINTED = "printed figures"

@@ -181,7 +181,7 @@ class LotteryReport(Result, Record, frozen=True, kw_only=True):
     layers: tuple[LayerDraw, ...] = ()
     regrouped_layers: int = 0
     is_recorded: bool = False
-    evidence: EvidenceLevel = EvidenceLevel.BUILDS
+    evidence: EvidenceLevel
     notices: tuple[Notice, ...] = ()
     created: str | None = None
     command: str | None = None

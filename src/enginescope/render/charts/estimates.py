@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from enginescope.analysis.claims.difference import NOT_DETECTED
 from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 from enginescope.render.base.palette import BLUE, GREEN, GREY, SKY, VERMILLION
@@ -24,7 +25,7 @@ _COLORS = {
     "better": GREEN,
     "faster": GREEN,
     "safe": BLUE,
-    "same": BLUE,
+    NOT_DETECTED: BLUE,
     "confirmation": BLUE,
     "search": SKY,
     "build": BLUE,
@@ -54,7 +55,7 @@ def estimate_chart(
     axis: str,
     reference: float,
     lines: str = "95 % intervals",
-    dashed: str = "no difference",
+    dashed: str = "equal",
 ) -> Chart | None:
     """Return the chart; ``None`` without an interval to show.
 

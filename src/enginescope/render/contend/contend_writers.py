@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from enginescope.analysis.claims.difference import NOT_DETECTED
 from enginescope.records.verdict.contend import ContendReport
-from enginescope.records.verdict.verdict import RatioEstimate
+from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
 from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.charts.estimates import Estimate, estimate_chart
@@ -71,7 +72,7 @@ def contend_chart(report: ContendReport) -> Chart | None:
         Estimate(
             name=f"{slowed.contender} beside {', '.join(slowed.beside)}",
             value=slowed.factor.ratio,
-            kind=slowed.kind.value,
+            kind=NOT_DETECTED if slowed.kind is VerdictKind.SAME else slowed.kind.value,
             low=slowed.factor.interval.low if slowed.factor.interval else None,
             high=slowed.factor.interval.high if slowed.factor.interval else None,
         )

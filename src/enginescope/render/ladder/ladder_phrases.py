@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from enginescope.analysis.claims.difference import none_above
 from enginescope.core.units import counted, listed
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.ladder import (
@@ -143,7 +144,10 @@ def _answer(report: LadderReport) -> tuple[str, str | None]:
         return _placement(report, report.mine)
     steps = [step for step in report.steps if step.interval is None or not _spans_zero(step)]
     if not steps:
-        return "no step between the rungs is larger than its uncertainty", None
+        most = [max(-one.interval.low, one.interval.high) for one in report.steps if one.interval]
+        if not most:
+            return "inconclusive: no step between two rungs was measured", None
+        return f"{none_above(max(most), 'ms')} between two rungs is detected", None
     largest = max(steps, key=lambda step: abs(step.value_ms))
     ends = f"from {_named(report, largest.base)} to {_named(report, largest.to)}"
     return f"the largest step is “{adds(largest)}”, {signed_ms(report, largest.value_ms)} ms", ends

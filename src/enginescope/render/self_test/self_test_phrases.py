@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
+from enginescope.analysis.claims.difference import none_above
 from enginescope.core.units import counted, format_significant, format_span
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.self_test import Detection, SelfTest
@@ -14,7 +15,6 @@ from enginescope.render.base.figures import TextTable
 _VERDICTS = {
     VerdictKind.FASTER: "faster (false)",
     VerdictKind.SLOWER: "slower (false)",
-    VerdictKind.SAME: "equal",
     VerdictKind.INCONCLUSIVE: "inconclusive",
     None: "cut off by the time",
 }
@@ -109,7 +109,7 @@ def comparison_table(test: SelfTest) -> TextTable:
             str(same.most),
             str(same.rounds),
             UNKNOWN if same.ratio is None else f"{same.ratio:.4f}",
-            _VERDICTS.get(same.kind, same.kind.value if same.kind else UNKNOWN),
+            _VERDICTS.get(same.kind) or none_above(test.threshold_pct),
         )
         for same in test.comparisons
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shlex import quote
 
+from enginescope.analysis.claims.difference import excluded_pct, none_above
 from enginescope.core.units import counted, format_ms, format_significant
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,
@@ -95,7 +96,8 @@ def time_text(report: SensitivityReport, model: ConvertedModel) -> str:
         return f"faster: {figure}"
     if time.is_loss:
         return f"{report.to} costs time here: {figure}"
-    return f"no gain in time is shown: {figure}"
+    none = none_above(excluded_pct(ends)) if ends is not None else ""
+    return f"{none} in time is detected: {figure}" if none else f"inconclusive in time: {figure}"
 
 
 def scope_facts(report: SensitivityReport) -> tuple[tuple[str, str], ...]:
@@ -276,8 +278,8 @@ def saved_cells(time: LayerTime | None) -> tuple[str, str]:
 
 def _micro(value_ms: float) -> str:
     if abs(value_ms) >= 1:
-        return f"{format_significant(value_ms, 3)} ms".replace("-", "−")
-    return f"{format_significant(1e3 * value_ms, 3)} µs".replace("-", "−")
+        return f"{format_significant(value_ms, 3)} ms"
+    return f"{format_significant(1e3 * value_ms, 3)} µs"
 
 
 def model_table(report: SensitivityReport) -> TextTable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from enginescope.analysis.claims.difference import none_above
 from enginescope.core.units import format_significant, range_text
 from enginescope.records.run.job import InputShape
 from enginescope.records.samples import Interval
@@ -111,19 +112,32 @@ def _cost_text(cost: ShapeCost) -> str:
     """Return what a first request takes more, or that it is not known to take more."""
     ends = f"95 %: {_ends(cost.interval)}"
     if cost.interval is not None and cost.interval.low <= 0:
-        return f"not significantly slower ({ends} ms)"
+        most = max(-cost.interval.low, cost.interval.high)
+        return f"{none_above(most, 'ms')} is detected ({ends} ms)"
     ratio = "" if cost.ratio is None else f", × {format_significant(cost.ratio, 3)}"
     return f"{signed_ms(cost.value_ms)} ms{ratio} ({ends})"
 
 
 def _cliffs(report: ShapesReport) -> str:
     if not report.cliffs:
-        return "no shape takes significantly longer than a larger one"
+        return _none_slower(report)
     return "; ".join(
         f"{shape_name(report, cliff.label)} takes {cliff.ratio:.3g} × as long as {cliff.faster} "
         f"(95 %: {cliff.interval.low:.3g} … {cliff.interval.high:.3g}): pad it to {cliff.faster}"
         for cliff in report.cliffs
     )
+
+
+def _none_slower(report: ShapesReport) -> str:
+    """Say by how much at most a shape takes longer than a larger one, by the intervals of both."""
+    ends = [level.interval for level in report.measured]
+    pairs = [(a, b) for at, a in enumerate(ends) for b in ends[at + 1 :]]
+    known = [100 * (a.high / b.low - 1) for a, b in pairs if a and b]
+    if not known or len(known) < len(pairs):
+        return "inconclusive: not every shape has an interval"
+    if max(known) <= 0:
+        return "none: every shape takes less time than a larger one"
+    return f"{none_above(max(known))} to a larger shape is detected"
 
 
 def _proposal(report: ShapesReport) -> str:

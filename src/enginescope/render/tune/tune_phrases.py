@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enginescope.analysis.claims.difference import excluded_pct, none_above
 from enginescope.core.units import counted, format_ms, format_significant
 from enginescope.records.verdict.tune import (
     Alternative,
@@ -17,7 +18,7 @@ from enginescope.render.verdicts.verdict_phrases import confidence_text, range_o
 #: Heading of the column of reasons, which are sentences.
 WHY = "reason"
 _LED = {
-    VerdictKind.SAME: "but is no faster in the confirmation",
+    VerdictKind.SAME: "but {none} is detected in the confirmation",
     VerdictKind.SLOWER: "but is slower in the confirmation",
     VerdictKind.INCONCLUSIVE: "and the confirmation is inconclusive",
 }
@@ -35,7 +36,10 @@ def answer_text(report: TuneReport) -> str:
     if confirmed.kind is VerdictKind.FASTER:
         return f"winner for {name}: {label}, confirmed at {_measured(report, confirmed)}"
     measured = f": {_measured(report, confirmed)}" if confirmed.ratio is not None else ""
-    return f"no winner for {name}: {label} leads the search, {_LED[confirmed.kind]}{measured}"
+    interval = confirmed.ratio.interval if confirmed.ratio else None
+    none = none_above(excluded_pct(interval)) if interval else ""
+    led = _LED[confirmed.kind].format(none=none)
+    return f"no winner for {name}: {label} leads the search, {led}{measured}"
 
 
 def _measured(report: TuneReport, confirmed: Confirmation) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from enginescope.analysis.claims.difference import none_above
 from enginescope.core.units import counted, format_bytes, format_ms, format_significant, format_span
 from enginescope.records.verdict.lottery import (
     DrawnBuild,
@@ -29,7 +30,7 @@ def answer_text(report: LotteryReport) -> str:
     name = printable(report.model)
     rest = ", ".join(f"{_PLURAL[one.level]} by {sd_text(one)}" for one in others)
     if build.low_pct == 0:
-        return f"builds of {name} show no difference: {_sure(build)}; {rest}"
+        return f"{none_above(build.high_pct)} between builds of {name} is detected; {rest}"
     return f"builds of {name} differ by {_sure(build)}, {rest}"
 
 

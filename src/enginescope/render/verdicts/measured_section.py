@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from enginescope.analysis.claims.difference import reason_text
 from enginescope.analysis.verdicts.compared_figures import TAILS
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import (
@@ -78,7 +79,7 @@ def verdict_table(pair: MeasuredPair, *, reasons: bool = True) -> TextTable:
     """Return a pair's verdicts, a row each.
 
     Args:
-        reasons: Whether their codes stand in a column.
+        reasons: Whether they stand in a column.
     """
     level = _level(pair.headline)
     ratio_header = f"{pair.b} ÷ {pair.a}"
@@ -106,9 +107,9 @@ def verdict_table(pair: MeasuredPair, *, reasons: bool = True) -> TextTable:
 
 
 def _reason(verdict: Verdict) -> str:
-    """Return the code of the verdict's reason; a dash without a verdict."""
+    """Return the verdict's reason in words; a dash without a verdict."""
     is_verdict = verdict.is_tested or verdict.kind is VerdictKind.INCOMPARABLE
-    return str(verdict.reason.value) if is_verdict else UNKNOWN
+    return reason_text(verdict.reason) if is_verdict else UNKNOWN
 
 
 def _ratio(verdict: Verdict, *, padded: bool) -> str:

@@ -178,13 +178,16 @@ def interval_text(row: UpgradeRow) -> str:
 
 def why_of(row: UpgradeRow) -> str:
     """Return why a row is what it is: one sentence with its reason code."""
+    return f"{words_of(row)} ({row.reason})"
+
+
+def words_of(row: UpgradeRow) -> str:
+    """Return why a row is what it is, in words alone."""
     if row.message:
-        text = row.message
-    elif row.verdict is not None and row.kind is UpgradeKind.INCONCLUSIVE:
-        text = why_text(row.verdict) or "the interval does not decide it"
-    else:
-        text = _BY_KIND[row.kind].format(limit=f"{row.limit_pct:g} %")
-    return f"{text} ({row.reason})"
+        return row.message
+    if row.verdict is not None and row.kind is UpgradeKind.INCONCLUSIVE:
+        return why_text(row.verdict) or "the interval does not decide it"
+    return _BY_KIND[row.kind].format(limit=f"{row.limit_pct:g} %")
 
 
 _BY_KIND = {
@@ -198,7 +201,7 @@ _BY_KIND = {
 def row_cells(model: UpgradedModel, row: UpgradeRow) -> tuple[str, ...]:
     """Return a row below `ROW_HEADERS`."""
     figures = (*values_of(row), change_text(row), interval_text(row))
-    return (verdict_text(row), name_of(model), metric_text(row), *figures, why_of(row))
+    return (verdict_text(row), name_of(model), metric_text(row), *figures, words_of(row))
 
 
 def verdict_text(row: UpgradeRow) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 
+from enginescope.analysis.claims import difference
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import OF_MEAN
 from enginescope.analysis.verdicts.comparability import IN_NAMES
@@ -76,16 +77,7 @@ def value_text(metric: str, value: float | None) -> str:
 
 def kind_text(verdict: Verdict) -> str:
     """Return the verdict in the words of its unit: a size is smaller, a rate higher."""
-    if verdict.reason is Reason.PRINTED_ONLY:
-        return str(verdict.reason.value)
-    if not verdict.is_tested and verdict.kind is not VerdictKind.INCOMPARABLE:
-        return "not tested"
-    if verdict.kind is VerdictKind.INCONCLUSIVE:
-        return "inconclusive"
-    if verdict.kind not in (VerdictKind.FASTER, VerdictKind.SLOWER):
-        return str(verdict.kind.value)
-    is_more = (verdict.kind is VerdictKind.FASTER) is verdict.higher_is_better
-    return _LESS_AND_MORE[unit_of(verdict.metric)][is_more]
+    return difference.kind_text(verdict, *_LESS_AND_MORE[unit_of(verdict.metric)])
 
 
 def ratio_text(estimate: RatioEstimate | None) -> str:
@@ -136,8 +128,8 @@ def _comparable_sentence(pair: MeasuredPair) -> str:
     amount = f"{ratio_text(verdict.estimate)} × {a}{_interval(verdict.estimate)}"
     how = "; ".join(filter(None, (_how(verdict), instability_text(pair))))
     if verdict.kind is VerdictKind.SAME:
-        within = f"within {verdict.threshold_pct:g} %"
-        return f"{a} and {b} are the same {within}: {amount}, {how}"
+        none = difference.same_text(verdict)
+        return f"N{none[1:]} between {a} and {b} is detected: {amount}, {how}"
     if verdict.is_decided:
         return f"{b} is {kind_text(verdict)}: {amount}, {how}"
     direction = _direction(verdict)
