@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.claims.percentile import percentile_name, range_or_mark
-from enginescope.core.units import format_significant
+from enginescope.analysis.claims.percentile import cell, percentile_name, range_or_mark
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadTrial
+from enginescope.render.base.figures import figure
 from enginescope.render.base.palette import BLUE, ORANGE, SKY, VERMILLION
 from enginescope.render.base.phrases import metric_title
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
@@ -92,12 +92,13 @@ def _by_rate(report: LoadReport) -> Chart:
 def parts_chart(trial: LoadTrial) -> Chart | None:
     """Return latency and its parts by percentile; ``None`` of a closed loop."""
     times = [
-        (percentile_name(one.p), metric_title(metric), one.value_ms)
+        (percentile_name(one.p), metric_title(metric), one)
         for metric in _PARTS
         if (summary := part(trial, metric)) is not None
         for one in summary.percentiles
         if one.p in _PERCENTILES and one.mark is None
     ]
+    rows = [{"percentile": p, "part": name, "y": one.value_ms} for p, name, one in times]
     names = [metric_title(metric) for metric in _PARTS if part(trial, metric) is not None]
     if len(names) < len(_PARTS) or not times:
         return None
@@ -109,7 +110,7 @@ def parts_chart(trial: LoadTrial) -> Chart | None:
             "Percentiles with too few samples are left out",
         ),
         spec={
-            "data": {"values": [{"percentile": p, "part": name, "y": y} for p, name, y in times]},
+            "data": {"values": rows},
             "mark": {"type": "bar"},
             "encoding": {
                 "x": {
@@ -132,8 +133,8 @@ def parts_chart(trial: LoadTrial) -> Chart | None:
             },
         },
         table=ChartTable(
-            headers=("Percentile", "Time", "ms"),
-            rows=tuple((p, name, format_significant(value, 4)) for p, name, value in times),
+            headers=("Percentile", "Time", "ms (95 % CI)"),
+            rows=tuple((p, name, cell(one, figure)) for p, name, one in times),
         ),
         is_wide=True,
     )

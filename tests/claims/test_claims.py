@@ -1,0 +1,123 @@
+"""Every presenter says no more than the evidence carries, and one thing in one word.
+
+Further checks of what is presented belong into `offences`, further records into `planted`, and
+further presenters into `presented`: this file only walks them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.samples import Mark
+from enginescope.records.verdict.load import LoadKind
+from enginescope.render.load.load_phrases import answer_text
+from tests.claims import planted
+from tests.claims.offences import bare_percentiles, second_words
+from tests.claims.presented import of_comparison, of_load, of_run
+
+RUNS = planted.runs()
+LOADS = planted.loads()
+COMPARISONS = planted.comparisons()
+
+
+def test_the_planted_runs_lack_each_thing_that_a_mark_names() -> None:
+    curves = [RunView(run).percentile_curve for run in RUNS.values()]
+    marks = {one.mark for curve in curves for one in curve}
+    assert marks >= {None, Mark.SAMPLES, Mark.LOWER, Mark.EXTREMES, Mark.EQUAL}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_no_run_has_a_bare_percentile(name: str) -> None:
+    latency = RunView(RUNS[name]).latency
+    for presenter, made in of_run(RUNS[name]):
+        known = latency if presenter in ("terminal", "notebook") else None
+        assert list(bare_percentiles(made, known)) == [], presenter
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_no_load_test_has_a_bare_percentile(name: str) -> None:
+    for presenter, made in of_load(LOADS[name]):
+        assert list(bare_percentiles(made)) == [], presenter
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_a_comparison_has_one_word_for_its_verdict(name: str) -> None:
+    found = COMPARISONS[name]
+    assert found.pairs[0].headline.kind.value == name
+    word = {"same": "no difference above "}.get(name, name)
+    for presenter, made in of_comparison(found):
+        assert list(second_words(made)) == [], presenter
+        if isinstance(made, str):
+            assert word in made.lower(), presenter
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_a_load_test_has_one_word_for_its_verdict(name: str) -> None:
+    for presenter, made in of_load(LOADS[name]):
+        assert list(second_words(made)) == [], presenter
+
+
+def test_a_load_test_of_74_queries_states_no_p99_and_passes_nothing() -> None:
+    """Its answer was ``p99 latency 7.80 ms``, the largest of 74, with ``passed: true``."""
+    report = LOADS["74 queries"]
+    assert re.match(r"p9[05] latency .*; p99 not stated: \d+ of 459 ", answer_text(report))
+    assert report.is_passed is None
+    judged = LOADS["74 queries with an objective"]
+    assert judged.kind is LoadKind.INCONCLUSIVE
+    assert judged.is_passed is None
+
+
+@pytest.mark.parametrize("name", ["74 queries", "a few queries", "many queries"])
+def test_the_parts_of_a_latency_are_of_one_query_and_add_up(name: str) -> None:
+    report = LOADS[name]
+    found = re.search(
+        r"(?:p[\d.]+ latency|latencies) ([\d.,]+) ms.* queueing ([\d.]+) ms \+ service ([\d.]+) ms",
+        answer_text(report),
+    )
+    assert found, answer_text(report)
+    whole, queueing, service = (float(one) for one in found.groups())
+    assert queueing + service == pytest.approx(whole, abs=1e-9)
+    parts = report.trials[0].parts
+    assert parts is not None
+    assert parts.queueing_ms + parts.service_ms == pytest.approx(parts.latency_ms)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "p99 7.800 ms",
+        "latency 4.2 ms median   p95 7.1 ms   p99 7.800 ms (34 of 459 effective samples needed)",
+        "run | p99 ms | n\na | 7.80 | 74",
+        "run      p99 ms   n\na        7.80     74",
+        "| latency | p99 | 7.800 | none | enough |",
+        [{"p": 99.0, "value_ms": 7.8, "interval": None, "mark": None}],
+        [{"p99_ms": "7.8", "p99_low_ms": "", "p99_mark": ""}],
+        {"summaries": [{"percentiles": [{"p": 99.0, "value_ms": 7.8}]}]},
+        {"p99": 7.8},
+    ],
+)
+def test_a_bare_percentile_is_found(made: Any) -> None:
+    assert list(bare_percentiles(made))
+
+
+def test_an_interval_beyond_the_evidence_is_found() -> None:
+    latency = RunView(RUNS["tail of few"]).latency
+    assert list(bare_percentiles("p99 7.800 ms (95 % CI 7.1 … 8.3 ms)", latency))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "builds of a show no difference: 0 % (95 % CI 0 … 2.7 %)",
+        "metric | verdict | reason\nlatency | faster | beyond-threshold",
+        "undecided: the interval is too wide",
+        "A and B are the same within 1 %",
+        "change -45.13 % against −2.572 %",
+    ],
+)
+def test_a_second_word_is_found(made: str) -> None:
+    assert list(second_words(made))
