@@ -44,7 +44,7 @@ _PERCENTILE = {
     "ms": "Percentile, ms.",
     "low_ms": "Lower end of its 95 % interval, ms.",
     "high_ms": "Upper end of its 95 % interval, ms.",
-    "is_supported": "Whether the samples support it.",
+    "mark": "Why it is not stated without a mark; empty: it may be.",
     "effective_n": "Effective sample size at this percentile.",
 }
 

@@ -78,7 +78,7 @@ def test_an_objective_that_all_queries_meet_is_met(model: Path) -> None:
     assert trial.slow == 0
     # a busy machine makes queries alike, so that they stand for few
     assert report.kind is LoadKind.MET or (trial.is_late and report.kind is LoadKind.INCONCLUSIVE)
-    assert report.is_passed
+    assert report.is_passed is (True if report.kind is LoadKind.MET else None)
 
 
 def test_few_queries_leave_a_tail_inconclusive(model: Path) -> None:
