@@ -40,7 +40,7 @@ def test_onnxruntime_from_its_nodes_to_a_client(convnet, tmp_path) -> None:
     ]
     assert found.measured == found.rungs
     assert all(rung.interval is not None for rung in found.rungs)
-    assert found.evidence is EvidenceLevel.BUILDS
+    assert found.evidence is EvidenceLevel.INTERLEAVED
     assert [total.whole.to for total in found.sums] == [KEYS.CLIENT, KEYS.STREAMS]
     assert all(total.is_consistent for total in found.sums)
     assert found.mine is not None

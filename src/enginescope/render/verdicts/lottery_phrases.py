@@ -29,6 +29,8 @@ def answer_text(report: LotteryReport) -> str:
     build, *others = report.components
     name = printable(report.model)
     rest = ", ".join(f"{_PLURAL[one.level]} by {sd_text(one)}" for one in others)
+    if build.high_pct == 0:  # the variation of processes hides that of builds
+        return f"inconclusive whether builds of {name} differ; {rest}"
     if build.low_pct == 0:
         return f"{none_above(build.high_pct)} between builds of {name} is detected; {rest}"
     return f"builds of {name} differ by {_sure(build)}, {rest}"
