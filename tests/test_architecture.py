@@ -68,6 +68,7 @@ ORDER = (
     (
         "analysis",
         "analysis/build_log",
+        "analysis/claims",
         "analysis/layers",
         "analysis/roofline",
         "analysis/onnx",

@@ -63,7 +63,7 @@ def test_a_plan_of_names_only_has_no_types() -> None:
 
 def test_slowest_first_leaves_untimed_rows_last() -> None:
     rows = tuple(
-        LayerRow(index=i, name=str(i), mean_ms=time)
+        LayerRow(index=i, name=str(i), time_ms=time)
         for i, time in enumerate((None, 1.0, 3.0, 0.0, None))
     )
     assert [row.index for row in slowest_first(rows)] == [2, 1, 3, 0, 4]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.analysis.layers.layer_table import layer_rows
 from enginescope.analysis.layers.reformats import ReformatLayer, reformats, reformats_by
 from enginescope.formats.plan.plan_json import parse_plan
@@ -92,6 +93,6 @@ def test_recorded_example(shared) -> None:
     first = found[0]
     assert (first.name, first.origin) == ("QuantizeLinear_2", "QDQ")
     assert first.conversion == "FP32 NCHW → INT8 NC/4HW4"
-    shares = reformats_by(found, lambda one: one.origin, times.sum_mean_ms)
+    shares = reformats_by(found, lambda one: one.origin, layer_times(times).sum_ms)
     assert [(one.key, one.layers) for one in shares] == [("QDQ", 17), ("REFORMAT", 1)]
     assert sum(one.mean_ms or 0.0 for one in shares) == pytest.approx(0.082539, abs=1e-6)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from enginescope.analysis.layers.layer_sum import WholeRequest
+from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.analysis.plans.exploration import ORDERS, Exploration, explore, ordered
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.plan_json import parse_plan

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.layers.layer_sum import WholeRequest
+from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
 from enginescope.core.errors import UsageError

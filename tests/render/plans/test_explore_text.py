@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
-from enginescope.analysis.layers.layer_sum import WholeRequest
+from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.analysis.plans.exploration import ORDERS, Exploration, explore
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.notice import Notice
@@ -167,7 +167,7 @@ def test_a_shape_call_that_took_time_is_counted_where_the_tables_count_it() -> N
     assert "launch nothing" in flat
     idle = next(at for at, one in enumerate(found.layers) if one.row.is_inert)
     one = found.layers[idle]
-    row = msgspec.structs.replace(one.row, mean_ms=0.002)
+    row = msgspec.structs.replace(one.row, time_ms=0.002)
     layers = (
         *found.layers[:idle],
         msgspec.structs.replace(one, row=row),

@@ -57,10 +57,10 @@ def _times_ms(run: Run) -> dict[str, tuple[float, int]]:
         return {}
     found: dict[str, tuple[float, int]] = {}
     for layer in run.profile.layers:
-        if layer.provider is None or layer.is_container or layer.mean_ms is None:
+        if layer.provider is None or layer.is_container or layer.time_ms is None:
             continue
         ms, count = found.get(layer.provider, (0.0, 0))
-        found[layer.provider] = (ms + layer.mean_ms, count + 1)
+        found[layer.provider] = (ms + layer.time_ms, count + 1)
     return found
 
 

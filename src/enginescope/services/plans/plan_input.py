@@ -34,7 +34,7 @@ from enginescope.records.run.run import Run
 from enginescope.services.observer import PlanObserver
 
 if TYPE_CHECKING:
-    from enginescope.analysis.layers.layer_sum import WholeRequest
+    from enginescope.analysis.claims.layer_time import WholeRequest
     from enginescope.formats.trtexec.exported_times import ExportedTimes
     from enginescope.records.plan.plan import Plan, Profile
     from enginescope.records.plan.tool_report import ToolReport
