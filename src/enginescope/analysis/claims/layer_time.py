@@ -41,39 +41,39 @@ def layer_times(profile: Profile, whole: WholeRequest | None = None) -> Profile:
     Args:
         whole: Whole requests without the profiler, for the estimate.
     """
-    if any(one.time_ms is not None for one in profile.layers):
+    if any(layer.time_ms is not None for layer in profile.layers):
         return profile
     if profile.gated_ms is not None:
         return _gated(profile, profile.gated_ms)
-    raw = [_reported(one, profile.statistic) for one in profile.layers]
+    raw = [_reported(layer, profile.statistic) for layer in profile.layers]
     whole_ms = whole.beside(profile) if whole else None
     cost = profiler_cost(profile, (time_ms for time_ms in raw if time_ms is not None), whole_ms)
     times = zip(profile.layers, raw, strict=True)
     return replace(
         profile,
         layers=tuple(
-            replace(one, time_ms=time_ms)
+            replace(layer, time_ms=time_ms)
             if cost is None or time_ms is None
-            else replace(one, time_ms=cost.own_ms(time_ms), raw_ms=time_ms, interval=None)
-            for one, time_ms in times
+            else replace(layer, time_ms=cost.own_ms(time_ms), raw_ms=time_ms, interval=None)
+            for layer, time_ms in times
         ),
         profiler_ms=cost and cost.per_layer_ms,
     )
 
 
-def _reported(one: LayerTiming, statistic: str) -> float | None:
-    return one.median_ms if statistic == "median" else one.mean_ms
+def _reported(layer: LayerTiming, statistic: str) -> float | None:
+    return layer.median_ms if statistic == "median" else layer.mean_ms
 
 
 def _gated(profile: Profile, gated_ms: float) -> Profile:
-    raw_ms = [one.median_ms for one in profile.layers if one.median_ms is not None]
+    raw_ms = [layer.median_ms for layer in profile.layers if layer.median_ms is not None]
     gated = profile.gated_interval or Interval(low=gated_ms, high=gated_ms)
     cost_ms = event_cost(raw_ms, gated_ms)
     costs = Interval(
         low=max(0.0, event_cost(raw_ms, gated.high) - _overlap_ms(profile)),
         high=event_cost(raw_ms, gated.low),
     )
-    return replace(profile, layers=tuple(_own(one, cost_ms, costs) for one in profile.layers))
+    return replace(profile, layers=tuple(_own(layer, cost_ms, costs) for layer in profile.layers))
 
 
 def _overlap_ms(profile: Profile) -> float:

@@ -78,9 +78,9 @@ def together(savings: Iterable[Saving]) -> Saving:
     """Return what several changes may save together: each kind added up by itself."""
     several = tuple(savings)
     return Saving(
-        bound_ms=sum_known(one.bound_ms for one in several),
-        item_ms=sum_known(one.item_ms for one in several),
-        unknown_of_ms=sum_known(one.unknown_of_ms for one in several),
-        alone_ms=sum_known(one.alone_ms for one in several),
-        engine_ms=next((one.engine_ms for one in several if one.engine_ms), None),
+        bound_ms=sum_known(saving.bound_ms for saving in several),
+        item_ms=sum_known(saving.item_ms for saving in several),
+        unknown_of_ms=sum_known(saving.unknown_of_ms for saving in several),
+        alone_ms=sum_known(saving.alone_ms for saving in several),
+        engine_ms=next((saving.engine_ms for saving in several if saving.engine_ms), None),
     )

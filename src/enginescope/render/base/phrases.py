@@ -117,15 +117,17 @@ def profiler_part(profiler_ms: float) -> str:
 
 def saving_text(saving: Saving) -> str | None:
     """Return ``at most 0.083 ms, 4.1 %``, and the other kinds there are; ``None``: no time."""
-    said = []
+    parts = []
     if saving.bound_ms is not None:
         bound = saved_time_text(saving, saving.bound_ms)
-        said.append(f"at most {bound}" if saving.bound_ms else "nothing beyond other findings")
+        parts.append(f"at most {bound}" if saving.bound_ms else "nothing beyond other findings")
     if saving.item_ms is not None:
-        said.append(f"at most {saved_time_text(saving, saving.item_ms)} per item of a larger batch")
+        parts.append(
+            f"at most {saved_time_text(saving, saving.item_ms)} per item of a larger batch"
+        )
     if saving.unknown_of_ms is not None:
-        said.append(f"an unknown part of {saved_time_text(saving, saving.unknown_of_ms)}")
-    return " and ".join(said) or None
+        parts.append(f"an unknown part of {saved_time_text(saving, saving.unknown_of_ms)}")
+    return " and ".join(parts) or None
 
 
 def saved_time_text(saving: Saving, time_ms: float) -> str:
@@ -160,12 +162,12 @@ def layer_sum_sentence(found: LayerSum) -> str:
     return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}."
 
 
-def _estimate_sentence(found: LayerSum, profiler_ms: float) -> str:
+def _estimate_sentence(layers: LayerSum, profiler_ms: float) -> str:
     """Say what is estimated of the layers' own times, and what the profiler reported."""
-    text = f"Layers {format_ms(found.sum_ms)} (own times, {profiler_part(profiler_ms)})"
-    whole = f"{in_text(found.whole_metric or '')} {format_ms(found.whole_ms)}"
+    text = f"Layers {format_ms(layers.sum_ms)} (own times, {profiler_part(profiler_ms)})"
+    whole = f"{in_text(layers.whole_metric or '')} {format_ms(layers.whole_ms)}"
     return (
-        f"{text}; the profiler reported {format_ms(found.raw_ms)} ({_how_added(found)}); {whole}."
+        f"{text}; the profiler reported {format_ms(layers.raw_ms)} ({_how_added(layers)}); {whole}."
     )
 
 

@@ -75,19 +75,19 @@ def saving_words(report: LintReport) -> str | None:
     saving, engine_ms = report.saving, report.engine_ms
     if not engine_ms or saving.rank[0] > len(_KINDS) - 1:
         return None
-    said = []
+    parts = []
     if saving.bound_ms is not None:
         share = format_significant(saving.share_pct(saving.bound_ms) or 0.0, 3)
         of = f"{format_ms(saving.bound_ms)} of {format_ms(engine_ms)} ({share} %)"
-        said.append(f"these findings save at most {of}")
+        parts.append(f"these findings save at most {of}")
     if saving.item_ms is not None:
-        said.append(f"a larger batch saves at most {format_ms(saving.item_ms)} per item")
+        parts.append(f"a larger batch saves at most {format_ms(saving.item_ms)} per item")
     if saving.unknown_of_ms is not None:
-        said.append('"of ms": layers whose saving is unknown')
+        parts.append('"of ms": layers whose saving is unknown')
     if report.profiler_ms is not None:
-        said.append(profiler_part(report.profiler_ms))
+        parts.append(profiler_part(report.profiler_ms))
     gpu = "--gpu NAME subtracts the least time that the GPU needs"
-    return "; ".join((*said, gpu if report.gpu is None else f"limits of {report.gpu}"))
+    return "; ".join((*parts, gpu if report.gpu is None else f"limits of {report.gpu}"))
 
 
 def group_table(
@@ -125,16 +125,16 @@ class TextRows(NamedTuple):
 
 
 def _saving_cells(savings: Sequence[Saving]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return a column of times and one of shares for each kind of saving that there is."""
+    """Return a column of times and saving of shares for each kind of saving that there is."""
     headers: list[str] = []
     cells: list[list[str]] = [[] for _ in savings]
     for field, time_title, share_title in _KINDS:
-        times = [getattr(one, field) for one in savings]
+        times = [getattr(saving, field) for saving in savings]
         if all(time_ms is None for time_ms in times):
             continue
         headers += [time_title, *([share_title] if share_title else [])]
-        for row, one, time_ms in zip(cells, savings, times, strict=True):
-            share = one.share_pct(time_ms)
+        for row, saving, time_ms in zip(cells, savings, times, strict=True):
+            share = saving.share_pct(time_ms)
             row.append("" if time_ms is None else format_significant(time_ms))
             if share_title:
                 row.append("" if share is None else f"{share:.1f}")
@@ -176,15 +176,15 @@ def rule_table(report: LintReport) -> TextRows:
     for finding in report.findings:
         by_code.setdefault(finding.code, []).append(finding)
     shared = _advice_of(report.findings)
-    savings = {code: together(one.saving for one in found) for code, found in by_code.items()}
+    savings = {code: together(one.saving for one in findings) for code, findings in by_code.items()}
     order = sorted(by_code, key=lambda code: (savings[code].rank, code))
     headers, cells = _saving_cells([savings[code] for code in order])
     code_title, count_title, *rest = _RULE_HEADERS
     rows = []
     for figures, code in zip(cells, order, strict=True):
-        found = by_code[code]
-        alone = _alone(savings[code]) if len(found) == 1 else ""
-        rows.append((code, f"{len(found):,}", *figures, shared[code] + alone))
+        findings = by_code[code]
+        alone = _alone(savings[code]) if len(findings) == 1 else ""
+        rows.append((code, f"{len(findings):,}", *figures, shared[code] + alone))
     return TextRows((code_title, count_title, *headers, *rest), tuple(rows))
 
 
