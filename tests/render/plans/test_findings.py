@@ -84,7 +84,7 @@ def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
 def test_what_may_be_won_in_all() -> None:
     words = saving_words(TIMED)
     assert words is not None
-    assert words.startswith("these findings save at most 0.1875 ms of 0.5000 ms (37.5 %); --gpu")
+    assert words.startswith("These findings save at most 0.1875 ms of 0.5000 ms (37.5 %). --gpu")
     assert saving_words(UNTIMED) is None
     given = LintInput(
         plan=PLAN,

@@ -20,7 +20,7 @@ def findings_html(report: LintReport) -> str:
     """Return the findings with the largest known savings, and what to do."""
     groups = report.groups
     more = len(groups) - SHOWN_GROUPS
-    hidden = f"and {more:,} more; " if more > 0 else ""
+    hidden = f"And {more:,} more. " if more > 0 else ""
     listed = group_table(groups[:SHOWN_GROUPS], report.findings, name_width=_NAME_WIDTH)
     return fragment(
         headline(report),
@@ -30,6 +30,6 @@ def findings_html(report: LintReport) -> str:
             "Findings",
             *listed,
             numbers=NUMBERS,
-            note=(hidden + (saving_words(report) or "")).removesuffix("; ") or None,
+            note=(hidden + (saving_words(report) or "")).strip() or None,
         ),
     )

@@ -79,15 +79,15 @@ def saving_words(report: LintReport) -> str | None:
     if saving.bound_ms is not None:
         share = format_significant(saving.share_pct(saving.bound_ms) or 0.0, 3)
         of = f"{format_ms(saving.bound_ms)} of {format_ms(engine_ms)} ({share} %)"
-        parts.append(f"these findings save at most {of}")
+        parts.append(f"These findings save at most {of}")
     if saving.item_ms is not None:
-        parts.append(f"a larger batch saves at most {format_ms(saving.item_ms)} per item")
+        parts.append(f"A larger batch saves at most {format_ms(saving.item_ms)} per item")
     if saving.unknown_of_ms is not None:
-        parts.append('"of ms": layers whose saving is unknown')
-    if report.profiler_ms is not None:
-        parts.append(profiler_part(report.profiler_ms))
+        parts.append('"of ms" is the time of layers whose saving is unknown')
+    known = [f"times are {profiler_part(report.profiler_ms)}"] if report.profiler_ms else []
     gpu = "--gpu NAME subtracts the least time that the GPU needs"
-    return "; ".join((*parts, gpu if report.gpu is None else f"limits of {report.gpu}"))
+    last = "; ".join((*known, gpu if report.gpu is None else f"limits of {report.gpu}"))
+    return ". ".join((*parts, last[:1].upper() + last[1:]))
 
 
 def group_table(

@@ -185,6 +185,13 @@ def _last(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
         DataColumn(title="Formats", values=_joined(rows, _format)),
         DataColumn(title="Shapes", values=_joined(rows, lambda one: _shape_text(one.shape))),
         DataColumn(
+            title="Raw ms",
+            values=_field(rows, "raw_ms"),
+            places=5,
+            meaning="as the profiler reported it, with its own part",
+            is_hidden=True,
+        ),
+        DataColumn(
             title="ONNX nodes",
             values=tuple(", ".join(row.onnx_nodes) or None for row in rows),
             is_hidden=True,
