@@ -41,6 +41,8 @@ NOT_FOUND = {
 NOT_COMPARED = {
     "prefix": "where the file lay",
     "df_dtypes": "D9",
+    "sum_time": "D12",
+    "sum_median_time": "D12",
     "clean_for_display_columns": "D10",
     "clean_first_inputs": "D10",
 }

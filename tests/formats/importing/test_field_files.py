@@ -153,4 +153,4 @@ def test_plan_and_layer_times_of_a_script_join(field: Path) -> None:
     (run,) = import_artifacts([field / f"trt10_onnx_mobilenet_v2_{one}.json" for one in names]).runs
     rows = RunView(run).layers
     assert len(rows) == 59
-    assert all(row.mean_ms is not None for row in rows)
+    assert all(row.time_ms is not None for row in rows)

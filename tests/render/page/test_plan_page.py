@@ -76,7 +76,7 @@ def test_the_finding_with_most_at_stake_is_on_the_first_screen(recorded) -> None
 def test_a_plan_without_times_says_so_and_shows_its_layers() -> None:
     page = page_of(plan_run(profile=None))
     assert "no layer times: none were given or found next to the plan" in page.words
-    assert "No layer times: findings have no time at stake" in page.words
+    assert "No layer times: savings are not known" in page.words
     assert len(table(page, "layers")["Layer"]) == 4
     assert "Time ms" not in table(page, "layers")
 
