@@ -255,4 +255,4 @@ def test_it_says_whether_the_gpu_s_peaks_were_used(plan, capsys) -> None:
     main(["lint", str(plan)])
     assert "--gpu NAME subtracts the least time that the GPU needs" in " ".join(words(capsys))
     main(["lint", str(plan), "--gpu", "H200"])
-    assert "limits of H200" in " ".join(words(capsys))
+    assert "Limits of H200" in " ".join(words(capsys))
