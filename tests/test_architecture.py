@@ -69,6 +69,7 @@ ORDER = (
         "analysis",
         "analysis/claims",
         "analysis/build_log",
+        "analysis/claims",
         "analysis/layers",
         "analysis/roofline",
         "analysis/onnx",

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Layer, Plan
@@ -13,18 +14,19 @@ from enginescope.rules.engine import lint
 from tests.formats import plans
 from tests.rules.made import layer, plan, timed
 
-CONV = layer("Convolution", "in INT8 1x3x8x8", "a FP32 1x5x8x8", name="conv", tactic_name="x_simt")
+CONV = layer("Convolution", "in INT8 1x48x8x8", "a FP32 1x5x8x8", name="conv", tactic_name="x_simt")
 COPY = layer("Reformat", "a FP32 1x5x8x8", "b FP16 1x5x8x8", name="copy")
 END = layer("PointWise", "b FP16 1x5x8x8", "out FP16 1x5x8x8", name="end")
-MADE = plan(CONV, COPY, END)
+MADE = plan(CONV, COPY, END, outputs="later")
 
 
 def test_findings_are_sorted_by_time_at_stake() -> None:
     report = lint(LintInput(plan=MADE, profile=timed(MADE, 0.25, 0.5, 0.25)))
     assert [one.code for one in report.findings] == ["PLAN104", "PLAN102", "PLAN103"]
-    assert [one.share_pct for one in report.findings] == [50, 25, 0]  # conv's time counts once
+    shares = [one.saving.share_pct(one.saving.bound_ms) for one in report.findings]
+    assert shares == [50, 25, 0]  # conv's time counts once
     assert (report.plan, report.layers, report.sum_ms) == ("made", 3, 1.0)
-    assert report.stake_ms == 0.75
+    assert report.saving.bound_ms == 0.75
     assert report.rules == tuple(rule.code for rule in RULES)
 
 
@@ -44,26 +46,25 @@ def test_what_a_finding_explains_is_its_symptom() -> None:
     assert "PLAN101" in {one.code for one in lint(LintInput(plan=MADE), passed).findings}
 
 
-def test_an_unknown_saving_is_sorted_by_the_time_that_no_other_finding_has_at_stake() -> None:
+def test_an_unknown_saving_is_after_all_known_ones() -> None:
     block = layer("Myelin", "out FP16 1x5x8x8", "x FP16 1x5x8x8", name="{ForeignNode[a...b]}")
     made = plan(CONV, COPY, END, block)
     report = lint(LintInput(plan=made, profile=timed(made, 0.1, 0.2, 0.1, 0.6)))
-    first, second = report.findings[:2]
-    assert (first.code, first.stake_ms) == ("PLAN118", None)
-    assert (first.open_ms, first.open_pct) == (pytest.approx(0.6), pytest.approx(60))
-    assert (second.stake_ms, second.open_ms) == (pytest.approx(0.2, abs=0.1), None)
-    assert report.groups[0].code == "PLAN118"
-    times = [finding.most_ms for finding in report.findings]
-    assert times == sorted(times, reverse=True)
+    last = report.findings[-1]
+    assert (last.code, last.saving.bound_ms, last.saving.rank) == ("PLAN118", None, (2, -0.6))
+    assert last.saving.share_pct(last.saving.unknown_of_ms) == pytest.approx(60)
+    ranks = [finding.saving.rank for finding in report.findings]
+    assert ranks == sorted(ranks)
+    assert report.groups[-1].code == "PLAN118"
 
 
 def test_what_takes_most_goes_first_where_nothing_tells_what_can_be_won() -> None:
-    image = layer("Convolution", "in FP16 1x3x8x8", "a FP16 1x8x8x8", name="image")
-    block = layer("Myelin", "a FP16 1x8x8x8", "out FP16 1x8x8x8", name="{ForeignNode[a...b]}")
-    made = plan(image, block)
+    few = layer("Convolution", "in FP16 1x64x8x8", "a FP16 1x64x8x8", Groups=64, name="few")
+    block = layer("Myelin", "a FP16 1x64x8x8", "out FP16 1x8x8x8", name="{ForeignNode[a...b]}")
+    made = plan(few, block)
     report = lint(LintInput(plan=made, profile=timed(made, 0.1, 0.9)))
-    assert [one.code for one in report.findings] == ["PLAN118", "PLAN102"]
-    assert [one.code for one in report.groups] == ["PLAN118", "PLAN102"]
+    assert [one.code for one in report.findings] == ["PLAN118", "PLAN101"]
+    assert [one.code for one in report.groups] == ["PLAN118", "PLAN101"]
 
 
 def test_a_finding_is_suppressed_by_its_subject_too() -> None:
@@ -91,18 +92,22 @@ def test_a_cause_is_as_severe_as_its_worst_symptom() -> None:
 
 
 def test_the_profiler_s_part_is_not_at_stake() -> None:
-    given = LintInput(plan=MADE, profile=timed(MADE, 0.25, 0.5, 0.25), whole_ms=0.997)
+    given = LintInput(
+        plan=MADE, profile=timed(MADE, 0.25, 0.5, 0.25), whole=WholeRequest("gpu_compute", 0.997)
+    )
     report = lint(given, LintConfig(select=("PLAN104",)))
     assert report.profiler_ms == pytest.approx(0.001)
-    assert (report.sum_ms, report.engine_ms) == (1.0, 0.997)
-    assert report.findings[0].stake_ms == pytest.approx(0.499)
-    assert report.findings[0].share_pct == pytest.approx(100 * 0.499 / 0.997)
+    assert (report.sum_ms, report.engine_ms) == pytest.approx((0.997, 0.997))
+    assert report.findings[0].saving.bound_ms == pytest.approx(0.499)
+    assert report.findings[0].saving.engine_ms == pytest.approx(0.997)
 
 
 def test_without_times_the_heavier_come_first() -> None:
-    report = lint(LintInput(plan=MADE), LintConfig(ignore=("PLAN102",)))
+    slow = layer("Convolution", "in FP16 1x64x8x8", "z FP16 1x64x8x8", Groups=64)
+    made = plan(slow, CONV, COPY, END, outputs="later")
+    report = lint(LintInput(plan=made), LintConfig(ignore=("PLAN102",)))
     assert report.sum_ms is None
-    assert {one.stake_ms for one in report.findings} == {None}
+    assert {one.saving.bound_ms for one in report.findings} == {None}
     weights = [one.severity.weight for one in report.findings]
     assert weights == sorted(weights, reverse=True)
     assert len(set(weights)) == 2
@@ -173,14 +178,15 @@ def test_no_plan_makes_a_rule_fail(layers: list[Layer], data: st.DataObject) -> 
     profile = timed(made, *times)
     device = Device(name="H200", compute_capability="9.0", sm_count=132)
     whole_ms = data.draw(st.one_of(st.none(), st.floats(1e-3, 100)))
-    given = LintInput(plan=made, profile=profile, device=device, whole_ms=whole_ms, enqueue_ms=1.0)
+    whole = None if whole_ms is None else WholeRequest("gpu_compute", whole_ms)
+    given = LintInput(plan=made, profile=profile, device=device, whole=whole, enqueue_ms=1.0)
     report = lint(given)
     own = given.view().times_ms
     for one in report.findings:
         assert one.subject
         assert all(0 <= index < len(layers) for index in one.layers)
         most = sum(own.get(index, 0.0) for index in one.layers)
-        assert one.stake_ms is None or 0 <= one.stake_ms <= most + 1e-9
-    assert (report.stake_ms or 0.0) <= (report.engine_ms or 0.0) * (1 + 1e-9)
+        assert one.saving.bound_ms is None or 0 <= one.saving.bound_ms <= most + 1e-9
+    assert (report.saving.bound_ms or 0.0) <= (report.engine_ms or 0.0) * (1 + 1e-9)
     held = [at for group in report.groups for at in group.findings]
     assert sorted(held) == list(range(len(report.findings)))

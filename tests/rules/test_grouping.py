@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from msgspec import structs
-
+from enginescope.analysis.claims.saving import Saving, together
 from enginescope.rules.base import LintInput
 from enginescope.rules.catalogue import LintConfig
-from enginescope.rules.causes import together
 from enginescope.rules.engine import LintReport, lint
 from tests.rules.made import layer, plan, timed
 
@@ -20,7 +18,7 @@ def report(*names: str, channels: int = 3) -> LintReport:
         )
         for at, name in enumerate(names)
     ]
-    made = plan(*layers, inputs="t0", outputs=f"t{len(names)}")
+    made = plan(*layers, inputs="in", outputs="out")
     given = LintInput(plan=made, profile=timed(made, *(1.0,) * len(names)))
     return lint(given, LintConfig(select=("PLAN102",)))
 
@@ -30,7 +28,7 @@ def test_repeated_blocks_are_one_group() -> None:
     (group,) = found.groups
     assert group.subject() == "each of 3 layers in layers.9 … layers.11"
     assert group.message == "has output channels 67 … 69, not a multiple of 8"
-    assert group.stake_ms == sum(one.stake_ms or 0.0 for one in found.findings)
+    assert group.saving.bound_ms == sum(one.saving.bound_ms or 0.0 for one in found.findings)
     assert sorted(group.findings) == [0, 1, 2]
 
 
@@ -52,12 +50,12 @@ def test_the_digits_of_a_name_are_no_figures() -> None:
     assert group.subject() == found.findings[0].subject
 
 
-def test_known_and_unknown_savings_together_are_an_upper_limit() -> None:
-    """A rule stood above others with its small known saving, sorted by its unknown one."""
-    known, other = report("Conv_7", "Conv_8").findings
-    unknown = structs.replace(other, stake_ms=None, open_ms=0.25)
-    assert together([known]) == (known.stake_ms, None)
-    assert together([known, other]) == (known.stake_ms + other.stake_ms, None)
-    assert together([known, unknown]) == (None, known.stake_ms + 0.25)
-    untimed = structs.replace(known, stake_ms=None)
-    assert together([untimed]) == (None, None)
+def test_known_and_unknown_savings_of_a_rule_stand_apart() -> None:
+    """A known bound was hidden in the unknown one of its row, and the rows missed the caption."""
+    known = report("Conv_7", "Conv_8").findings[0].saving
+    unknown = Saving(unknown_of_ms=0.25, engine_ms=known.engine_ms)
+    both = together([unknown, known])
+    assert (both.bound_ms, both.unknown_of_ms) == (known.bound_ms, 0.25)
+    assert both.rank < unknown.rank
+    assert together([known, known]).bound_ms == 2 * known.bound_ms
+    assert together([Saving()]).fields() == dict.fromkeys(Saving().fields())

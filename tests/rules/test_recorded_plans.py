@@ -66,11 +66,9 @@ def test_a_quantised_convolution_with_float_outputs(report) -> None:
     assert messages(report(PLANS[0]), name)[0].startswith("reads INT8 and writes FP16")
 
 
-def test_misaligned_channels(report) -> None:
+def test_the_image_s_channels_are_not_to_be_rounded(report) -> None:
     name = "features.0.0.weight + QuantizeLinear_8 + Conv_12 + PWN(Clip_16)"
-    told = messages(report(PLANS[0]), name)
-    assert "has input channels 3, not a multiple of 16" in told
-    assert "does not use tensor cores: input channels 3" in told  # trex kept one of both
+    assert not messages(report(PLANS[0]), name)  # trex advises to round 3 up to 16
 
 
 def test_a_reformat_that_converts(report) -> None:
@@ -81,10 +79,8 @@ def test_a_reformat_that_converts(report) -> None:
 
 def test_times_at_stake(report) -> None:
     found = report(PLANS[0])
-    stakes = [
-        (one.is_per_item, -one.stake_ms) for one in found.findings if one.stake_ms is not None
-    ]
-    assert stakes == sorted(stakes)
+    ranks = [one.saving.rank for one in found.findings]
+    assert ranks == sorted(ranks)
     assert found.sum_ms == pytest.approx(0.470389, abs=1e-6)
 
 
@@ -96,7 +92,6 @@ def test_tensorrt_10(shared) -> None:
     found = report_of(shared / "trt10-rtx3060" / "alexnet_fp16.graph.json")
     first = "/classifier/classifier_1/Gemm_myl9_2"
     assert "does not use tensor cores: a matrix-vector product" in messages(found, first)
-    assert subjects(found, "TIME201") == {first}
     assert subjects(found, "PLAN111") == {"__myl_Res_myl9_1"}
     assert not subjects(found, "TIME203")  # its shape calls are no mismatch
 
@@ -106,5 +101,5 @@ def test_tensorrt_8_6(shared, name) -> None:
     found = report_of(shared / "trt86-h200" / f"{name}.graph.json")
     assert not subjects(found, "PLAN101", "TIME203")
     assert subjects(found, "PLAN104")
-    part = {one.split("[")[0] for one in subjects(found, "TIME201")}
+    part = {one.split("[")[0] for one in subjects(found, "PLAN118")}
     assert part == ({"{ForeignNode"} if name == "depth_anything_small" else set())

@@ -88,7 +88,7 @@ def times(plan: Plan, profile: Profile) -> dict[int, float | None]:
     view = PlanView(plan, profile)
     assert view.attribution is not None
     return {
-        at: one.timing.mean_ms if one.timing else None
+        at: one.timing.time_ms if one.timing else None
         for at, one in enumerate(view.attribution.layers)
     }
 

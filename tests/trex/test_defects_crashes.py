@@ -170,5 +170,5 @@ def test_a_model_of_half_precision_for_a_viewer(tmp_path) -> None:
         ).SerializeToString()
     )
     assert read_onnx_graph(path).shapes["y"] == (1, 4)
-    noted = onnx.load_from_string(annotated_onnx(path, {0: {"enginescope.mean_ms": "0.5"}}))
+    noted = onnx.load_from_string(annotated_onnx(path, {0: {"enginescope.time_ms": "0.5"}}))
     assert noted.graph.node[0].metadata_props[0].value == "0.5"

@@ -79,7 +79,7 @@ def test_times_of_another_optimisation_profile() -> None:
     plan = plan_of(layers, "x")
     profile = profile_of(("a [profile 10]", 2.0))
     found = explored(plan, profile, plan_profile=10)
-    assert [(one.row.name, one.row.mean_ms) for one in found.layers] == [("a [profile 10]", 2.0)]
+    assert [(one.row.name, one.row.time_ms) for one in found.layers] == [("a [profile 10]", 2.0)]
     assert found.notices == ()
 
 
@@ -115,5 +115,5 @@ def test_real_plans_open_without_a_wrong_notice(shared, stem: str, timed: int) -
     assert read.profile is not None
     found = explore("p", read.plan, read.profile)
     assert found.notices == ()
-    assert sum(one.row.mean_ms is not None for one in found.layers) == timed
+    assert sum(one.row.time_ms is not None for one in found.layers) == timed
     assert sum(one.row.share_pct or 0.0 for one in found.layers) == pytest.approx(100)

@@ -142,7 +142,7 @@ def test_charts_by_type(one) -> None:
     found = {it.key: it for it in one.explored.by_type}
     for chart, of in (
         ("Count per layer type", lambda it: it.layers),
-        ("Latency per layer type (ms)", lambda it: it.mean_ms),
+        ("Latency per layer type (ms)", lambda it: it.time_ms),
         ("Latency per layer type (%)", lambda it: it.share_pct),
     ):
         (golden,) = card[f"perf_overview/{chart}"]
@@ -190,7 +190,7 @@ def test_the_sentence_over_each_table(one) -> None:
         found = rows[kind]
         assert found.layers == int(count)
         assert f"{found.share_pct:.2f}" == share
-        assert f"{found.mean_ms:.5f}" == ms
+        assert f"{found.time_ms:.5f}" == ms
 
 
 def test_pointwise_layers(one) -> None:

@@ -121,7 +121,7 @@ def test_sums_by_type(one, kind: str) -> None:
     pytest.importorskip("pandas")
     frame = one.view.to_pandas()
     rows = tuple(it.row for it in one.explored.layers)
-    found = {share.key: share.mean_ms for share in time_by(rows, lambda row: row.type)}
+    found = {share.key: share.time_ms for share in time_by(rows, lambda row: row.type)}
     expected = frame.loc[frame["type"] == kind, "latency.avg_time"].sum()
     assert found[kind] == pytest.approx(expected)
 

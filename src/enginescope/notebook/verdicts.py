@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from enginescope.analysis import frames
+from enginescope.analysis.claims.saving import Saving
 from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT, Comparison
 from enginescope.analysis.suites.suite_view import SuiteView
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
@@ -273,10 +274,12 @@ class ShownFindings(LintReport, frozen=True, kw_only=True):
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the findings as columns, one row each."""
-        names = ("code", "rule", "subject", "message", "advice", "stake_ms", "share_pct")
+        names = ("code", "rule", "subject", "message", "advice")
         columns: dict[str, list[Any]] = {
             name: [getattr(finding, name) for finding in self.findings] for name in names
         }
+        savings = [finding.saving.fields() for finding in self.findings]
+        columns |= {name: [one[name] for one in savings] for name in Saving().fields()}
         columns["severity"] = [finding.severity.value for finding in self.findings]
         columns["layers"] = [list(finding.layers) for finding in self.findings]
         return columns

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from enginescope.analysis.layers.profiler_cost import without_events
+from enginescope.analysis.claims.layer_time import WholeRequest
+from enginescope.analysis.claims.saving import Saving
 from enginescope.analysis.roofline.layer_work import LayerWork
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
@@ -41,7 +42,7 @@ class LintInput(Record, frozen=True, kw_only=True):
         fed: Inputs of the measurement, with all dimensions known.
         profile_index: Index of the optimization profile in use.
         works: Computation and memory traffic per layer, if they are known already.
-        whole_ms: Time of a whole inference without the profiler, in ms.
+        whole: Time of a whole inference without the profiler.
         enqueue_ms: Time of the host to enqueue one inference, in ms.
         cuda_graph: Whether inferences ran as a CUDA graph; ``None``: unknown.
     """
@@ -52,7 +53,7 @@ class LintInput(Record, frozen=True, kw_only=True):
     fed: tuple[Tensor, ...] = ()
     profile_index: int | None = None
     works: tuple[LayerWork, ...] | None = None
-    whole_ms: float | None = None
+    whole: WholeRequest | None = None
     enqueue_ms: float | None = None
     cuda_graph: bool | None = None
 
@@ -67,15 +68,14 @@ class LintInput(Record, frozen=True, kw_only=True):
         if run.plan is None:
             return None
         enqueue = view.summary("enqueue")
-        whole = view.whole_request
         return cls(
             plan=run.plan,
-            profile=run.profile and without_events(run.profile),
+            profile=run.profile,
             device=device or next(iter(run.environment.devices), None),
             fed=run.inputs,
             profile_index=run.job.backend.profile_index,
             works=view.plan_view.own_works if view.plan_view else None,
-            whole_ms=whole.mean_ms if whole else None,
+            whole=view.whole_request,
             enqueue_ms=enqueue.mean_ms if enqueue else None,
             cuda_graph=run.job.workload.mode.cuda_graph,
         )
@@ -89,7 +89,7 @@ class LintInput(Record, frozen=True, kw_only=True):
             fed=self.fed,
             profile_index=self.profile_index or 0,
             works=self.works,
-            whole_ms=self.whole_ms,
+            whole=self.whole,
             enqueue_ms=self.enqueue_ms,
             cuda_graph=self.cuda_graph,
         )
@@ -141,15 +141,7 @@ class Finding(Record, frozen=True, kw_only=True):
             prove it.
         advice: The next step.
         evidence: Figures behind the message.
-        stake_ms: Time that could be saved at most, in ms, without the profiler's own time if that
-            can be estimated. Time counts once: the stake of an earlier cause is not part of a
-            later stake. So all stakes add up to the engine's time at most. ``None``: unknown.
-        share_pct: `stake_ms` of the engine's time.
-        alone_ms: `stake_ms` if nothing else were found: what the finding's own change may save.
-        is_per_item: The times at stake are saved for each item of a larger batch; a single
-            inference takes no less.
-        open_ms, open_pct: If `stake_ms` is unknown: the time of the layers that no other finding
-            has at stake. More than that cannot be saved here.
+        saving: What following `advice` may save.
         symptoms: Findings that this one explains; the report does not list them separately.
     """
 
@@ -161,19 +153,8 @@ class Finding(Record, frozen=True, kw_only=True):
     message: str
     advice: str
     evidence: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies empty defaults
-    stake_ms: float | None = None
-    share_pct: float | None = None
-    alone_ms: float | None = None
-    open_ms: float | None = None
-    open_pct: float | None = None
-    is_per_item: bool = False
+    saving: Saving = Saving()
     symptoms: tuple[Symptom, ...] = ()
-
-    @property
-    def most_ms(self) -> float:
-        """The most that can be saved, in ms; 0 without layer times. Findings are sorted by it."""
-        known = self.open_ms if self.stake_ms is None else self.stake_ms
-        return known or 0.0
 
     @property
     def is_question(self) -> bool:
@@ -192,7 +173,8 @@ class Rule(Record, frozen=True, kw_only=True):
         doc: Docstring of the rule's module; its paragraphs begin with the headings of `catalogue`.
         check: Finds the places in a view; a pure function.
         explains: Codes of rules whose findings on the same layers are symptoms of this rule.
-        is_per_item: See `Finding`.
+        is_per_item: Time is saved for each item of a larger batch; a single inference takes no
+            less.
     """
 
     code: str

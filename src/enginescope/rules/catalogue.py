@@ -44,7 +44,6 @@ from enginescope.rules.checks.whole import (
     host_shapes,
     profile_mismatch,
     small_batch,
-    time_concentrated,
     tiny_kernels,
 )
 
@@ -69,7 +68,6 @@ RULES: tuple[Rule, ...] = (
     opaque_block.RULE,
     unfused_layer_norm.RULE,
     whole_fp32.RULE,
-    time_concentrated.RULE,
     tiny_kernels.RULE,
     profile_mismatch.RULE,
     below_roofline.RULE,

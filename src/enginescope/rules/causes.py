@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from enginescope.analysis.claims.saving import Saving, together
 from enginescope.analysis.graph.folding.levels import module_path
 from enginescope.core.record import Record
-from enginescope.core.units import sum_known
 from enginescope.rules.base import Finding, Found, Rule, Severity
 from enginescope.rules.view import LintView
 
@@ -57,22 +57,8 @@ def _holders(places: Sequence[Place]) -> dict[str, dict[int, list[int]]]:
     return holders
 
 
-class Stake(NamedTuple):
-    """Time at stake of a place in ms; ``None``: unknown.
-
-    Attributes:
-        own: Beyond the stakes of earlier places.
-        alone: If the place were the only one.
-        open: Where `own` is unknown: the time of the layers that no place has at stake.
-    """
-
-    own: float | None = None
-    alone: float | None = None
-    open: float | None = None
-
-
-def stakes_of(places: Sequence[Place], view: LintView) -> list[Stake]:
-    """Return the time at stake of each place.
+def savings_of(places: Sequence[Place], view: LintView) -> list[Saving]:
+    """Return what changing each place may save.
 
     Rules that explain others come first, then places with a larger part of their layers' time at
     stake. So changes that remove a layer precede changes that shorten it. A later place has only
@@ -84,7 +70,8 @@ def stakes_of(places: Sequence[Place], view: LintView) -> list[Stake]:
     parts = [sum(claim.values()) / (view.time_ms(claim) or 1.0) for claim in claims]
     order = sorted(range(len(places)), key=lambda at: (not places[at].rule.explains, -parts[at]))
     taken_by: dict[bool, dict[int, float]] = {False: {}, True: {}}
-    stakes = [Stake()] * len(places)
+    engine_ms = view.engine_ms
+    savings = [Saving(engine_ms=engine_ms)] * len(places)
     for at in order:
         won, taken = 0.0, taken_by[places[at].rule.is_per_item]
         for layer, claim_ms in claims[at].items():
@@ -93,13 +80,15 @@ def stakes_of(places: Sequence[Place], view: LintView) -> list[Stake]:
                 won += claim_ms - before
                 taken[layer] = claim_ms
         if claims[at]:
-            stakes[at] = Stake(won, sum(claims[at].values()))
+            kind = "item_ms" if places[at].rule.is_per_item else "bound_ms"
+            alone_ms = sum(claims[at].values())
+            savings[at] = Saving(alone_ms=alone_ms, engine_ms=engine_ms, **{kind: won})
     for at, claim in enumerate(claims):
         own = {} if claim else view.part_ms(places[at].found.layers)
         if own:
             left = sum(max(0.0, ms - taken_by[False].get(it, 0.0)) for it, ms in own.items())
-            stakes[at] = Stake(open=left)
-    return stakes
+            savings[at] = Saving(unknown_of_ms=left, engine_ms=engine_ms)
+    return savings
 
 
 def _claims(found: Found, view: LintView) -> Mapping[int, float]:
@@ -124,11 +113,9 @@ class FindingGroup(Record, frozen=True, kw_only=True):
             blocks.
         of_blocks: Whether `names` are names of blocks.
         message: Common message, with a range where figures differ.
-        stake_ms, share_pct: Sums over the findings; ``None`` if no finding has one.
-        open_ms, open_pct: See `Finding`; ``None`` if `stake_ms` is known.
+        saving: What all of them may save together.
         findings: Positions in the report's list of findings.
         layers: Number of affected layers.
-        is_per_item: See `Finding`.
     """
 
     code: str
@@ -139,13 +126,9 @@ class FindingGroup(Record, frozen=True, kw_only=True):
     of_blocks: bool
     message: str
     advice: str
-    stake_ms: float | None
-    share_pct: float | None
-    open_ms: float | None
-    open_pct: float | None
+    saving: Saving
     findings: tuple[int, ...]
     layers: int
-    is_per_item: bool
 
     def subject(self, shorten: Callable[[str], str] = str) -> str:
         """Return the subject of `message`.
@@ -159,13 +142,6 @@ class FindingGroup(Record, frozen=True, kw_only=True):
         return f"{self.count} in {names}" if self.of_blocks else f"{self.count} ({names})"
 
 
-def together(findings: Sequence[Finding]) -> tuple[float | None, float | None]:
-    """Return the sum in ms of what findings may save, or of their most if one's is not known."""
-    if any(one.stake_ms is None and one.open_ms is not None for one in findings):
-        return None, sum(one.most_ms for one in findings)
-    return sum_known(one.stake_ms for one in findings), None
-
-
 def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, ...]:
     """Group the findings, in the order of `LintReport.findings`."""
     members: dict[tuple[str, ...], list[int]] = {}
@@ -176,7 +152,7 @@ def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, 
         key = (finding.code, finding.severity.value, finding.advice, message, family)
         members.setdefault(key, []).append(at)
     groups = [_group(findings, blocks, some, view) for some in members.values()]
-    return tuple(sorted(groups, key=lambda group: _order(group, findings)))
+    return tuple(sorted(groups, key=_order))
 
 
 def _block(layers: Sequence[int], view: LintView) -> str | None:
@@ -195,7 +171,6 @@ def _group(
 ) -> FindingGroup:
     inside = sorted(some, key=lambda at: (_natural(blocks[at] or ""), findings[at].layers))
     first = findings[inside[0]]
-    stake_ms, open_ms = together([findings[at] for at in some])
     layers = len({layer for at in some for layer in findings[at].layers})
     many = f"{layers:,} layers"
     count: str | None = None
@@ -220,13 +195,9 @@ def _group(
         of_blocks=of_blocks,
         message=_merged([findings[at].message for at in inside]),
         advice=first.advice,
-        stake_ms=stake_ms,
-        share_pct=view.share_pct(stake_ms),
-        open_ms=open_ms,
-        open_pct=view.share_pct(open_ms),
+        saving=together(findings[at].saving for at in some),
         findings=tuple(some),
         layers=layers,
-        is_per_item=first.is_per_item,
     )
 
 
@@ -247,6 +218,5 @@ def _value(figure: str) -> float:
     return float(figure.replace(",", "")) if figure.count(".") < 2 else 0.0
 
 
-def _order(group: FindingGroup, findings: Sequence[Finding]) -> tuple[bool, float, int, int]:
-    most_ms = sum(findings[at].most_ms for at in group.findings)
-    return group.is_per_item, -most_ms, -group.severity.weight, min(group.findings)
+def _order(group: FindingGroup) -> tuple[tuple[int, float], int, int]:
+    return group.saving.rank, -group.severity.weight, min(group.findings)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from enginescope.analysis.claims.saving import Saving, together
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.core.units import sum_known
 from enginescope.rules.base import Finding, Found, LintInput, Severity, Symptom
 from enginescope.rules.catalogue import LintConfig
-from enginescope.rules.causes import FindingGroup, Place, Stake, explained, grouped, stakes_of
+from enginescope.rules.causes import FindingGroup, Place, explained, grouped, savings_of
 from enginescope.rules.view import LintView
 
 
@@ -18,15 +20,13 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
     Attributes:
         plan: Name of the plan.
         layers, active_layers: Number of all layers, and of layers that launch work.
-        sum_ms: Sum of the layers' mean times in ms; ``None`` without a profile.
+        sum_ms: Sum of the layers' times in ms; ``None`` without a profile.
         engine_ms: Time of a whole inference without the profiler in ms; `sum_ms` if unknown.
         profiler_ms: Time that the profiler added to each layer, in ms, which no stake contains;
             ``None``: cannot be estimated.
         gpu: GPU whose peaks were used; ``None``: the GPU or its peaks are unknown.
         rules: Codes of the rules that ran.
-        findings: Sorted by the most that each can save of one inference: its time at stake, or if
-            that is unknown, the time of its layers that is in no stake. Then by severity. Findings
-            that save time per item of a larger batch are last.
+        findings: Sorted by what each may save, as `Saving.rank` does, then by severity.
         groups: The findings grouped by rule and block, in the same order.
         suppressed: Number of findings that the configuration ignores.
     """
@@ -44,14 +44,9 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
     suppressed: int = 0
 
     @property
-    def stake_ms(self) -> float | None:
-        """What one inference could save at most, in ms; ``None``: unknown of all findings."""
-        return sum_known(one.stake_ms for one in self.findings if not one.is_per_item)
-
-    @property
-    def item_stake_ms(self) -> float | None:
-        """What each item of a larger batch could save beyond that, in ms; ``None``: not known."""
-        return sum_known(one.stake_ms for one in self.findings if one.is_per_item)
+    def saving(self) -> Saving:
+        """What all findings may save together."""
+        return replace(together(one.saving for one in self.findings), alone_ms=None)
 
 
 def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
@@ -67,14 +62,13 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
         found = [Place(rule, one) for rule in rules for one in rule.check(view)]
         places = [one for one in found if not _is_suppressed(one, config, view)]
         findings = tuple(sorted(_findings(places, view), key=_weight))
-    cost = view.profiler_cost
     return LintReport(
         plan=given.plan.name,
         layers=len(given.plan.layers),
         active_layers=len(view.plan.active_layers),
         sum_ms=view.sum_ms,
         engine_ms=view.engine_ms,
-        profiler_ms=cost.per_layer_ms if cost else None,
+        profiler_ms=view.profile.profiler_ms if view.profile else None,
         gpu=view.gpu.name if view.gpu else None,
         rules=tuple(rule.code for rule in rules),
         findings=findings,
@@ -86,14 +80,14 @@ def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:
 def _findings(places: list[Place], view: LintView) -> list[Finding]:
     """Turn places into findings, with their symptoms inside."""
     kept = explained(places)
-    stakes = stakes_of([places[at] for at in kept], view)
+    savings = savings_of([places[at] for at in kept], view)
     return [
-        _finding(places[at], [places[symptom] for symptom in symptoms], stake, view)
-        for (at, symptoms), stake in zip(kept.items(), stakes, strict=True)
+        _finding(places[at], [places[symptom] for symptom in symptoms], saving, view)
+        for (at, symptoms), saving in zip(kept.items(), savings, strict=True)
     ]
 
 
-def _finding(place: Place, symptoms: list[Place], stake: Stake, view: LintView) -> Finding:
+def _finding(place: Place, symptoms: list[Place], saving: Saving, view: LintView) -> Finding:
     rule, found = place
     return Finding(
         code=rule.code,
@@ -104,12 +98,7 @@ def _finding(place: Place, symptoms: list[Place], stake: Stake, view: LintView) 
         message=found.message,
         advice=found.advice or rule.advice,
         evidence=found.evidence,
-        stake_ms=stake.own,
-        share_pct=view.share_pct(stake.own),
-        alone_ms=stake.alone,
-        open_ms=stake.open,
-        open_pct=view.share_pct(stake.open),
-        is_per_item=rule.is_per_item,
+        saving=saving,
         symptoms=tuple(
             Symptom(
                 code=symptom.rule.code,
@@ -140,6 +129,5 @@ def _is_suppressed(place: Place, config: LintConfig, view: LintView) -> bool:
     return config.passes_over(place.rule, names) or config.passes_over(place.rule, [subject])
 
 
-def _weight(finding: Finding) -> tuple[bool, float, int, str, tuple[int, ...]]:
-    most_ms, weight = finding.most_ms, finding.severity.weight
-    return finding.is_per_item, -most_ms, -weight, finding.code, finding.layers
+def _weight(finding: Finding) -> tuple[tuple[int, float], int, str, tuple[int, ...]]:
+    return finding.saving.rank, -finding.severity.weight, finding.code, finding.layers

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
+from enginescope.analysis.claims.layer_time import WholeRequest, engine_ms, layer_times
 from enginescope.analysis.layers.layer_sum import other_build
 from enginescope.analysis.layers.layer_table import joined_times
-from enginescope.analysis.layers.profiler_cost import ProfilerCost, engine_ms, profiler_cost
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
 from enginescope.analysis.roofline.roofline import layer_roof
@@ -133,7 +133,7 @@ class LintView:
         profile: Layer times, `given_profile` of the view. The view has no `profile` if they are of
             another build.
         works: Computation and memory traffic per layer, if they are known already.
-        whole_ms, enqueue_ms, cuda_graph: See `LintInput`.
+        whole, enqueue_ms, cuda_graph: See `LintInput`.
     """
 
     def __init__(
@@ -145,17 +145,17 @@ class LintView:
         fed: tuple[Tensor, ...] = (),
         profile_index: int = 0,
         works: tuple[LayerWork, ...] | None = None,
-        whole_ms: float | None = None,
+        whole: WholeRequest | None = None,
         enqueue_ms: float | None = None,
         cuda_graph: bool | None = None,
     ) -> None:
         self.plan = plan
-        self.given_profile = profile
+        self.given_profile = profile and layer_times(profile, whole)
         self.device = device
         self.fed = fed
         self.profile_index = profile_index
         self._known_works = works
-        self._whole_ms = whole_ms
+        self._whole = whole
         self.enqueue_ms = enqueue_ms
         self.cuda_graph = cuda_graph
 
@@ -235,32 +235,19 @@ class LintView:
 
     @cached_property
     def sum_ms(self) -> float | None:
-        """Sum of the profile's mean times in ms, with the profiler's own time if it has that."""
-        return self.profile.sum_mean_ms if self.profile else None
+        """Sum of the layers' times in ms, as `explore` lists them."""
+        return self.profile.sum_ms if self.profile else None
 
     @cached_property
     def engine_ms(self) -> float | None:
         """Time of a whole inference without the profiler in ms; `sum_ms` if unknown."""
-        return engine_ms(self.profile, self._whole_ms)
-
-    @cached_property
-    def profiled_ms(self) -> dict[int, float]:
-        """Mean time in the profile by layer index, in ms, of layers that have one."""
-        times = ((index, one.mean_ms) for index, one in self.timings.items())
-        return {index: mean_ms for index, mean_ms in times if mean_ms is not None}
-
-    @cached_property
-    def profiler_cost(self) -> ProfilerCost | None:
-        """Time that the profiler added to each layer; ``None``: none, or it cannot be estimated."""
-        return profiler_cost(self.profile, self.profiled_ms.values(), self._whole_ms)
+        return engine_ms(self.profile, self._whole)
 
     @cached_property
     def times_ms(self) -> dict[int, float]:
-        """Mean time by layer index in ms, without the profiler's own time if that is known."""
-        cost = self.profiler_cost
-        if cost is None:
-            return self.profiled_ms
-        return {index: cost.own_ms(time_ms) for index, time_ms in self.profiled_ms.items()}
+        """Time by layer index in ms, of layers that have one."""
+        times = ((index, one.time_ms) for index, one in self.timings.items())
+        return {index: time_ms for index, time_ms in times if time_ms is not None}
 
     def of_kinds(self, wanted: Callable[[Kind], bool]) -> list[Layer]:
         """Return the active layers of the `wanted` kinds, in the order of the plan."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.analysis.layers.layer_table import layer_rows
 from enginescope.analysis.layers.reformats import ReformatLayer, reformats, reformats_by
 from enginescope.formats.plan.plan_json import parse_plan
@@ -48,7 +49,7 @@ def test_what_a_reformat_changes() -> None:
     assert (layout.changes_type, layout.changes_layout) == (False, True)
     assert (nothing.changes_type, nothing.changes_layout) == (False, False)
     assert [one.origin for one in (both, layout, nothing)] == ["REFORMAT", "QDQ", None]
-    assert [one.mean_ms for one in (both, layout, nothing)] == [1.0, 2.0, 3.0]
+    assert [one.time_ms for one in (both, layout, nothing)] == [1.0, 2.0, 3.0]
 
 
 def test_what_is_not_known_is_not_told() -> None:
@@ -70,7 +71,7 @@ def test_groups_by_time_then_by_number() -> None:
         copying("c", FP32, HALF8),
     )
     shares = reformats_by(found, lambda one: one.origin, 12.0)
-    assert [(one.key, one.layers, one.mean_ms, one.share_pct) for one in shares] == [
+    assert [(one.key, one.layers, one.time_ms, one.share_pct) for one in shares] == [
         ("QDQ", 2, 3.0, 25.0),
         (None, 1, 3.0, 25.0),
     ]
@@ -81,7 +82,7 @@ def test_without_times_only_numbers() -> None:
     plan, _ = parse_plan(plans.encoded({"Layers": [copying("a", FP32, HALF8)]}), "a.json")
     found = reformats(plan, layer_rows(plan, None))
     (share,) = reformats_by(found, lambda one: one.conversion, None)
-    assert (share.layers, share.mean_ms, share.share_pct) == (1, None, None)
+    assert (share.layers, share.time_ms, share.share_pct) == (1, None, None)
 
 
 def test_recorded_example(shared) -> None:
@@ -92,6 +93,6 @@ def test_recorded_example(shared) -> None:
     first = found[0]
     assert (first.name, first.origin) == ("QuantizeLinear_2", "QDQ")
     assert first.conversion == "FP32 NCHW → INT8 NC/4HW4"
-    shares = reformats_by(found, lambda one: one.origin, times.sum_mean_ms)
+    shares = reformats_by(found, lambda one: one.origin, layer_times(times).sum_ms)
     assert [(one.key, one.layers) for one in shares] == [("QDQ", 17), ("REFORMAT", 1)]
-    assert sum(one.mean_ms or 0.0 for one in shares) == pytest.approx(0.082539, abs=1e-6)
+    assert sum(one.time_ms or 0.0 for one in shares) == pytest.approx(0.082539, abs=1e-6)

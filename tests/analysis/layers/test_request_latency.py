@@ -41,4 +41,5 @@ def test_the_sum_of_layers_is_held_against_what_was_printed() -> None:
     printed = (ReportedSummary(metric="gpu_compute", mean_ms=4.0),)
     run = msgspec.structs.replace(run_of(printed=printed), profile=profile)
     found = RunView(run).layer_sum
-    assert (found.whole_metric, found.ratio) == ("gpu_compute", 1.5)
+    assert (found.whole_metric, found.ratio) == ("gpu_compute", 1.0)
+    assert (found.raw_ms, found.profiler_ms) == (6.0, 0.00234)  # the profiler's own figures

@@ -5,9 +5,9 @@ import pytest
 from enginescope.analysis.layers.layer_table import LayerRow, tactic_family, tactic_shares
 
 
-def row(index: int, tactic: str | None, mean_ms: float | None, **more: object) -> LayerRow:
+def row(index: int, tactic: str | None, time_ms: float | None, **more: object) -> LayerRow:
     fields = {"type": "kgen", "in_plan": True, **more}
-    return LayerRow(index=index, name=f"l{index}", tactic=tactic, mean_ms=mean_ms, **fields)
+    return LayerRow(index=index, name=f"l{index}", tactic=tactic, time_ms=time_ms, **fields)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_names_that_differ_in_their_hash_are_one() -> None:
         row(3, None, 1.0),
     ]
     found = tactic_shares(rows)
-    assert [(one.tactic, one.layers, one.variants, one.mean_ms) for one in found] == [
+    assert [(one.tactic, one.layers, one.variants, one.time_ms) for one in found] == [
         ("conv", 1, 1, 4.0),
         ("__myl_Mul", 2, 2, 3.0),
         (None, 1, 0, 1.0),
@@ -48,7 +48,7 @@ def test_layers_that_launch_nothing_have_no_tactic_but_count_in_the_whole() -> N
 
 def test_without_times_the_most_used_goes_first() -> None:
     found = tactic_shares([row(0, "a", None), row(1, "b", None), row(2, "b", None)])
-    assert [(one.tactic, one.mean_ms, one.share_pct) for one in found] == [
+    assert [(one.tactic, one.time_ms, one.share_pct) for one in found] == [
         ("b", None, None),
         ("a", None, None),
     ]

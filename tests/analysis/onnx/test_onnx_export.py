@@ -29,11 +29,11 @@ def links(*costs: NodeCost) -> OnnxMap:
 
 
 COSTS = links(
-    NodeCost(node=0, positions=(0, 1), mean_ms=0.75, is_shared=True),
-    NodeCost(node=1, positions=(1,), mean_ms=0.25),
-    NodeCost(node=2, positions=(1,), mean_ms=1.0),
+    NodeCost(node=0, positions=(0, 1), time_ms=0.75, is_shared=True),
+    NodeCost(node=1, positions=(1,), time_ms=0.25),
+    NodeCost(node=2, positions=(1,), time_ms=1.0),
     NodeCost(node=3, positions=(0,)),
-    NodeCost(node=4, positions=(0,), mean_ms=0.0),
+    NodeCost(node=4, positions=(0,), time_ms=0.0),
 )
 
 
@@ -42,22 +42,22 @@ def test_notes() -> None:
     assert notes[0] == {
         "enginescope.layers": "first\nsecond",
         "enginescope.shared": "true",
-        "enginescope.mean_ms": "0.75",
+        "enginescope.time_ms": "0.75",
         "enginescope.share_pct": "37.5",
     }
     assert notes[1]["enginescope.shared"] == "false"
     assert notes[3] == {"enginescope.layers": "first", "enginescope.shared": "false"}
-    still = node_notes(links(NodeCost(node=0, positions=(0,), mean_ms=0.0)), PLAN)
+    still = node_notes(links(NodeCost(node=0, positions=(0,), time_ms=0.0)), PLAN)
     assert "enginescope.share_pct" not in still[0]
 
 
 def test_notes_into_a_model(convnet) -> None:
     graph = read_onnx_graph(convnet)
-    cost = NodeCost(node=3, positions=(0,), mean_ms=0.5)
+    cost = NodeCost(node=3, positions=(0,), time_ms=0.5)
     proto = onnx.load_from_string(annotated_onnx(convnet, node_notes(links(cost), PLAN)))
     notes = {one.key: one.value for one in proto.graph.node[3].metadata_props}
     assert proto.graph.node[3].name == graph.nodes[3].name
-    assert notes["enginescope.mean_ms"] == "0.5"
+    assert notes["enginescope.time_ms"] == "0.5"
     onnx.checker.check_model(proto)
 
 

@@ -56,7 +56,7 @@ def links(found: OnnxMap) -> list[tuple[int, tuple[int, ...], str]]:
 
 
 def costs(found: OnnxMap) -> list[tuple[int, float | None, bool]]:
-    return [(one.node, one.mean_ms, one.is_shared) for one in found.costs]
+    return [(one.node, one.time_ms, one.is_shared) for one in found.costs]
 
 
 def test_metadata() -> None:
@@ -167,5 +167,5 @@ def test_an_engine_of_the_bundled_model(data, convnet) -> None:
         if plan.layers[link.position].type == "Convolution":
             macs = sum(node_macs(model.nodes[one], model.shapes) or 0 for one in link.nodes)
             assert works[link.position].macs == macs  # the plan and the model agree
-    matched = sum(joined.layers[one.position].timing.mean_ms or 0.0 for one in found.links)
-    assert sum(one.mean_ms or 0.0 for one in found.costs) == pytest.approx(matched, rel=1e-9)
+    matched = sum(joined.layers[one.position].timing.time_ms or 0.0 for one in found.links)
+    assert sum(one.time_ms or 0.0 for one in found.costs) == pytest.approx(matched, rel=1e-9)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.analysis.plan_comparison.layer_comparison import UnpairedTime, paired_times
 from enginescope.formats.plan.plan_json import parse_plan
@@ -54,10 +55,10 @@ def test_times_of_groups_are_added_up() -> None:
         (3.0, 2.5, -0.5),
         (0.5, 0.75, 0.25),
     ]
-    assert found.only_a == (UnpairedTime(index=3, mean_ms=0.25),)
+    assert found.only_a == (UnpairedTime(index=3, time_ms=0.25),)
     assert found.rest_a_ms == 4.125
     assert found.rest_b_ms is None
-    assert (found.sum_a_ms, found.sum_b_ms) == (a.sum_mean_ms, b.sum_mean_ms)
+    assert (found.sum_a_ms, found.sum_b_ms) == (layer_times(a).sum_ms, layer_times(b).sum_ms)
 
 
 def test_what_is_not_known_stays_unknown() -> None:
@@ -74,7 +75,7 @@ def test_containers_are_left_out() -> None:
     a = profile(container="extra", conv=2.0, extra=5.0)
     found = paired_times(alignment(), a, None)
     assert found.only_a == (UnpairedTime(index=3),)
-    assert found.sum_a_ms == a.sum_mean_ms == 2.0
+    assert found.sum_a_ms == layer_times(a).sum_ms == 2.0
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,6 @@ def test_sums_of_real_plans_agree_with_their_profiles(shared: Path, one: str, ot
         plans.append(parse_plan((shared / f"{name}.graph.json").read_bytes(), name)[0])
         profiles.append(parse_profile((shared / f"{name}.profile.json").read_bytes(), name)[0])
     found = paired_times(align(*plans), *profiles)
-    assert found.sum_a_ms == pytest.approx(profiles[0].sum_mean_ms, rel=1e-12)
-    assert found.sum_b_ms == pytest.approx(profiles[1].sum_mean_ms, rel=1e-12)
+    assert found.sum_a_ms == pytest.approx(layer_times(profiles[0]).sum_ms, rel=1e-12)
+    assert found.sum_b_ms == pytest.approx(layer_times(profiles[1]).sum_ms, rel=1e-12)
     assert all(pair.a_ms is not None and pair.b_ms is not None for pair in found.pairs)

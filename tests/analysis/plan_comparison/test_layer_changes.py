@@ -116,7 +116,7 @@ def test_a_group_is_seen_from_outside() -> None:
         "Convolution + Pooling",
         "n + p",
     )
-    assert (side.tactic, side.onnx_nodes, side.mean_ms) == ("t + ?", ("c",), 1.5)
+    assert (side.tactic, side.onnx_nodes, side.time_ms) == ("t + ?", ("c",), 1.5)
     assert layers_side([conv, pool, *more], None).type == "3 Convolution + Pooling"
 
 

@@ -30,18 +30,18 @@ def test_a_plan_in_a_line() -> None:
     )
     assert (found.totals.active_layers, found.sum_ms, found.iterations) == (7, 4.1875, 100)
     assert found.sum_per_item_ms == 4.1875 / 4
-    by_type = {one.key: (one.layers, one.mean_ms) for one in found.by_type}
+    by_type = {one.key: (one.layers, one.time_ms) for one in found.by_type}
     assert by_type == {"Convolution": (5, 3.0625), "ConvActPool": (1, 0.875), "Reformat": (1, 0.25)}
-    by_precision = {one.key: (one.layers, one.mean_ms) for one in found.by_precision}
+    by_precision = {one.key: (one.layers, one.time_ms) for one in found.by_precision}
     assert by_precision == {"FP16": (2, 1.0), "FP32": (5, 3.1875)}
-    assert sum(one.mean_ms or 0 for one in found.by_type) == found.sum_ms
+    assert sum(one.time_ms or 0 for one in found.by_type) == found.sum_ms
 
 
 def test_without_a_profile_layers_are_counted_and_not_timed() -> None:
     found = summary(run_a(timed=False))
     assert found.sum_ms is None
     assert found.sum_per_item_ms is None
-    assert {one.key: (one.layers, one.mean_ms) for one in found.by_type} == {
+    assert {one.key: (one.layers, one.time_ms) for one in found.by_type} == {
         "Convolution": (6, None),
         "Pooling": (1, None),
         "Reformat": (1, None),
@@ -50,8 +50,8 @@ def test_without_a_profile_layers_are_counted_and_not_timed() -> None:
 
 def test_a_time_without_a_layer_is_of_no_known_type() -> None:
     found = summary(run_a(extra_ms=0.5))
-    assert {one.key: one.mean_ms for one in found.by_type}[None] == 0.5
-    assert sum(one.mean_ms or 0 for one in found.by_type) == pytest.approx(found.sum_ms)
+    assert {one.key: one.time_ms for one in found.by_type}[None] == 0.5
+    assert sum(one.time_ms or 0 for one in found.by_type) == pytest.approx(found.sum_ms)
 
 
 def test_printed_latencies() -> None:

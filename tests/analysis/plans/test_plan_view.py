@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.layers.layer_sum import WholeRequest
+from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
 from enginescope.core.errors import UsageError
@@ -59,7 +59,7 @@ def test_times_and_work() -> None:
     assert conv is not None
     timing = view.time_of(conv)
     assert timing is not None
-    assert (timing.mean_ms, view.total_ms) == (3.0, 4.0)
+    assert (timing.time_ms, view.total_ms) == (3.0, 4.0)
     assert view.work_of(conv).macs == 64 * 4 * 27
     assert view.roofline is not None
     assert view.roofline.gpu.name == "H200"
@@ -154,9 +154,9 @@ def test_the_bundled_model_whole(data, convnet) -> None:
 def test_limits_are_held_against_the_times_that_lint_counts() -> None:
     whole = WholeRequest("gpu_compute", 3.5)
     view = PlanView(PLAN, PROFILE, gpu="H200", whole=whole)
-    counted = LintView(PLAN, PROFILE, whole_ms=3.5).times_ms
+    counted = LintView(PLAN, PROFILE, whole=whole).times_ms
     assert view.roofline is not None
-    times = {view.plan.layers[one.position].index: one.mean_ms for one in view.roofline.layers}
+    times = {view.plan.layers[one.position].index: one.time_ms for one in view.roofline.layers}
     assert {index: ms for index, ms in times.items() if ms is not None} == counted
     assert sum(counted.values()) == pytest.approx(view.engine_ms) == pytest.approx(3.5)
     assert view.roofline.profiler_ms == 0.00234

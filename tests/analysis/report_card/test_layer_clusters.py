@@ -16,7 +16,7 @@ def test_few_layers_are_points_of_their_own() -> None:
         "fc",
     ]
     conv = found.points[1]
-    assert (conv.key, conv.layers, conv.y, conv.mean_ms) == ("INT8", 1, 0.5, 0.5)
+    assert (conv.key, conv.layers, conv.y, conv.time_ms) == ("INT8", 1, 0.5, 0.5)
     assert conv.x == (256 + 512 + 4 * 8 * 9) / 2**20
     assert found.left_out == 0
 
@@ -37,6 +37,6 @@ def test_many_layers_share_points_and_lose_no_time() -> None:
     found = clusters(view.facts, FOOTPRINT, TIME, lambda _: "all")
     assert len(found.points) <= MOST_POINTS
     assert sum(one.layers for one in found.points) == 3_000
-    assert sum(one.mean_ms for one in found.points) == pytest.approx(view.total_ms)
+    assert sum(one.time_ms for one in found.points) == pytest.approx(view.total_ms)
     low, high = min(map(FOOTPRINT, view.facts)), max(map(FOOTPRINT, view.facts))
     assert all(low * 0.999 <= one.x <= high * 1.001 for one in found.points)

@@ -32,10 +32,10 @@ def test_time_is_that_of_the_layers_that_hold_it() -> None:
     )
     found = {one.operation: one for one in pointwise_operations(view.facts)}
     assert list(found) == ["Max", "Plus", None]
-    assert (found["Max"].layers, found["Max"].count, found["Max"].mean_ms) == (2, 2, 1.5)
+    assert (found["Max"].layers, found["Max"].count, found["Max"].time_ms) == (2, 2, 1.5)
     assert found["Max"].even_ms == pytest.approx(1.0)
-    assert (found["Plus"].mean_ms, found["Plus"].even_ms) == (1.0, 0.5)
-    assert (found[None].layers, found[None].mean_ms) == (1, 0.25)
+    assert (found["Plus"].time_ms, found["Plus"].even_ms) == (1.0, 0.5)
+    assert (found[None].layers, found[None].time_ms) == (1, 0.25)
     even = sum(one.even_ms for one in found.values())
     assert even == pytest.approx(1.75)  # each pointwise layer once
 
@@ -43,4 +43,4 @@ def test_time_is_that_of_the_layers_that_hold_it() -> None:
 def test_plans_without_any_and_without_times() -> None:
     assert pointwise_operations(small_view().facts) == ()
     (one,) = pointwise_operations(view_of(pointwise(0, "a", MAX)).facts)
-    assert (one.mean_ms, one.even_ms, one.count) == (None, None, 1)
+    assert (one.time_ms, one.even_ms, one.count) == (None, None, 1)

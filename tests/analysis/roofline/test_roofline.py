@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.roofline.layer_work import LayerWork, layer_work
@@ -80,7 +81,7 @@ def test_precisions_of_the_gpu() -> None:
 def test_without_times() -> None:
     plan = Plan(name="p", layers=(layer(0),))
     found = roofline(plan, [LayerWork(macs=1, moved_bytes=1)], GPU)
-    assert (found.layers[0].mean_ms, found.unknown) == (None, 0)
+    assert (found.layers[0].time_ms, found.unknown) == (None, 0)
 
 
 def test_a_real_plan(shared) -> None:
@@ -94,7 +95,7 @@ def test_a_real_plan(shared) -> None:
     assert found.unknown == 0
     assert not any(one.is_partial for one in found.layers)
     assert all(one.distance > 1 for one in found.layers)  # a batch of 32 outgrows the cache
-    assert 0 < found.saving_ms() < profile.sum_mean_ms
+    assert 0 < found.saving_ms() < layer_times(profile).sum_ms
     assert found.saving_ms(100) == pytest.approx(
-        profile.sum_mean_ms - sum(one.attainable_ms for one in found.layers)
+        layer_times(profile).sum_ms - sum(one.attainable_ms for one in found.layers)
     )

@@ -7,7 +7,7 @@ from tests.analysis.card_plans import layer, small_view, view_of
 def test_both_orders_end_at_the_sum() -> None:
     found = cumulative_time(small_view().facts)
     assert [one.layers for one in found.in_order] == [0, 1, 2, 3, 4]
-    assert [one.mean_ms for one in found.in_order] == pytest.approx([0, 0.1, 0.6, 0.9, 1.0])
+    assert [one.time_ms for one in found.in_order] == pytest.approx([0, 0.1, 0.6, 0.9, 1.0])
     assert [one.share_pct for one in found.slowest_first] == pytest.approx([0, 50, 80, 90, 100])
 
 

@@ -26,5 +26,5 @@ def test_samples_are_tidy_and_warm_up_comes_first() -> None:
 def test_layers_join_their_nodes() -> None:
     columns = layer_columns((LayerRow(index=3, name="a", onnx_nodes=("x", "y")),))
     assert columns["onnx_nodes"] == ["x;y"]
-    assert columns["mean_ms"] == [None]
+    assert columns["time_ms"] == [None]
     assert {len(column) for column in columns.values()} == {1}

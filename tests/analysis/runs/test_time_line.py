@@ -30,22 +30,22 @@ def trace(
 
 def test_layers_follow_each_other_and_what_takes_no_time_is_left_out() -> None:
     rows = (
-        LayerRow(index=0, name="a", mean_ms=2.0),
-        LayerRow(index=1, name="loop", mean_ms=9.0, is_container=True),
+        LayerRow(index=0, name="a", time_ms=2.0),
+        LayerRow(index=1, name="loop", time_ms=9.0, is_container=True),
         LayerRow(index=2, name="unknown"),
-        LayerRow(index=3, name="b", mean_ms=1.0),
+        LayerRow(index=3, name="b", time_ms=1.0),
     )
     found = layer_spans(rows)
     assert [(one.row.name, one.start_ms, one.ms) for one in found] == [("a", 0, 2), ("b", 2, 1)]
 
 
 def test_layers_begin_where_the_profile_says_so_of_all() -> None:
-    first = LayerRow(index=1, name="a", mean_ms=2.0, start_ms=0.0)
-    second = LayerRow(index=0, name="b", mean_ms=1.0, start_ms=2.5)
+    first = LayerRow(index=1, name="a", time_ms=2.0, start_ms=0.0)
+    second = LayerRow(index=0, name="b", time_ms=1.0, start_ms=2.5)
     found = layer_spans((second, first))
     assert [(one.row.name, one.start_ms, one.ms) for one in found] == [("a", 0, 2), ("b", 2.5, 1)]
     assert is_stamped(found)
-    unknown = LayerRow(index=2, name="c", mean_ms=1.0)
+    unknown = LayerRow(index=2, name="c", time_ms=1.0)
     mixed = layer_spans((first, second, unknown))
     assert [one.start_ms for one in mixed] == [0, 2, 3]
     assert not is_stamped(mixed)

@@ -47,7 +47,8 @@ def test_nodes_of_a_profile_are_paired_by_name() -> None:
 
 def test_nodes_have_their_medians() -> None:
     paused = replace(OLD.profile.layers[0], mean_ms=9.0, median_ms=1.0)
-    profile = replace(OLD.profile, layers=(paused, *OLD.profile.layers[1:]))
+    others = (replace(one, median_ms=one.mean_ms) for one in OLD.profile.layers[1:])
+    profile = replace(OLD.profile, layers=(paused, *others))
     found = layer_differences((replace(OLD, profile=profile),), (OLD,))
     assert (found.old_ms, found.new_ms) == (pytest.approx(1.75), pytest.approx(1.75))
 

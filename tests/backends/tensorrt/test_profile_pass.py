@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from enginescope.analysis.layers.profiler_cost import event_cost, without_events
+from enginescope.analysis.claims.layer_time import event_cost, layer_times
 from enginescope.backends.tensorrt.libraries import load
 from enginescope.backends.tensorrt.run import gate
 from enginescope.core.errors import BackendError
@@ -36,11 +36,12 @@ def test_own_times_add_up_to_the_gated_engine(use, perceptron, engines, version)
     raw = found.profile
     assert (raw.mode, raw.has_own_times) == ("gated", False)
     assert raw.gated_ms == pytest.approx(0.2, rel=1e-3)
-    assert raw.sum_median_ms == pytest.approx(0.2 + 0.003 * len(raw.layers), rel=1e-3)
-    own = without_events(raw)
-    assert own.sum_median_ms == pytest.approx(raw.gated_ms)
+    reported_ms = sum(one.median_ms for one in raw.layers)
+    assert reported_ms == pytest.approx(0.2 + 0.003 * len(raw.layers), rel=1e-3)
+    own = layer_times(raw)
+    assert own.sum_ms == pytest.approx(raw.gated_ms)
     assert [one.raw_ms for one in own.layers] == [one.median_ms for one in raw.layers]
-    assert without_events(own) is own
+    assert layer_times(own) is own
     assert "W-UNGATED" not in codes(found)
 
 
@@ -48,7 +49,9 @@ def test_trtexec_takes_them_without_a_gate(use, perceptron, engines) -> None:
     use(FAKE_TENSORRT_EVENT_US="3")
     found = profiled(perceptron, engines, "trtexec").profile
     assert (found.mode, found.gated_ms) == ("trtexec", None)
-    assert without_events(found) is found
+    assert [one.time_ms for one in layer_times(found).layers] == [
+        one.median_ms for one in found.layers
+    ]
 
 
 def test_a_driver_without_the_wait_is_said(use, perceptron, engines) -> None:
@@ -144,9 +147,9 @@ def test_own_times_have_intervals_of_both_passes(use, perceptron, engines) -> No
         gated_interval=Interval(low=0.4 * count, high=0.6 * count),
         whole_ms=1.0 * count,
     )
-    own = without_events(given).layers[0]
-    assert own.median_ms == pytest.approx(0.5)
+    own = layer_times(given).layers[0]
+    assert own.time_ms == pytest.approx(0.5)
     assert (own.interval.low, own.interval.high) == pytest.approx((0.3, 0.7))
     # 0.1 ms between the events of two layers: so much of a launch is hidden where there are none
-    spaced = without_events(msgspec.structs.replace(given, whole_ms=1.1 * count)).layers[0]
+    spaced = layer_times(msgspec.structs.replace(given, whole_ms=1.1 * count)).layers[0]
     assert (spaced.interval.low, spaced.interval.high) == pytest.approx((0.3, 0.8))

@@ -58,10 +58,10 @@ def test_a_workbook_says_what_the_screen_says(plan, capsys) -> None:
     assert summary["weights"] == [told["totals"]["weights_bytes"], "bytes"]
     assert summary["GPU"] == ["NVIDIA H200"]
     headers, *layers = book["Layers"]
-    column = headers.index("mean, ms")
+    column = headers.index("time, ms")
     assert [row[headers.index("name")] for row in layers] == [one["name"] for one in told["layers"]]
     times = [row[column] if len(row) > column else None for row in layers]
-    assert times == [one["mean_ms"] and pytest.approx(one["mean_ms"]) for one in told["layers"]]
+    assert times == [one["time_ms"] and pytest.approx(one["time_ms"]) for one in told["layers"]]
     for title, key in (
         ("By type", "by_type"),
         ("By precision", "by_precision"),
@@ -69,11 +69,12 @@ def test_a_workbook_says_what_the_screen_says(plan, capsys) -> None:
         ("Reformats by conversion", "reformats_by_conversion"),
     ):
         assert [row[0] for row in book[title][1:]] == [one["key"] for one in told[key]]
-        figures = [[one["mean_ms"], one["share_pct"], one["layers"]] for one in told[key]]
+        figures = [[one["time_ms"], one["share_pct"], one["layers"]] for one in told[key]]
         assert [row[1:] for row in book[title][1:]] == [pytest.approx(one) for one in figures]
     assert len(book["Tactics"]) == 1 + len(told["tactics"])
     assert len(book["Reformats"]) == 1 + len(told["reformats"])
-    assert {row[2] for row in book["Findings"][1:]} >= {"PLAN102", "PLAN104"}
+    code = book["Findings"][0].index("code")
+    assert {row[code] for row in book["Findings"][1:]} >= {"PLAN104"}
 
 
 def test_a_workbook_has_what_was_asked_for_beside_the_plan(plan, convnet, capsys) -> None:
@@ -90,9 +91,10 @@ def test_a_workbook_has_what_was_asked_for_beside_the_plan(plan, convnet, capsys
     assert [row[0] for row in book["ONNX nodes"][1:]] == [
         one["name"] for one in told["onnx"]["nodes"]
     ]
-    assert main(["lint", plan, "--gpu", "H200", "--json"]) == 1
+    assert main(["lint", plan, "--gpu", "H200", "--json"]) == 0
     found = document(capsys)["plans"][0]["findings"]
-    assert [row[2] for row in book["Findings"][1:]] == [one["code"] for one in found]
+    code = book["Findings"][0].index("code")
+    assert [row[code] for row in book["Findings"][1:]] == [one["code"] for one in found]
 
 
 def test_a_workbook_of_a_bare_plan_names_what_was_given(plan, log, tmp_path, capsys) -> None:
@@ -138,8 +140,8 @@ def test_a_model_with_times_for_netron(plan, convnet, capsys) -> None:
     notes = {
         node.name: {one.key: one.value for one in node.metadata_props} for node in made.graph.node
     }
-    whole = sum(float(one.get("enginescope.mean_ms", 0)) for one in notes.values())
-    assert whole == pytest.approx(0.1233, abs=0.0005)  # the layers' sum without the two reformats
+    whole = sum(float(one.get("enginescope.time_ms", 0)) for one in notes.values())
+    assert whole == pytest.approx(0.0765, abs=0.0005)  # without both reformats
     assert notes["head/pool"]["enginescope.layers"] == "head/pool"
     original = onnx.load(str(convnet))
     assert [one.op_type for one in made.graph.node] == [one.op_type for one in original.graph.node]
@@ -159,9 +161,9 @@ def test_a_plan_for_netron_without_its_model(plan) -> None:
     view = es.open_plan(plan)
     of_layers = {node.name: node for node in made.graph.node}
     assert of_layers.keys() >= {layer.name for layer in view.layers}
-    slowest = max(view.layers, key=lambda layer: view.time_of(layer).mean_ms)
+    slowest = max(view.layers, key=lambda layer: view.time_of(layer).time_ms)
     said = {one.name: one.s.decode() for one in of_layers[slowest.name].attribute}
-    assert float(said["mean_ms"]) == pytest.approx(view.time_of(slowest).mean_ms, rel=1e-5)
+    assert float(said["time_ms"]) == pytest.approx(view.time_of(slowest).time_ms, rel=1e-5)
     assert [one.name for one in made.graph.input] == [one.tensor.name for one in view.plan.inputs]
     written = [name for node in made.graph.node for name in node.output]
     assert len(written) == len(set(written))
@@ -197,7 +199,7 @@ def test_a_trace_for_perfetto(plan) -> None:
     assert main(["explore", "net.graph.json", "--perfetto", "trace.json"]) == 0
     events = json.loads(Path("trace.json").read_bytes())["traceEvents"]
     whole_ms = sum(one["dur"] for one in events if one["ph"] == "X") / 1e3
-    assert whole_ms == pytest.approx(es.open_plan(plan).total_ms, rel=1e-3)
+    assert whole_ms == pytest.approx(es.open_plan("net.graph.json").total_ms, rel=1e-3)
 
 
 def test_nothing_timed_is_nothing_for_perfetto(tmp_path, capsys) -> None:
@@ -257,7 +259,7 @@ def test_json_has_what_was_asked_for(plan, convnet, log, capsys) -> None:
     assert roof["saving_ms"] == pytest.approx(sum(excess[:10]))
     by_name = {one["name"]: one for one in nodes["nodes"]}
     assert [one["name"] for one in by_name["head/pool"]["layers"]] == ["head/pool"]
-    assert sum(one["mean_ms"] for one in nodes["nodes"]) == pytest.approx(0.1233, abs=0.0005)
+    assert sum(one["time_ms"] for one in nodes["nodes"]) == pytest.approx(0.0765, abs=0.0005)
     assert [one["name"] for one in nodes["unmatched_layers"]] == [
         one["name"] for one in found["reformats"]
     ]

@@ -33,7 +33,8 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "net.profile.json").write_text(json.dumps(TIMES))
     file = folder / "net.graph.json"
-    file.write_bytes(plans.encoded(plans.tensorrt_8_4()))
+    inner = {"Bindings": ["image", "later"]}  # the convolution is not a head
+    file.write_bytes(plans.encoded(plans.tensorrt_8_4() | inner))
     return file
 
 
@@ -86,13 +87,18 @@ def test_select_and_ignore(plan, capfdbinary) -> None:
         "--select",
         "PLAN104,TIME",
         "--ignore",
-        "TIME201",
+        "TIME203",
         "--select",
         "misaligned-channels",
     ]
     main(["lint", str(plan), "--json", *arguments])
     found = document(capfdbinary)
-    assert found["rules"] == ["PLAN102", "PLAN104", *(f"TIME20{at}" for at in range(2, 7))]
+    assert found["rules"] == [
+        "PLAN102",
+        "PLAN104",
+        "TIME202",
+        *(f"TIME20{at}" for at in range(4, 7)),
+    ]
     assert [one["code"] for one in found["findings"]] == ["PLAN104", "PLAN102"]
 
 
@@ -189,7 +195,7 @@ def test_a_stored_run(plan, tmp_path, capfdbinary) -> None:
     store.save(msgspec.structs.replace(run, job=job))
     assert main(["lint", "abc123", "--json", "--select", "PLAN104"]) == 0
     found = document(capfdbinary)
-    assert (found["source"], found["findings"][0]["stake_ms"]) == ("abc123", 0.5)
+    assert (found["source"], found["findings"][0]["saving"]["bound_ms"]) == ("abc123", 0.5)
     folder = store.runs_folder / "abc123"
     for name in (folder, folder / "run.json"):
         assert main(["lint", str(name), "--json", "--select", "PLAN104"]) == 0
@@ -249,4 +255,4 @@ def test_it_says_whether_the_gpu_s_peaks_were_used(plan, capsys) -> None:
     main(["lint", str(plan)])
     assert "--gpu NAME subtracts the least time that the GPU needs" in " ".join(words(capsys))
     main(["lint", str(plan), "--gpu", "H200"])
-    assert "limits of H200" in " ".join(words(capsys))
+    assert "Limits of H200" in " ".join(words(capsys))

@@ -188,7 +188,7 @@ def test_a_plan_and_the_engine_beside_it(tmp_path, verb) -> None:
     found = es.passport(plan)
     assert (found.file, found.engine.sha256) == ("net.plan", sha256_of(tmp_path / "net.plan"))
     assert sum(share.layers for share in found.precisions) == found.layers
-    assert all(share.mean_ms is None for share in found.precisions)
+    assert all(share.time_ms is None for share in found.precisions)
     code, out, _ = verb("passport", plan, "-o", tmp_path / "passport.json", "--json")
     assert code == 0
     assert json.loads(out) == json.loads((tmp_path / "passport.json").read_bytes())

@@ -104,10 +104,12 @@ def test_layer_sum_of_a_host_that_enqueues() -> None:
 
 
 def test_what_the_profiler_added_is_an_estimate() -> None:
-    found = LayerSum(sum_ms=0.6, whole_ms=0.4, whole_metric="gpu_compute", profiler_ms=0.0019)
-    text = layer_sum_sentence(found)
-    assert "timing each layer adds to it (by an estimate 1.9 µs each)" in text
-    assert text.endswith("The layers' times include what the profiler adds; lint takes it off.")
+    whole = {"whole_ms": 0.4, "whole_metric": "gpu_compute"}
+    found = LayerSum(sum_ms=0.4, raw_ms=0.6, profiler_ms=0.0019, **whole)
+    assert layer_sum_sentence(found) == (
+        "Layers 0.4000 ms (own times, without what the profiler adds, about 1.9 µs a layer); the "
+        "profiler reported 0.6000 ms (sum of layer means, no interval); GPU compute time 0.4000 ms."
+    )
 
 
 def test_operators_of_pytorch_are_no_layers() -> None:

@@ -168,7 +168,7 @@ def test_layers_of_which_only_times_are_known_have_no_colours_to_explain() -> No
     run = measured_run()
     bare = tuple(replace(one, kind=None) for one in run.profile.layers)
     chart = layer_bars(RunView(measured_run(profile=replace(run.profile, layers=bare))))
-    assert chart.title == "Layers by mean time"
+    assert chart.title == "Layers by time"
     assert chart.spec["encoding"]["color"]["legend"] is None
 
 

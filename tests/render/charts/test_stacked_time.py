@@ -17,7 +17,7 @@ def rows_of(chart, name):
 
 def test_what_is_at_stake_is_a_part_of_the_engine_without_the_profiler() -> None:
     chart = time_stacked(RunView(imported_run(samples=(), tool=None)), STAKES, 0.5)
-    at_stake = rows_of(chart, "at stake, by rule")
+    at_stake = rows_of(chart, "findings save, by rule")
     assert [(row["name"], row["share"]) for row in at_stake] == [
         ("TIME205", pytest.approx(20)),
         ("PLAN115", pytest.approx(10)),

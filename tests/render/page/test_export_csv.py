@@ -68,7 +68,7 @@ def test_failed_runs_leave_no_percentiles() -> None:
 def test_layers_are_sorted_and_complete_and_defused() -> None:
     rows = read(per_layer_times_csv([RunView(imported_run())]))
     assert [row["name"] for row in rows] == ["stem", EVIL, "Reformat | copy", "fc"]
-    assert [float(row["mean_ms"]) for row in rows] == [0.3, 0.2, 0.15, 0.05]
+    assert [float(row["time_ms"]) for row in rows] == [0.3, 0.2, 0.15, 0.05]
     assert rows[0]["tactic"] == "'=HYPERLINK(1)"
     assert rows[0]["onnx_nodes"] == "Conv_0;Relu_1"
     assert [row["precision"] for row in rows] == ["INT8", "INT8", "FP32", "FP16"]

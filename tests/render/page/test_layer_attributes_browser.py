@@ -64,12 +64,12 @@ def test_columns_are_chosen_and_the_address_and_the_file_have_them(tab, page) ->
     assert {"Kernel", "Stride", "Activation", "Weights' type", "MACs, millions"} <= set(before)
     assert "Padding" not in before
     labels = "[...document.querySelectorAll('#table-layers .column-list label')]"
-    for title in ("Padding", "Mean ms"):
+    for title in ("Padding", "Time ms"):
         tab.evaluate(
             f"{labels}.find((one) => one.textContent.trim() === '{title}').firstChild.click()"
         )
     after = tab.evaluate(HEADS)
-    assert set(after) == {*before, "Padding"} - {"Mean ms"}
+    assert set(after) == {*before, "Padding"} - {"Time ms"}
     tab.evaluate(
         "window.saved = []; URL.createObjectURL = (data) => { saved.push(data); return 'data:,'; };"
         " HTMLAnchorElement.prototype.click = () => {};"
@@ -79,7 +79,7 @@ def test_columns_are_chosen_and_the_address_and_the_file_have_them(tab, page) ->
     text = tab.evaluate("saved[0].text()", awaits=True)
     assert text.splitlines()[0].replace('"', "").split(",")[:2] == ["#", "Layer"]
     assert ",Padding," in text.splitlines()[0]
-    assert "Mean ms" not in text.splitlines()[0]
+    assert "Time ms" not in text.splitlines()[0]
     address = tab.evaluate("location.href")
     tab.send("Page.navigate", url="about:blank")
     tab.send("Page.navigate", url=address)

@@ -8,6 +8,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
+from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.analysis.roofline.gpu_limits import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.formats.build_log.build_log import build_story_of
@@ -75,9 +76,9 @@ def test_the_finding_with_most_at_stake_is_on_the_first_screen(recorded) -> None
 def test_a_plan_without_times_says_so_and_shows_its_layers() -> None:
     page = page_of(plan_run(profile=None))
     assert "no layer times: none were given or found next to the plan" in page.words
-    assert "No layer times: findings have no time at stake" in page.words
+    assert "No layer times: savings are not known" in page.words
     assert len(table(page, "layers")["Layer"]) == 4
-    assert "Mean ms" not in table(page, "layers")
+    assert "Time ms" not in table(page, "layers")
 
 
 def test_times_without_a_plan_have_a_page_too() -> None:
@@ -106,7 +107,7 @@ def test_layers_have_what_the_plan_knows_of_them(recorded) -> None:
         assert columns["MACs, millions"][row] == (None if macs is None else macs / 1e6)
         codes = {one.code for one in subject.findings_of_layer.get(index, ())}
         assert set((columns["Findings"][row] or "").split()) == codes
-    assert columns["Mean ms"] == sorted(columns["Mean ms"], key=lambda ms: -(ms or 0.0))
+    assert columns["Time ms"] == sorted(columns["Time ms"], key=lambda ms: -(ms or 0.0))
 
 
 def test_findings_lead_to_their_layers(recorded) -> None:
@@ -146,9 +147,9 @@ def test_nodes_of_the_model_and_what_could_not_be_matched(recorded, convnet) -> 
     page = page_of(recorded, onnx=read_onnx_graph(convnet))
     columns = table(page, "onnx")
     assert set(columns["Of"]) <= {"a part", "a layer"}
-    known = [ms for ms in columns["Mean ms"] if ms is not None]
+    known = [ms for ms in columns["Time ms"] if ms is not None]
     assert known == sorted(known, reverse=True)
-    assert sum(known) <= recorded.profile.sum_mean_ms * (1 + 1e-9)
+    assert sum(known) <= layer_times(recorded.profile).sum_ms * (1 + 1e-9)
 
 
 def test_a_model_of_which_no_node_is_in_the_plan(recorded, transformer) -> None:

@@ -124,7 +124,7 @@ def test_the_slowest_are_coloured_by_what_tells_them_apart() -> None:
         return next(one.title for one in charts if one.key == "latency-per-convolution")
 
     assert title(run_of(small_plan())) == (
-        "Convolutions by mean time, colored by arithmetic intensity, MACs per byte"
+        "Convolutions by time, colored by arithmetic intensity, MACs per byte"
     )
 
 

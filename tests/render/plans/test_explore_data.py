@@ -22,7 +22,7 @@ def test_csv_has_every_layer_in_the_order_given() -> None:
     assert tuple(rows[0]) == COLUMNS
     assert len(rows) == len(found.layers)
     assert rows[0]["name"] == "head_myl0_2"
-    assert (rows[0]["mean_ms"], rows[0]["precision"]) == ("0.3", "FP16")
+    assert (rows[0]["raw_ms"], rows[0]["precision"]) == ("0.3", "FP16")
     assert rows[0]["onnx_nodes"] == "head/MatMul;head/Add"
     assert rows[0]["weights_bytes"] == str(2 * (256 * 10 + 10))
     conv = next(row for row in rows if row["name"] == NAME)

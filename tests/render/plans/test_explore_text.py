@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
-from enginescope.analysis.layers.layer_sum import WholeRequest
+from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.analysis.plans.exploration import ORDERS, Exploration, explore
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.notice import Notice
@@ -48,7 +48,10 @@ def test_what_is_said_first() -> None:
     assert text.splitlines()[0].split() == ["net", "NVIDIA", "H200"]
     flat = " ".join(text.split())
     assert "5 layers: 3 launch work, 2 launch nothing" in flat
-    assert "mean GPU compute time of 0.3000 ms" in flat
+    assert (
+        "Layers 0.3000 ms (own times, without what the profiler adds, about 2.3 µs a layer)" in flat
+    )
+    assert "the profiler reported 0.3530 ms" in flat
     assert "sum of layer means, 1,234 iterations, no interval" in flat
     assert "weights 5.23 KiB" in flat
     assert "image 1×3×8×8 FP32 NCHW" in flat
@@ -65,7 +68,7 @@ def test_activations_that_nothing_is_known_of() -> None:
 def test_the_slowest_first_with_like_decimals() -> None:
     text = shown(timed(), 120)
     rows = text.split("Slowest layers")[1].splitlines()[3:6]
-    assert [row.split()[0] for row in rows] == ["0.3000", "0.0500", "0.0020"]
+    assert [row.split()[0] for row in rows] == ["0.2586", "0.0414", "0.0000"]
 
 
 def test_tables() -> None:
@@ -167,7 +170,7 @@ def test_a_shape_call_that_took_time_is_counted_where_the_tables_count_it() -> N
     assert "launch nothing" in flat
     idle = next(at for at, one in enumerate(found.layers) if one.row.is_inert)
     one = found.layers[idle]
-    row = msgspec.structs.replace(one.row, mean_ms=0.002)
+    row = msgspec.structs.replace(one.row, time_ms=0.002)
     layers = (
         *found.layers[:idle],
         msgspec.structs.replace(one, row=row),

@@ -4,16 +4,15 @@ import json
 
 import msgspec
 
+from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.render.plans.findings import (
-    FINDING_HEADERS,
-    RULE_HEADERS,
     Linted,
     findings_json,
     findings_sarif,
-    group_rows,
+    group_table,
     headline,
-    rule_rows,
-    stake_words,
+    rule_table,
+    saving_words,
 )
 from enginescope.rules.base import LintInput
 from enginescope.rules.catalogue import RULES, LintConfig
@@ -35,34 +34,33 @@ def linted(source: str = "some dir/x.graph.json", **more: object) -> Linted:
 
 
 def test_the_headline() -> None:
-    assert headline(TIMED) == "made (4 layers, sum 0.5000 ms): findings 2 warning, 3 info"
+    assert headline(TIMED) == "made (4 layers, sum 0.5000 ms): findings 2 warning, 1 info"
     assert headline(UNTIMED) == "made (4 layers): findings 2 warning, 1 info"
     none = msgspec.structs.replace(UNTIMED, findings=(), suppressed=3)
     assert headline(none) == "made (4 layers): findings none; 3 suppressed"
 
 
 def test_rows() -> None:
-    rows = group_rows(TIMED.groups, TIMED.findings, name_width=11)
-    assert {len(row) for row in rows} == {len(FINDING_HEADERS)}
-    largest = "each of 2 layers (first … slice) takes a quarter of the time or more"
-    assert rows[0] == ("of 0.250", "of 50.0", "TIME201", "info", largest)
-    assert rows[1] == ("0.125", "25.0", "PLAN105", "warning", "slice converts FP32 to FP16")
-    assert rows[2] == ("0.0625", "12.5", "PLAN104", "warning", "a cop…nvert converts FP16 to FP32")
-    assert group_rows(UNTIMED.groups, UNTIMED.findings)[0][:2] == ("—", "—")
+    headers, rows = group_table(TIMED.groups, TIMED.findings, name_width=11)
+    assert headers == ("ms", "%", "code", "severity", "finding")
+    assert rows[0] == ("0.125", "25.0", "PLAN105", "warning", "slice converts FP32 to FP16")
+    assert rows[1] == ("0.0625", "12.5", "PLAN104", "warning", "a cop…nvert converts FP16 to FP32")
+    untimed = group_table(UNTIMED.groups, UNTIMED.findings)
+    assert untimed.headers == ("code", "severity", "finding")
 
 
 def test_a_row_says_what_it_explains_and_what_else_to_do() -> None:
     made = plan(
-        layer("Convolution", "in FP16 1x12x8x8", "a FP16 1x8x8x8", tactic_name="x_simt", name="c"),
-        layer("Reformat", "a FP16", "out FP32", name="copy"),
+        layer("Convolution", "in FP16 1x64x8x8", "a FP16 1x12x8x8", tactic_name="x_simt", name="c"),
+        layer("Reformat", "a FP16", "b FP32", name="copy"),
     )
     report = lint(LintInput(plan=made))
-    sentences = [row[4] for row in group_rows(report.groups, report.findings)]
+    sentences = [row[-1] for row in group_table(report.groups, report.findings).rows]
     assert sentences == [
-        "c has input channels 12, not a multiple of 8 (explains PLAN101)",
+        "c has output channels 12, not a multiple of 8 (explains PLAN101)",
         "copy converts FP16 to FP32",  # the row of the rule says what to do
     ]
-    assert rule_rows(report)[-1][4] == report.groups[1].advice
+    assert rule_table(report).rows[-1][-1] == report.groups[1].advice
 
 
 def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
@@ -73,10 +71,10 @@ def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
         layer("Reformat", "c FP32", "out FP16", name="last"),
     )
     report = lint(LintInput(plan=made), LintConfig(select=("PLAN104",)))
-    assert [row[4] for row in rule_rows(report)] == [
+    assert [row[-1] for row in rule_table(report).rows] == [
         next(rule.advice for rule in RULES if rule.code == "PLAN104")
     ]
-    texts = [row[4] for row in group_rows(report.groups, report.findings)]
+    texts = [row[-1] for row in group_table(report.groups, report.findings).rows]
     assert texts == [
         "inner converts FP16 to FP32",
         f"last converts FP32 to FP16 → {report.groups[1].advice}",
@@ -84,29 +82,27 @@ def test_a_place_says_what_to_do_where_the_rule_has_two_advices() -> None:
 
 
 def test_what_may_be_won_in_all() -> None:
-    words = stake_words(TIMED)
+    words = saving_words(TIMED)
     assert words is not None
-    at_most = (
-        "sorted by ms, the time that these findings could save at most: 0.1875 ms of 0.5000 ms "
-        "in all"
+    assert words.startswith("These findings save at most 0.1875 ms of 0.5000 ms (37.5 %). --gpu")
+    assert saving_words(UNTIMED) is None
+    given = LintInput(
+        plan=PLAN,
+        profile=timed(PLAN, 0.25, 0.0625, 0.125, 0.0625),
+        whole=WholeRequest("gpu_compute", 0.492),
     )
-    assert words.startswith(at_most)
-    assert stake_words(UNTIMED) is None
-    given = LintInput(plan=PLAN, profile=timed(PLAN, 0.25, 0.0625, 0.125, 0.0625), whole_ms=0.492)
-    assert "about 2.0 µs a layer" in (stake_words(lint(given)) or "")
+    assert "about 2.0 µs a layer" in (saving_words(lint(given)) or "")
 
 
 def test_rows_of_rules() -> None:
-    rows = rule_rows(TIMED)
-    assert {len(row) for row in rows} == {len(RULE_HEADERS)}
+    headers, rows = rule_table(TIMED)
+    assert headers == ("code", "n", "ms", "%", "what to do")
     assert [row[:4] for row in rows] == [
-        ("TIME201", "2", "of 0.250", "of 50.0"),
         ("PLAN105", "1", "0.125", "25.0"),
         ("PLAN104", "1", "0.0625", "12.5"),
         ("PLAN111", "1", "0", "0.0"),
     ]
-    assert rows[0][4] == "begin with this layer"
-    assert {row[2] for row in rule_rows(UNTIMED)} == {"—"}
+    assert rule_table(UNTIMED).headers == ("code", "n", "what to do")
 
 
 def test_json() -> None:
@@ -115,14 +111,15 @@ def test_json() -> None:
     assert (document["schema"], one["source"], one["sum_ms"]) == (1, "some dir/x.graph.json", 0.5)
     found = next(it for it in one["findings"] if it["code"] == "PLAN104")
     assert found["layers"] == [{"index": 1, "name": PLAN.layers[1].name}]
-    assert (found["severity"], found["stake_ms"], found["share_pct"]) == ("warning", 0.0625, 12.5)
+    assert (found["severity"], found["saving"]["bound_ms"]) == ("warning", 0.0625)
+    assert found["saving"]["bound_pct"] == 12.5
     assert found["evidence"]["from"] == "FP16"
     assert (found["is_question"], found["symptoms"]) == (False, [])
-    assert (one["engine_ms"], one["profiler_ms"], one["stake_ms"]) == (0.5, None, 0.1875)
-    first, group = one["groups"][:2]
-    assert (first["code"], first["stake_ms"], first["open_ms"]) == ("TIME201", None, 0.25)
-    assert (group["code"], group["subject"], group["findings"]) == ("PLAN105", "slice", [1])
-    assert (group["stake_ms"], group["open_ms"]) == (0.125, None)
+    assert (one["engine_ms"], one["profiler_ms"]) == (0.5, None)
+    assert one["saving"]["bound_ms"] == 0.1875
+    group = one["groups"][0]
+    assert (group["code"], group["subject"], group["findings"]) == ("PLAN105", "slice", [0])
+    assert (group["saving"]["bound_ms"], group["saving"]["unknown_of_ms"]) == (0.125, None)
 
 
 def test_sarif() -> None:
@@ -161,14 +158,12 @@ def test_sarif_of_nothing_found() -> None:
 
 def test_sarif_names_what_a_cause_explains() -> None:
     made = plan(
-        layer("Convolution", "in FP16 1x12x8x8", "out FP16 1x8x8x8", tactic_name="x_simt", name="c")
+        layer("Convolution", "in FP16 1x64x8x8", "a FP16 1x12x8x8", tactic_name="x_simt", name="c")
     )
     report = lint(LintInput(plan=made))
     document = json.loads(findings_sarif([Linted(source="x", plan=made, report=report)]))
     (one,) = document["runs"][0]["results"]
-    assert one["properties"]["symptoms"] == [
-        "PLAN101 c does not use tensor cores: input channels 12"
-    ]
+    assert one["properties"]["symptoms"] == ["PLAN101 c does not use tensor cores"]
 
 
 def test_braces_of_names_are_no_arguments_in_sarif() -> None:

@@ -24,10 +24,10 @@ PLAN = plan(
 
 def test_layers_at_rest_that_took_time_are_counted() -> None:
     rows = [
-        LayerRow(index=0, name="conv", mean_ms=1.0),
-        LayerRow(index=1, name="shapes", mean_ms=0.1, is_inert=True),
+        LayerRow(index=0, name="conv", time_ms=1.0),
+        LayerRow(index=1, name="shapes", time_ms=0.1, is_inert=True),
         LayerRow(index=2, name="constant", is_inert=True),
-        LayerRow(index=3, name="no-op", mean_ms=0.0, is_inert=True),
+        LayerRow(index=3, name="no-op", time_ms=0.0, is_inert=True),
     ]
     assert timed_at_rest(rows) == 1
 

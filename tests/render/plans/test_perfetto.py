@@ -29,7 +29,7 @@ def test_layers_lie_end_to_end_with_every_attribute() -> None:
     source = resolve_plan(str(PLAN))
     found = explore("resnet18", source.plan, source.profile)
     events = events_of(found.layers, source.as_run())
-    assert named(events, 1) == ["layers of one inference: mean times, end to end", "stream 0"]
+    assert named(events, 1) == ["layers of one inference: times, end to end", "stream 0"]
     assert named(events, 2) == []
     layers = [one for one in events if one["ph"] == "X"]
     for before, after in pairwise(layers):

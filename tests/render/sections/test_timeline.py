@@ -12,10 +12,10 @@ def marks(chart):
 
 def test_layers_of_a_kind_share_a_lane_on_one_scale() -> None:
     rows = (
-        LayerRow(index=4, name="conv", type="Convolution", mean_ms=3.0, in_plan=True),
-        LayerRow(index=5, name="copy", type="Reformat", mean_ms=1.0, in_plan=True),
-        LayerRow(index=6, name="conv2", type="Convolution", mean_ms=2.0, in_plan=True),
-        LayerRow(index=0, name="stray", type="Convolution", mean_ms=2.0),
+        LayerRow(index=4, name="conv", type="Convolution", time_ms=3.0, in_plan=True),
+        LayerRow(index=5, name="copy", type="Reformat", time_ms=1.0, in_plan=True),
+        LayerRow(index=6, name="conv2", type="Convolution", time_ms=2.0, in_plan=True),
+        LayerRow(index=0, name="stray", type="Convolution", time_ms=2.0),
     )
     chart = layer_timeline(rows, {4: 0, 5: 2, 6: 1})
     assert chart is not None
@@ -37,8 +37,8 @@ def test_layers_of_a_kind_share_a_lane_on_one_scale() -> None:
 
 def test_layers_with_stamps_keep_their_gaps() -> None:
     rows = (
-        LayerRow(index=0, name="conv", type="Conv", mean_ms=3.0, start_ms=0.0),
-        LayerRow(index=1, name="add", type="Add", mean_ms=1.0, start_ms=4.0),
+        LayerRow(index=0, name="conv", type="Conv", time_ms=3.0, start_ms=0.0),
+        LayerRow(index=1, name="add", type="Add", time_ms=1.0, start_ms=4.0),
     )
     chart = layer_timeline(rows, {})
     assert chart is not None
@@ -52,7 +52,7 @@ def test_layers_with_stamps_keep_their_gaps() -> None:
 
 def test_layers_too_narrow_to_see_are_one_mark_that_counts_them() -> None:
     rows = [
-        LayerRow(index=at, name=f"layer{at}", type="Convolution", mean_ms=1.0, in_plan=True)
+        LayerRow(index=at, name=f"layer{at}", type="Convolution", time_ms=1.0, in_plan=True)
         for at in range(10_000)
     ]
     chart = layer_timeline(rows, {})

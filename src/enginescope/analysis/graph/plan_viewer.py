@@ -15,7 +15,7 @@ from enginescope.records.tensor import Tensor
 
 #: A longer attribute says nothing in a side panel.
 _MOST_TEXT = 400
-_TIME = "mean_ms"
+_TIME = "time_ms"
 
 
 def viewer_graph(view: PlanView) -> ViewerGraph:
@@ -127,12 +127,12 @@ def _attributes(view: PlanView, node: GraphNode) -> dict[str, str]:
     if layer is None:
         return {}
     timing = view.time_of(layer)
-    mean_ms = timing.mean_ms if timing else None
+    time_ms = timing.time_ms if timing else None
     return {
-        **({_TIME: f"{mean_ms:.6g}"} if mean_ms is not None else {}),
+        **({_TIME: f"{time_ms:.6g}"} if time_ms is not None else {}),
         **(
-            {"share_pct": format_significant(100 * mean_ms / view.total_ms, 3)}
-            if mean_ms is not None and view.total_ms
+            {"share_pct": format_significant(100 * time_ms / view.total_ms, 3)}
+            if time_ms is not None and view.total_ms
             else {}
         ),
         **_known(layer),

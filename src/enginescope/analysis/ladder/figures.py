@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from enginescope.analysis.layers.profiler_cost import without_events
+from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.stats.comparison.rounds import uncertainty_of
 from enginescope.stats.comparison.steady_rounds import disturbances
@@ -37,7 +37,7 @@ def layer_sum(run: Run) -> float | None:
     """
     if run.profile is None or run.profile.mode == "host":
         return None
-    return without_events(run.profile).sum_median_ms
+    return layer_times(run.profile).sum_ms
 
 
 def period(run: Run) -> float | None:

@@ -1,6 +1,5 @@
 """Compare the sum of the layers with a whole request.
 
-Mean and median of whole requests, timed without a layer profiler.
 Layer times that belong to another build than the plan beside them.
 One optimization profile of a plan that holds the layers of several.
 """
@@ -9,17 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from enginescope.analysis.claims.layer_time import WholeRequest, layer_times
 from enginescope.analysis.layers.layer_table import LayerRow, joined_times
-from enginescope.analysis.layers.profiler_cost import profiler_cost, without_events
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.core.units import counted
+from enginescope.core.units import counted, sum_known
 from enginescope.formats.plan.plan_layer import profile_suffix
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Plan, Profile
@@ -29,15 +28,6 @@ from enginescope.stats.autocorrelation import student_quantile
 
 #: Layers are timed on the GPU: this metric goes before the headline.
 GPU_COMPUTE = "gpu_compute"
-
-
-class WholeRequest(NamedTuple):
-    """A metric's tag, its mean and its median in ms, and whether a CUDA graph was launched."""
-
-    metric: str
-    mean_ms: float
-    median_ms: float | None = None
-    is_graph: bool | None = None
 
 
 def whole_request(run: Run, measured: Summary | None) -> WholeRequest | None:
@@ -60,17 +50,18 @@ class LayerSum(Record, frozen=True, kw_only=True):
     """Layer times added up, and a whole request timed without a profiler.
 
     Attributes:
-        sum_ms: Sum of the layers' medians where the profile was taken by enginescope, else of their
-            means. Containers left out.
-        statistic: What is added up, and what `whole_ms` is.
+        sum_ms: Sum of the layers' times as they are listed. Containers left out.
+        statistic: What a layer's time is, and what `whole_ms` is.
         interval: 95 % confidence interval of a sum of medians; ``None`` for a sum of means, and for
             fewer than 60 iterations.
         iterations: Iterations of the profiling pass.
         whole_ms: `statistic` of `whole_metric` in the timed pass.
         whole_metric: Tag of the metric: GPU compute time where there is one, else the headline.
         pass_whole_ms: Mean of a whole iteration in the profiling pass itself.
-        profiler_ms: Estimate of what the profiler added to each layer, where it was not measured.
-        is_own: Own times are added up: kernels launched one by one, without the profiler's part.
+        raw_ms: Sum of what the profiler reported, where `profiler_ms` is known.
+        profiler_ms: Estimate of what the profiler added to each layer, where it was not measured;
+            no layer's time contains it.
+        is_own: Measured own times are added up: kernels launched one by one.
         is_host: Times in which the host enqueued the layers are added up.
         is_graph: Whole requests were launched as a CUDA graph.
         part: What is added up: layers of an engine or a model, or operators of PyTorch.
@@ -83,6 +74,7 @@ class LayerSum(Record, frozen=True, kw_only=True):
     whole_ms: float | None = None
     whole_metric: str | None = None
     pass_whole_ms: float | None = None
+    raw_ms: float | None = None
     profiler_ms: float | None = None
     is_own: bool = False
     is_host: bool = False
@@ -102,20 +94,20 @@ class LayerSum(Record, frozen=True, kw_only=True):
 
 def layer_sum(profile: Profile | None, whole: WholeRequest | None) -> LayerSum | None:
     """Return the sum of a profile's layers and `whole`; ``None`` without layer times."""
-    if profile is None:
+    profile = profile and layer_times(profile, whole)
+    if profile is None or profile.sum_ms is None:
         return None
-    statistic = profile.statistic
-    is_median = statistic == "median"
-    sum_ms = profile.sum_median_ms if is_median else profile.sum_mean_ms
-    if sum_ms is None:
-        return None
-    whole_ms = (whole.median_ms if is_median else whole.mean_ms) if whole else None
+    whole_ms = whole.beside(profile) if whole else None
+    is_estimate = profile.profiler_ms is not None
+    has_interval = profile.statistic == "median" and not is_estimate
+    raw = (one.raw_ms for one in profile.layers if not one.is_container)
     return LayerSum(
-        sum_ms=sum_ms,
-        statistic=statistic,
-        interval=_interval(profile, sum_ms) if is_median else None,
-        profiler_ms=_estimated_ms(profile, whole_ms),
-        is_own=profile.has_own_times,
+        sum_ms=profile.sum_ms,
+        statistic=profile.statistic,
+        interval=_interval(profile, profile.sum_ms) if has_interval else None,
+        raw_ms=sum_known(raw) if is_estimate else None,
+        profiler_ms=profile.profiler_ms,
+        is_own=profile.has_own_times and not is_estimate,
         is_host=profile.mode == "host",
         is_graph=whole.is_graph if whole else None,
         iterations=profile.iterations,
@@ -124,15 +116,6 @@ def layer_sum(profile: Profile | None, whole: WholeRequest | None) -> LayerSum |
         pass_whole_ms=profile.whole_ms,
         part="operator" if profile.source == "torch" else "layer",
     )
-
-
-def _estimated_ms(profile: Profile, whole_ms: float | None) -> float | None:
-    """Estimate what TensorRT's profiler added to each layer of a profile that is not gated."""
-    if profile.source not in ("tensorrt", "trtexec"):
-        return None
-    times = (one.mean_ms for one in profile.layers if one.mean_ms is not None)
-    cost = profiler_cost(profile, times, whole_ms)
-    return cost.per_layer_ms if cost else None
 
 
 def _interval(profile: Profile, sum_ms: float) -> Interval | None:
@@ -145,7 +128,7 @@ def _interval(profile: Profile, sum_ms: float) -> Interval | None:
     batches = profile.batch_sums_ms
     if not batches:
         return None
-    layers = sum(layer.median_ms is not None and not layer.is_container for layer in profile.layers)
+    layers = sum(layer.time_ms is not None and not layer.is_container for layer in profile.layers)
     below, above = (layers * step for step in profile.resolution_ms)
     error = float(np.std(batches, ddof=1)) / math.sqrt(len(batches))
     reach = student_quantile(0.975, len(batches) - 1) * error
@@ -155,8 +138,8 @@ def _interval(profile: Profile, sum_ms: float) -> Interval | None:
 _SHOWN_NAMES = 20
 
 
-def own_times(run: Run) -> Run:
-    """Return `run` with its layers' own times: without the profiler's part, where it was measured.
+def own_times(run: Run, whole: WholeRequest | None = None) -> Run:
+    """Return `run` with the times of its layers, as `layer_times` decides them.
 
     Layer times of another build are left out, and a notice says so.
     """
@@ -165,7 +148,7 @@ def own_times(run: Run) -> Run:
     notice = run.plan and other_build(run.plan, *joined_times(run.plan, run.profile))
     if notice:
         return replace(run, profile=None, notices=(*run.notices, notice))
-    profile = without_events(run.profile)
+    profile = layer_times(run.profile, whole)
     return run if profile is run.profile else replace(run, profile=profile)
 
 
@@ -210,7 +193,7 @@ def other_build(
 
 def profile_notices(rows: Sequence[LayerRow]) -> tuple[Notice, ...]:
     """Return which active layers have no time, and which times have no layer."""
-    untimed = [row.name for row in rows if row.in_plan and not row.is_inert and row.mean_ms is None]
+    untimed = [row.name for row in rows if row.in_plan and not row.is_inert and row.time_ms is None]
     strays = [row.name for row in rows if not row.in_plan]
     notices = []
     if untimed:

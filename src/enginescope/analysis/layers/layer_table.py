@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
+from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.core.record import Record
 from enginescope.records.plan.plan import (
     AttributedLayer,
@@ -53,6 +54,7 @@ def joined_times(
     plan: Plan, profile: Profile
 ) -> tuple[dict[int, LayerTiming], tuple[LayerTiming, ...]]:
     """Return times by the index of their layer, as `attribute` joins them, and those left over."""
+    profile = layer_times(profile)
     timings = _in_step(plan, profile)
     left = [] if timings else list(profile.layers)
     for key in (_as_is, _loosely):
@@ -107,12 +109,11 @@ class LayerRow(Record, frozen=True, kw_only=True, gc=False):
         subtype: The implementation, from the plan.
         precision: Type of the first input: ``"FP16"``, …
         provider: Execution provider that ran it (ONNX Runtime).
-        mean_ms, median_ms: Per iteration of the profiling pass; own times where `raw_ms` is known.
+        time_ms: The layer's time per iteration; its own where `raw_ms` is known.
         start_ms: Mean time since the first layer began, where the profile has it.
         interval: 95 % interval of the median in ms.
-        raw_ms: Median as the profiler reported it, its event included.
-        total_ms: Over all iterations of that pass.
-        share_pct: `mean_ms` as a part of the sum over layers, 0…100; ``None`` for containers.
+        raw_ms: What the profiler reported, its event included.
+        share_pct: `time_ms` as a part of the sum over layers, 0…100; ``None`` for containers.
         is_inert: Launches nothing; has no time.
         is_container: Its time holds that of other rows, and is left out of sums.
     """
@@ -123,11 +124,9 @@ class LayerRow(Record, frozen=True, kw_only=True, gc=False):
     subtype: str | None = None
     precision: str | None = None
     provider: str | None = None
-    mean_ms: float | None = None
-    median_ms: float | None = None
+    time_ms: float | None = None
     interval: Interval | None = None
     raw_ms: float | None = None
-    total_ms: float | None = None
     share_pct: float | None = None
     tactic: str | None = None
     onnx_nodes: tuple[str, ...] = ()
@@ -141,7 +140,7 @@ class LayerRow(Record, frozen=True, kw_only=True, gc=False):
     @property
     def took_time(self) -> bool:
         """Whether it has a time, other than the 0 that profiles give to layers without work."""
-        return self.mean_ms is not None and not (self.is_inert and self.mean_ms == 0)
+        return self.time_ms is not None and not (self.is_inert and self.time_ms == 0)
 
 
 def layer_rows(plan: Plan | None, profile: Profile | None) -> tuple[LayerRow, ...]:
@@ -150,7 +149,8 @@ def layer_rows(plan: Plan | None, profile: Profile | None) -> tuple[LayerRow, ..
     With a plan alone all times are ``None``; with a profile alone a row knows its name, its
     times, and its operator and provider where the profile says them.
     """
-    whole_ms = profile.sum_mean_ms if profile else None
+    profile = profile and layer_times(profile)
+    whole_ms = profile.sum_ms if profile else None
     if plan is None:
         return tuple(_row(None, one, whole_ms) for one in profile.layers) if profile else ()
     if profile is None:
@@ -163,8 +163,8 @@ def layer_rows(plan: Plan | None, profile: Profile | None) -> tuple[LayerRow, ..
 
 
 def slowest_first(rows: tuple[LayerRow, ...]) -> tuple[LayerRow, ...]:
-    """Return `rows` by falling mean time; rows without one last, in their own order."""
-    return tuple(sorted(rows, key=lambda row: -row.mean_ms if row.mean_ms is not None else 1.0))
+    """Return `rows` by falling time; rows without one last, in their own order."""
+    return tuple(sorted(rows, key=lambda row: -row.time_ms if row.time_ms is not None else 1.0))
 
 
 def _row(layer: Layer | None, timing: LayerTiming | None, whole_ms: float | None) -> LayerRow:
@@ -190,15 +190,13 @@ def _row(layer: Layer | None, timing: LayerTiming | None, whole_ms: float | None
 
 
 def _times(timing: LayerTiming, whole_ms: float | None) -> dict[str, Any]:
-    has_share = timing.mean_ms is not None and whole_ms and not timing.is_container
+    has_share = timing.time_ms is not None and whole_ms and not timing.is_container
     return {
         "provider": timing.provider,
-        "mean_ms": timing.mean_ms,
-        "median_ms": timing.median_ms,
+        "time_ms": timing.time_ms,
         "interval": timing.interval,
         "raw_ms": timing.raw_ms,
-        "total_ms": timing.total_ms,
-        "share_pct": 100 * (timing.mean_ms or 0.0) / (whole_ms or 1.0) if has_share else None,
+        "share_pct": 100 * (timing.time_ms or 0.0) / (whole_ms or 1.0) if has_share else None,
         "is_container": timing.is_container,
         "start_ms": timing.start_ms,
     }
@@ -210,13 +208,13 @@ class TimeShare(Record, frozen=True, kw_only=True):
     Attributes:
         key: The property's value; ``None``: not known.
         layers: How many have a time.
-        mean_ms: Sum of their mean times.
+        time_ms: Sum of their times.
         share_pct: Of the sum over all layers; ``None`` at a sum of 0.
     """
 
     key: str | None
     layers: int
-    mean_ms: float
+    time_ms: float
     share_pct: float | None
 
 
@@ -226,19 +224,19 @@ def time_by(
     """Group the timed rows by `key`, the longest time first; containers are left out."""
     groups: dict[str | None, list[float]] = {}
     for row in rows:
-        if row.mean_ms is not None and not row.is_container:
-            groups.setdefault(key(row), []).append(row.mean_ms)
+        if row.time_ms is not None and not row.is_container:
+            groups.setdefault(key(row), []).append(row.time_ms)
     whole_ms = sum(sum(times) for times in groups.values())
     shares = [
         TimeShare(
             key=name,
             layers=len(times),
-            mean_ms=sum(times),
+            time_ms=sum(times),
             share_pct=100 * sum(times) / whole_ms if whole_ms else None,
         )
         for name, times in groups.items()
     ]
-    return tuple(sorted(shares, key=lambda one: (-one.mean_ms, one.key or "")))
+    return tuple(sorted(shares, key=lambda one: (-one.time_ms, one.key or "")))
 
 
 # Myelin ends a kernel's name in the hash of its code: one build's, and no other's.
@@ -252,7 +250,7 @@ class TacticShare(Record, frozen=True, kw_only=True):
         tactic: Without the hash at its end; ``None``: the plan names none.
         types: Types of these layers, each once, sorted.
         variants: How many names there are, hashes included; 0 where there is no name.
-        mean_ms: Sum of the layers' mean times; ``None`` if none of them has one.
+        time_ms: Sum of the layers' times; ``None`` if none of them has one.
         share_pct: Of the sum over all layers.
     """
 
@@ -260,7 +258,7 @@ class TacticShare(Record, frozen=True, kw_only=True):
     types: tuple[str, ...]
     layers: int
     variants: int
-    mean_ms: float | None
+    time_ms: float | None
     share_pct: float | None
 
 
@@ -278,28 +276,28 @@ def tactic_shares(rows: Iterable[LayerRow]) -> tuple[TacticShare, ...]:
     whole_ms = 0.0
     groups: dict[str | None, list[LayerRow]] = {}
     for row in rows:
-        if row.mean_ms is not None and not row.is_container:
-            whole_ms += row.mean_ms
+        if row.time_ms is not None and not row.is_container:
+            whole_ms += row.time_ms
         if not row.in_plan or row.is_inert:
             continue
         key = tactic_family(row.tactic) if row.tactic is not None else None
         groups.setdefault(key, []).append(row)
     shares = [_share(name, members, whole_ms) for name, members in groups.items()]
     return tuple(
-        sorted(shares, key=lambda one: (-(one.mean_ms or 0.0), -one.layers, one.tactic or ""))
+        sorted(shares, key=lambda one: (-(one.time_ms or 0.0), -one.layers, one.tactic or ""))
     )
 
 
 def _share(tactic: str | None, rows: list[LayerRow], whole_ms: float) -> TacticShare:
-    times = [row.mean_ms for row in rows if row.mean_ms is not None]
-    mean_ms = sum(times) if times else None
+    times = [row.time_ms for row in rows if row.time_ms is not None]
+    time_ms = sum(times) if times else None
     return TacticShare(
         tactic=tactic,
         types=tuple(sorted({row.type for row in rows if row.type is not None})),
         layers=len(rows),
         variants=len({row.tactic for row in rows if row.tactic is not None}),
-        mean_ms=mean_ms,
-        share_pct=100 * mean_ms / whole_ms if mean_ms is not None and whole_ms else None,
+        time_ms=time_ms,
+        share_pct=100 * time_ms / whole_ms if time_ms is not None and whole_ms else None,
     )
 
 
@@ -316,7 +314,7 @@ class LayerSpan(Record, frozen=True, kw_only=True):
 
 
 def layer_spans(rows: Iterable[LayerRow]) -> tuple[LayerSpan, ...]:
-    """Return the layers that take time, by their mean times, the first one first.
+    """Return the layers that take time, by their times, the first one first.
 
     They begin where the profile says so of all of them. Other profiles have durations and no
     starts: gaps and overlap are not in them, and the layers follow each other end to end.
@@ -324,7 +322,7 @@ def layer_spans(rows: Iterable[LayerRow]) -> tuple[LayerSpan, ...]:
     Args:
         rows: In the order in which they run.
     """
-    timed = [(row, row.mean_ms) for row in rows if row.mean_ms and not row.is_container]
+    timed = [(row, row.time_ms) for row in rows if row.time_ms and not row.is_container]
     starts = [row.start_ms for row, _ in timed if row.start_ms is not None]
     if len(starts) < len(timed):
         starts = list(accumulate((ms for _, ms in timed[:-1]), initial=0.0))

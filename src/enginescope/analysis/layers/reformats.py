@@ -36,7 +36,7 @@ class ReformatLayer(Record, frozen=True, kw_only=True):
     target: str
     changes_type: bool | None
     changes_layout: bool | None
-    mean_ms: float | None
+    time_ms: float | None
 
     @property
     def conversion(self) -> str:
@@ -48,13 +48,13 @@ class ReformatShare(Record, frozen=True, kw_only=True):
     """Reformats that share a property, and their time.
 
     Attributes:
-        mean_ms: Sum of their mean times; ``None`` if none of them has one.
+        time_ms: Sum of their times; ``None`` if none of them has one.
         share_pct: Of the sum over all layers of the plan.
     """
 
     key: str | None
     layers: int
-    mean_ms: float | None
+    time_ms: float | None
     share_pct: float | None
 
 
@@ -84,10 +84,10 @@ def reformats_by(
     """Group reformats by `key`, by time, then by layers; `whole_ms`: of all layers of the plan."""
     groups: dict[str | None, list[float | None]] = {}
     for one in found:
-        groups.setdefault(key(one), []).append(one.mean_ms)
+        groups.setdefault(key(one), []).append(one.time_ms)
     shares = [_share(name, times, whole_ms) for name, times in groups.items()]
     return tuple(
-        sorted(shares, key=lambda one: (-(one.mean_ms or 0.0), -one.layers, one.key or ""))
+        sorted(shares, key=lambda one: (-(one.time_ms or 0.0), -one.layers, one.key or ""))
     )
 
 
@@ -103,7 +103,7 @@ def _reformat(layer: Layer, row: LayerRow) -> ReformatLayer:
         target=_format(target),
         changes_type=_differ(source and source.dtype, target and target.dtype),
         changes_layout=_differ(_layout(source), _layout(target)),
-        mean_ms=row.mean_ms,
+        time_ms=row.time_ms,
     )
 
 
@@ -124,12 +124,12 @@ def _differ(before: object | None, after: object | None) -> bool | None:
 
 def _share(key: str | None, times: list[float | None], whole_ms: float | None) -> ReformatShare:
     known = [time for time in times if time is not None]
-    mean_ms = sum(known) if known else None
+    time_ms = sum(known) if known else None
     return ReformatShare(
         key=key,
         layers=len(times),
-        mean_ms=mean_ms,
-        share_pct=100 * mean_ms / whole_ms if mean_ms is not None and whole_ms else None,
+        time_ms=time_ms,
+        share_pct=100 * time_ms / whole_ms if time_ms is not None and whole_ms else None,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from enginescope.analysis.lottery.build_outputs import BuildOutputs
 from enginescope.analysis.lottery.tactic_draws import TacticDraws, tactic_draws
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.build_spread import build_options_of, precision_of
 from enginescope.analysis.verdicts.carried_notices import carried_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
@@ -139,7 +140,8 @@ def _middle(values: Sequence[float]) -> float:
 def _plans(draws: Sequence[Draw]) -> TacticDraws | None:
     """Compare the plans of all builds; ``None`` where one has none."""
     known = [(draw.number, _profiled(draw)) for draw in draws]
-    plans = [(number, run.plan, run.profile) for number, run in known if run.plan is not None]
+    views = [(number, RunView(run)) for number, run in known]
+    plans = [(number, one.run.plan, one.run.profile) for number, one in views if one.run.plan]
     return tactic_draws(plans) if len(plans) == len(draws) else None
 
 

@@ -72,7 +72,7 @@ def _is_other(row: ComparedLayers) -> bool:
 
 
 def _choice(build: int, timed: LayersSide, named: LayersSide) -> _Choice:
-    return _Choice(build=build, tactic=named.tactic or _UNNAMED, mean_ms=timed.mean_ms)
+    return _Choice(build=build, tactic=named.tactic or _UNNAMED, mean_ms=timed.time_ms)
 
 
 def _draw(side: LayersSide, choices: Sequence[_Choice]) -> LayerDraw:

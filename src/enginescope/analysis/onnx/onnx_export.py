@@ -26,7 +26,7 @@ def node_notes(links: OnnxMap, plan: Plan) -> dict[int, dict[str, str]]:
 
     Keys
     ----
-    enginescope.mean_ms
+    enginescope.time_ms
         Milliseconds per iteration; missing where no layer of the node has a time.
     enginescope.share_pct
         Of the time of all nodes, 0…100.
@@ -35,7 +35,7 @@ def node_notes(links: OnnxMap, plan: Plan) -> dict[int, dict[str, str]]:
     enginescope.layers
         Names of the layers that hold it, a line each.
     """
-    whole_ms = sum(cost.mean_ms or 0.0 for cost in links.costs)
+    whole_ms = sum(cost.time_ms or 0.0 for cost in links.costs)
     return {cost.node: _note(cost, plan, whole_ms) for cost in links.costs}
 
 
@@ -48,8 +48,8 @@ def model_explorer_data(links: OnnxMap, graph: OnnxGraph) -> dict[str, Any]:
     results = {}
     for cost in links.costs:
         node = graph.nodes[cost.node]
-        if cost.mean_ms is not None and node.depth == 0 and (node.own_name or node.outputs):
-            results[node.own_name or node.outputs[0]] = {"value": cost.mean_ms}
+        if cost.time_ms is not None and node.depth == 0 and (node.own_name or node.outputs):
+            results[node.own_name or node.outputs[0]] = {"value": cost.time_ms}
     return {graph.name: {"results": results, "gradient": GRADIENT}}
 
 
@@ -58,10 +58,10 @@ def _note(cost: NodeCost, plan: Plan, whole_ms: float) -> dict[str, str]:
         "enginescope.layers": "\n".join(plan.layers[position].name for position in cost.positions),
         "enginescope.shared": "true" if cost.is_shared else "false",
     }
-    if cost.mean_ms is not None:
-        note["enginescope.mean_ms"] = f"{cost.mean_ms:.6g}"
+    if cost.time_ms is not None:
+        note["enginescope.time_ms"] = f"{cost.time_ms:.6g}"
         if whole_ms:
-            note["enginescope.share_pct"] = f"{100 * cost.mean_ms / whole_ms:.3g}"
+            note["enginescope.share_pct"] = f"{100 * cost.time_ms / whole_ms:.3g}"
     return note
 
 

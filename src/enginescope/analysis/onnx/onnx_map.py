@@ -41,13 +41,13 @@ class NodeCost(Record, frozen=True, kw_only=True):
 
     Attributes:
         positions: Layers that hold it, in the plan's order.
-        mean_ms: Its part of their times; ``None`` if none of them has one.
+        time_ms: Its part of their times; ``None`` if none of them has one.
         is_shared: Whether a layer that holds it holds others too: the part is then an estimate.
     """
 
     node: int
     positions: tuple[int, ...]
-    mean_ms: float | None = None
+    time_ms: float | None = None
     is_shared: bool = False
 
 
@@ -183,18 +183,18 @@ def _costs(
     shared = set()
     for link in links:
         timing = attribution.layers[link.position].timing if attribution else None
-        mean_ms = timing.mean_ms if timing else None
+        time_ms = timing.time_ms if timing else None
         for node, part in zip(link.nodes, _portions(link.nodes, sizes), strict=True):
             held[node].append(link.position)
             if len(link.nodes) > 1:
                 shared.add(node)
-            if mean_ms is not None:
-                times[node] = times.get(node, 0.0) + part * mean_ms
+            if time_ms is not None:
+                times[node] = times.get(node, 0.0) + part * time_ms
     return tuple(
         NodeCost(
             node=node,
             positions=tuple(held[node]),
-            mean_ms=times.get(node),
+            time_ms=times.get(node),
             is_shared=node in shared,
         )
         for node in sorted(held)

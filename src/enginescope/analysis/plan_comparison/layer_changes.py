@@ -41,7 +41,7 @@ class LayersSide(Record, frozen=True, kw_only=True):
     Attributes:
         layers: `Layer.index` of each.
         inputs, outputs: What crosses the border of the group.
-        mean_ms: Sum over those that have a time.
+        time_ms: Sum over those that have a time.
     """
 
     layers: tuple[int, ...]
@@ -52,7 +52,7 @@ class LayersSide(Record, frozen=True, kw_only=True):
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     onnx_nodes: tuple[str, ...] = ()
-    mean_ms: float | None = None
+    time_ms: float | None = None
 
     @property
     def name(self) -> str:
@@ -113,13 +113,13 @@ class ComparedLayers(Record, frozen=True, kw_only=True):
 
     @property
     def a_ms(self) -> float | None:
-        """Mean time in A."""
-        return self.a.mean_ms if self.a else None
+        """Time in A."""
+        return self.a.time_ms if self.a else None
 
     @property
     def b_ms(self) -> float | None:
-        """Mean time in B."""
-        return self.b.mean_ms if self.b else None
+        """Time in B."""
+        return self.b.time_ms if self.b else None
 
     @property
     def speedup(self) -> float | None:
@@ -163,7 +163,7 @@ class ComparedLayers(Record, frozen=True, kw_only=True):
         return side
 
 
-def layers_side(layers: Sequence[Layer], mean_ms: float | None) -> LayersSide:
+def layers_side(layers: Sequence[Layer], time_ms: float | None) -> LayersSide:
     """Return `layers`, which are one side of a pair, as they are seen from outside."""
     written = (
         {output.name for layer in layers for output in layer.outputs} if len(layers) > 1 else ()
@@ -179,7 +179,7 @@ def layers_side(layers: Sequence[Layer], mean_ms: float | None) -> LayersSide:
         inputs=tuple(one for layer in layers for one in layer.inputs if one.name not in written),
         outputs=tuple(output for output in outputs if output.name not in read) or tuple(outputs),
         onnx_nodes=tuple(dict.fromkeys(node for layer in layers for node in layer.onnx_nodes)),
-        mean_ms=mean_ms,
+        time_ms=time_ms,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.analysis.layers.layer_table import attribute, layer_rows
 from enginescope.analysis.layers.reformats import ReformatLayer, reformats
 from enginescope.analysis.plan_comparison.alignment import align
@@ -20,7 +21,7 @@ from enginescope.records.plan.plan import Alignment, Layer, LayerPair, Plan, Pro
 
 
 class PairTime(Record, frozen=True, kw_only=True, gc=False):
-    """Mean times of a pair, per iteration.
+    """Times of a pair, per iteration.
 
     Attributes:
         a_ms, b_ms: Sum over the layers of that side that have a time; ``None`` if none has.
@@ -37,10 +38,10 @@ class PairTime(Record, frozen=True, kw_only=True, gc=False):
 
 
 class UnpairedTime(Record, frozen=True, kw_only=True, gc=False):
-    """Mean time of a layer without counterpart; `index` is its `Layer.index`."""
+    """Time of a layer without counterpart; `index` is its `Layer.index`."""
 
     index: int
-    mean_ms: float | None = None
+    time_ms: float | None = None
 
 
 class PairedTimes(Record, frozen=True, kw_only=True):
@@ -50,7 +51,7 @@ class PairedTimes(Record, frozen=True, kw_only=True):
         pairs: In the order of the alignment.
         rest_a_ms, rest_b_ms: What the profile has beyond: inert layers, and layers that the plan
             does not have. ``None``: nothing beyond. With it a side's times add up to its profile's
-            `sum_mean_ms`.
+            `sum_ms`.
     """
 
     pairs: tuple[PairTime, ...]
@@ -62,20 +63,20 @@ class PairedTimes(Record, frozen=True, kw_only=True):
     @property
     def sum_a_ms(self) -> float | None:
         """All times of A; equal to its profile's sum."""
-        times = (*(pair.a_ms for pair in self.pairs), *(one.mean_ms for one in self.only_a))
+        times = (*(pair.a_ms for pair in self.pairs), *(one.time_ms for one in self.only_a))
         return sum_known((*times, self.rest_a_ms))
 
     @property
     def sum_b_ms(self) -> float | None:
         """All times of B; equal to its profile's sum."""
-        times = (*(pair.b_ms for pair in self.pairs), *(one.mean_ms for one in self.only_b))
+        times = (*(pair.b_ms for pair in self.pairs), *(one.time_ms for one in self.only_b))
         return sum_known((*times, self.rest_b_ms))
 
 
 def paired_times(
     alignment: Alignment, profile_a: Profile | None, profile_b: Profile | None
 ) -> PairedTimes:
-    """Return the mean times of each pair on either side.
+    """Return the times of each pair on either side.
 
     Args:
         profile_a, profile_b: Of the alignment's plans. ``None``: that side has no times.
@@ -112,17 +113,17 @@ def _times(plan: Plan, profile: Profile | None) -> tuple[dict[int, float], float
         *((one.layer, one.timing) for one in joined.layers),
         *((None, one) for one in joined.unmatched),
     ):
-        if timing is None or timing.mean_ms is None or timing.is_container:
+        if timing is None or timing.time_ms is None or timing.is_container:
             continue
         if layer is None or layer.is_inert:
-            beyond.append(timing.mean_ms)
+            beyond.append(timing.time_ms)
         else:
-            times[layer.index] = timing.mean_ms
+            times[layer.index] = timing.time_ms
     return times, sum_known(beyond)
 
 
 def _unpaired(indices: tuple[int, ...], times: dict[int, float]) -> tuple[UnpairedTime, ...]:
-    return tuple(UnpairedTime(index=index, mean_ms=times.get(index)) for index in indices)
+    return tuple(UnpairedTime(index=index, time_ms=times.get(index)) for index in indices)
 
 
 class LayerComparison(Record, frozen=True, kw_only=True):
@@ -131,7 +132,7 @@ class LayerComparison(Record, frozen=True, kw_only=True):
     Attributes:
         layers: Every layer of either plan that does work, once: in the order of A, then those that
             only B has.
-        a_ms, b_ms: The layers' mean times added up.
+        a_ms, b_ms: The layers' times added up.
         difference_ms: B − A; ``None`` where a plan has no times.
         explanations: The largest first. They add up to `difference_ms`.
         reformats_lost, reformats_added: Those that only A has, and only B, the longest first.
@@ -176,9 +177,10 @@ def compare_layers(
     a: tuple[Plan, Profile | None], b: tuple[Plan, Profile | None]
 ) -> LayerComparison:
     """Return what differs between two plans, each with its times."""
+    a, b = ((plan, profile and layer_times(profile)) for plan, profile in (a, b))
     alignment = align(a[0], b[0])
     times = paired_times(alignment, a[1], b[1])
-    a_ms, b_ms = (one[1].sum_mean_ms if one[1] else None for one in (a, b))
+    a_ms, b_ms = (one[1].sum_ms if one[1] else None for one in (a, b))
     difference_ms = b_ms - a_ms if a_ms is not None and b_ms is not None else None
     rows = tuple(_rows(alignment, times, difference_ms))
     return LayerComparison(
@@ -225,10 +227,10 @@ def _pair(
 def _alone(
     relation: Relation, layers: dict[int, Layer], time: UnpairedTime, whole_ms: float | None
 ) -> ComparedLayers:
-    side = layers_side([layers[time.index]], time.mean_ms)
+    side = layers_side([layers[time.index]], time.time_ms)
     in_a = relation is Relation.ONLY_A
     a, b = (side, None) if in_a else (None, side)
-    difference_ms = _difference(a.mean_ms if a else None, b.mean_ms if b else None, whole_ms)
+    difference_ms = _difference(a.time_ms if a else None, b.time_ms if b else None, whole_ms)
     return ComparedLayers(
         relation=relation,
         a=a,
@@ -262,4 +264,4 @@ def _reformats(
         for reformat in reformats(plan, layer_rows(plan, profile))
         if reformat.index in wanted
     ]
-    return tuple(sorted(found, key=lambda one: -(one.mean_ms or 0.0)))
+    return tuple(sorted(found, key=lambda one: -(one.time_ms or 0.0)))

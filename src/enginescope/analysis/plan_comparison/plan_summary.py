@@ -51,12 +51,12 @@ class PlanShare(Record, frozen=True, kw_only=True):
     Attributes:
         key: The property's value; ``None``: not known.
         layers: Those that do work, or have a time.
-        mean_ms: Sum of their mean times; ``None`` without a profile.
+        time_ms: Sum of their times; ``None`` without a profile.
     """
 
     key: str | None
     layers: int
-    mean_ms: float | None
+    time_ms: float | None
 
 
 class PlanSummary(Record, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class PlanSummary(Record, frozen=True, kw_only=True):
         run: Id of the run it is of; that of an imported one is new each time.
         gpu, tensorrt: As the files, the run or else the engine's passport say it.
         batch: First dimension of the first input, else what was fed.
-        sum_ms: The layers' mean times added up; ``None`` without layer times.
+        sum_ms: The layers' times added up; ``None`` without layer times.
         iterations: Of the profiling pass.
         has_own_times: The layer times are without the profiler's part; ``None`` without any.
         by_type, by_precision, by_output_precision: Precision is the type of a layer's first input,
@@ -147,7 +147,7 @@ def compared_plan(
         profile = times_of_plan_profile(profile, plan_profile)
     view = RunView(msgspec.structs.replace(run, plan=plan, profile=profile))
     profile = view.run.profile
-    rows = tuple(row for row in layer_rows(plan, profile) if row.mean_ms or not row.is_inert)
+    rows = tuple(row for row in layer_rows(plan, profile) if row.time_ms or not row.is_inert)
     summary = PlanSummary(
         label=label,
         name=name or run.job.subject.name,
@@ -159,7 +159,7 @@ def compared_plan(
         or (run.build.tensorrt if run.build else None),
         batch=_batch(plan, run),
         totals=plan_totals(plan),
-        sum_ms=profile.sum_mean_ms if profile else None,
+        sum_ms=profile.sum_ms if profile else None,
         iterations=profile.iterations if profile else None,
         has_own_times=profile.has_own_times if profile else None,
         by_type=_shares(rows, lambda row: row.type, timed=profile is not None),
@@ -190,13 +190,13 @@ def _shares(
     groups: dict[str | None, list[float]] = {}
     for row in rows:
         if not row.is_container:
-            groups.setdefault(key(row), []).append(row.mean_ms or 0.0)
+            groups.setdefault(key(row), []).append(row.time_ms or 0.0)
     shares = [
-        PlanShare(key=name, layers=len(times), mean_ms=sum(times) if timed else None)
+        PlanShare(key=name, layers=len(times), time_ms=sum(times) if timed else None)
         for name, times in groups.items()
     ]
     return tuple(
-        sorted(shares, key=lambda one: (-(one.mean_ms or 0.0), -one.layers, one.key or ""))
+        sorted(shares, key=lambda one: (-(one.time_ms or 0.0), -one.layers, one.key or ""))
     )
 
 

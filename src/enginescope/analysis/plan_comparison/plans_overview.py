@@ -21,16 +21,16 @@ class ShareAcross(Record, frozen=True, kw_only=True):
     Attributes:
         key: The property's value; ``None``: not known.
         layers: Of each plan.
-        mean_ms: Sum of their mean times in each plan; ``None``: that plan has no times.
+        time_ms: Sum of their times in each plan; ``None``: that plan has no times.
     """
 
     key: str | None
     layers: tuple[int, ...]
-    mean_ms: tuple[float | None, ...]
+    time_ms: tuple[float | None, ...]
 
     def difference_ms(self, at: int) -> float | None:
         """Return the time in the plan at a position less that in the first."""
-        base_ms, other_ms = self.mean_ms[0], self.mean_ms[at]
+        base_ms, other_ms = self.time_ms[0], self.time_ms[at]
         return other_ms - base_ms if base_ms is not None and other_ms is not None else None
 
 
@@ -82,7 +82,7 @@ def _across(
         ShareAcross(
             key=key,
             layers=tuple(table[key].layers if key in table else 0 for table in tables),
-            mean_ms=tuple(
+            time_ms=tuple(
                 _time(one.get(key), is_timed=plan.sum_ms is not None)
                 for one, plan in zip(tables, plans, strict=True)
             ),
@@ -93,7 +93,7 @@ def _across(
         sorted(
             found,
             key=lambda one: (
-                -max(ms or 0.0 for ms in one.mean_ms),
+                -max(ms or 0.0 for ms in one.time_ms),
                 -max(one.layers),
                 one.key or "",
             ),
@@ -105,14 +105,14 @@ def _time(share: PlanShare | None, *, is_timed: bool) -> float | None:
     """No layers take no time, where the plan has times at all."""
     if share is None:
         return 0.0 if is_timed else None
-    return share.mean_ms
+    return share.time_ms
 
 
 _SIDE: tuple[tuple[str, Callable[[LayersSide], Any]], ...] = (
     ("layers", lambda one: ";".join(map(str, one.layers))),
     ("name", lambda one: one.name),
     ("type", lambda one: one.type),
-    ("ms", lambda one: one.mean_ms),
+    ("ms", lambda one: one.time_ms),
     ("precision_in", lambda one: one.precision_in),
     ("precision_out", lambda one: one.precision_out),
     ("tactic", lambda one: one.tactic),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from enginescope.analysis.claims.layer_time import WholeRequest, layer_times
 from enginescope.analysis.layers.layer_sum import (
     LayerSum,
-    WholeRequest,
     layer_sum,
     of_plan_profile,
     plan_profiles,
@@ -107,6 +107,7 @@ def explore(
         UsageError: The plan has no such optimization profile.
     """
     several = plan_profiles(plan) if plan else ()
+    profile = profile and layer_times(profile, whole)
     if plan is not None and view is None:
         plan = of_plan_profile(plan, plan_profile)
         profile = times_of_plan_profile(profile, plan_profile) if profile and several else profile
@@ -114,9 +115,9 @@ def explore(
     elif view is not None:
         plan, profile = view.plan, view.profile
     rows = view.rows if view else layer_rows(None, profile)
-    timed = tuple(row for row in rows if row.mean_ms or not row.is_inert)
+    timed = tuple(row for row in rows if row.time_ms or not row.is_inert)
     found = reformats(plan, rows) if plan else ()
-    whole_ms = profile.sum_mean_ms if profile else None
+    whole_ms = profile.sum_ms if profile else None
     return Exploration(
         name=name,
         plan_schema=plan.source_schema if plan else None,
@@ -160,7 +161,7 @@ def _size(name: str) -> Callable[[ExploredLayer], int | None]:
 
 #: What layers can be ordered by -> the value; ``None``: the plan's own order.
 ORDERS: dict[str, Callable[[ExploredLayer], float | str | None] | None] = {
-    "time": lambda one: one.row.mean_ms,
+    "time": lambda one: one.row.time_ms,
     "plan": None,
     "name": lambda one: one.row.name,
     "type": lambda one: one.row.type,

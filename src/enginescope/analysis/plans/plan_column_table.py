@@ -17,7 +17,7 @@ class LayerFacts(Record, frozen=True):
 
     Attributes:
         whole_ms: Sum of every time in the profile.
-        mean_ms: Mean time per iteration.
+        time_ms: The layer's time per iteration.
         precision, output_precision: Names of the types of the first input and output.
     """
 
@@ -27,7 +27,7 @@ class LayerFacts(Record, frozen=True):
     timing: LayerTiming | None
     roof: LayerRoof | None
     whole_ms: float | None
-    mean_ms: float | None
+    time_ms: float | None
     precision: str | None
     output_precision: str | None
 
@@ -47,20 +47,20 @@ class Column(Record, frozen=True, kw_only=True):
 
 
 def _macs_per_ms(row: LayerFacts) -> float | None:
-    return row.work.compute_efficiency(_mean_ms(row))
+    return row.work.compute_efficiency(_time_ms(row))
 
 
 def _bytes_per_ms(row: LayerFacts) -> float | None:
-    return row.work.memory_efficiency(_mean_ms(row))
+    return row.work.memory_efficiency(_time_ms(row))
 
 
-def _mean_ms(row: LayerFacts) -> float | None:
-    return row.mean_ms
+def _time_ms(row: LayerFacts) -> float | None:
+    return row.time_ms
 
 
 def _share_pct(row: LayerFacts) -> float | None:
-    mean_ms = _mean_ms(row)
-    return 100 * mean_ms / row.whole_ms if mean_ms is not None and row.whole_ms else None
+    time_ms = _time_ms(row)
+    return 100 * time_ms / row.whole_ms if time_ms is not None and row.whole_ms else None
 
 
 def _tensors(tensors: Sequence[Tensor]) -> str:
@@ -99,8 +99,8 @@ def _of_roof(field: str) -> Callable[[LayerFacts], Any]:
     return lambda row: getattr(row.roof, field) if row.roof else None
 
 
-def _of_timing(field: str) -> Callable[[LayerFacts], float | None]:
-    return lambda row: getattr(row.timing, field) if row.timing else None
+def _raw_ms(row: LayerFacts) -> float | None:
+    return row.timing.raw_ms if row.timing else None
 
 
 # name, trex's name, unit, meaning, where it is from
@@ -168,20 +168,25 @@ TABLE: tuple[_Entry, ...] = (
         "`total_footprint_bytes` + `bias_size`; of what Gather or Slice reads, what it writes",
         lambda r: r.work.moved_bytes,
     ),
-    ("latency.time", "latency.time", "ms", "sum over the profile", _of_timing("total_ms")),
-    ("latency.avg_time", "latency.avg_time", "ms", "mean per iteration", _mean_ms),
     (
-        "latency.median_time",
-        "latency.median_time",
+        "latency.avg_time",
+        "latency.avg_time",
         "ms",
-        "median per iteration",
-        _of_timing("median_ms"),
+        "the layer's time per iteration, without the profiler's part where that is known",
+        _time_ms,
+    ),
+    (
+        "latency.raw_time",
+        "",
+        "ms",
+        "as the profiler reported it, where `latency.avg_time` is without its part",
+        _raw_ms,
     ),
     (
         "latency.pct_time",
         "latency.pct_time",
         "%",
-        "mean, of the sum of all layers' means",
+        "of the sum of all layers' times",
         _share_pct,
     ),
     ("attr.macs", "attr.macs", "MAC", "multiply-accumulates", lambda r: r.work.macs),

@@ -73,7 +73,7 @@ def layer_facts(facts: PlanFacts, positions: Sequence[int]) -> list[LayerFacts]:
                 timing,
                 roofs.get(at),
                 whole_ms,
-                timing.mean_ms if timing else None,
+                timing.time_ms if timing else None,
                 _precision_name(layer.inputs),
                 _precision_name(layer.outputs),
             )
@@ -85,7 +85,7 @@ def _whole_ms(attribution: Attribution) -> float:
     """Sum of every time in the profile, those without a layer included."""
     timed = [layer.timing for layer in attribution.layers if layer.timing]
     every = (*timed, *attribution.unmatched)
-    return sum(one.mean_ms or 0.0 for one in every if not one.is_container)
+    return sum(one.time_ms or 0.0 for one in every if not one.is_container)
 
 
 def _own_fields(rows: Sequence[LayerFacts]) -> dict[str, list[Any]]:

@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from enginescope.analysis import frames
-from enginescope.analysis.layers.layer_sum import WholeRequest
+from enginescope.analysis.claims.layer_time import WholeRequest, engine_ms, layer_times
 from enginescope.analysis.layers.layer_table import LayerRow, attribute, layer_rows
-from enginescope.analysis.layers.profiler_cost import ProfilerCost, engine_ms, profiler_cost
 from enginescope.analysis.layers.reformats import TensorRoles, tensor_roles
 from enginescope.analysis.onnx.onnx_map import OnnxMap, map_onnx, with_onnx_work
 from enginescope.analysis.plans.plan_column_table import LayerFacts
@@ -94,7 +93,7 @@ class PlanView(Result):
         whole: WholeRequest | None = None,
     ) -> None:
         self.plan = plan
-        self.profile = profile
+        self.profile = profile and layer_times(profile, whole)
         self.gpu = limits_of(gpu) if isinstance(gpu, str) else gpu
         self.onnx = onnx
         self.whole = whole
@@ -163,20 +162,18 @@ class PlanView(Result):
 
     @property
     def total_ms(self) -> float | None:
-        """Sum of the layers' mean times; ``None`` without a profile."""
-        return self.profile.sum_mean_ms if self.profile else None
+        """Sum of the layers' times; ``None`` without a profile."""
+        return self.profile.sum_ms if self.profile else None
 
     @property
     def engine_ms(self) -> float | None:
-        """Mean time of a whole inference without the profiler; `total_ms` if unknown."""
-        return engine_ms(self.profile, self.whole.mean_ms if self.whole else None)
+        """Time of a whole inference without the profiler; `total_ms` if unknown."""
+        return engine_ms(self.profile, self.whole)
 
-    @cached_property
-    def profiler_cost(self) -> ProfilerCost | None:
-        """Estimate of what the profiler added to each layer; ``None``: nothing, or unknown."""
-        timed = (one.timing for one in self.attribution.layers) if self.attribution else ()
-        times = (one.mean_ms for one in timed if one and one.mean_ms is not None)
-        return profiler_cost(self.profile, times, self.whole.mean_ms if self.whole else None)
+    @property
+    def profiler_ms(self) -> float | None:
+        """Estimate of what the profiler added to each layer, which no time here contains."""
+        return self.profile.profiler_ms if self.profile else None
 
     def time_of(self, layer: Layer) -> LayerTiming | None:
         """Return a layer's times, or ``None``."""
@@ -209,8 +206,7 @@ class PlanView(Result):
         """The layers' own times against the GPU's limits; ``None`` without a GPU."""
         if self.gpu is None:
             return None
-        cost = self.profiler_cost
-        return roofline(self.plan, self.works, self.gpu, self.attribution, cost)
+        return roofline(self.plan, self.works, self.gpu, self.attribution, self.profiler_ms)
 
     @cached_property
     def onnx_map(self) -> OnnxMap | None:

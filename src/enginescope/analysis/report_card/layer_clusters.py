@@ -34,7 +34,7 @@ class Cluster(Record, frozen=True, kw_only=True):
 
     Attributes:
         x, y: Of the one layer, else the geometric means.
-        mean_ms: Sum of their known mean times.
+        time_ms: Sum of their known times.
         example: The one with the greatest y.
     """
 
@@ -42,7 +42,7 @@ class Cluster(Record, frozen=True, kw_only=True):
     x: float
     y: float
     layers: int
-    mean_ms: float | None
+    time_ms: float | None
     example: LayerFacts
 
 
@@ -85,7 +85,7 @@ def clusters(
 def _alone(points: _Points) -> tuple[Cluster, ...]:
     columns = zip(points.rows, points.keys, points.x.tolist(), points.y.tolist(), strict=True)
     return tuple(
-        Cluster(key=key, x=x, y=y, layers=1, mean_ms=row.mean_ms, example=row)
+        Cluster(key=key, x=x, y=y, layers=1, time_ms=row.time_ms, example=row)
         for row, key, x, y in columns
     )
 
@@ -115,7 +115,7 @@ def _together(points: _Points, cells: Indices) -> tuple[Cluster, ...]:
     counts = np.bincount(cells)
     starts = np.cumsum(counts) - counts
     greatest = np.lexsort((-points.y, cells))[starts].tolist()
-    times = np.array([row.mean_ms for row in points.rows], dtype=np.float64)  # None is NaN
+    times = np.array([row.time_ms for row in points.rows], dtype=np.float64)  # None is NaN
     missing = np.isnan(times)
     timed = np.bincount(cells, weights=~missing)
     sums = np.bincount(cells, weights=np.where(missing, 0.0, times))
@@ -134,7 +134,7 @@ def _together(points: _Points, cells: Indices) -> tuple[Cluster, ...]:
             x=x,
             y=y,
             layers=count,
-            mean_ms=total if known else None,
+            time_ms=total if known else None,
             example=points.rows[at],
         )
         for at, x, y, count, total, known in columns
@@ -177,7 +177,7 @@ def _of_product(read: Callable[[MatrixProduct], int]) -> Callable[[LayerFacts], 
 
 # name, title, column, value
 _TABLE: tuple[tuple[str, str, str, Callable[[LayerFacts], float | None]], ...] = (
-    ("time", "mean time, ms", "latency.avg_time", lambda row: row.mean_ms),
+    ("time", "time, ms", "latency.avg_time", lambda row: row.time_ms),
     (
         "macs",
         "multiply-accumulates, millions",
@@ -212,13 +212,13 @@ _TABLE: tuple[tuple[str, str, str, Callable[[LayerFacts], float | None]], ...] =
         "compute",
         "compute rate, billion MACs per second",
         "attr.compute_efficiency",
-        lambda row: _scaled(row.work.compute_efficiency(row.mean_ms), 1e6),
+        lambda row: _scaled(row.work.compute_efficiency(row.time_ms), 1e6),
     ),
     (
         "bandwidth",
         "memory rate, GB/s",
         "attr.memory_efficiency",
-        lambda row: _scaled(row.work.memory_efficiency(row.mean_ms), 1e6),
+        lambda row: _scaled(row.work.memory_efficiency(row.time_ms), 1e6),
     ),
     ("groups", "groups", "Groups", lambda row: groups_of(row.layer)),
     ("m", "m: rows of the product", "gemm.m", _of_product(lambda one: one.m)),

@@ -23,14 +23,14 @@ class LayerGroup(Record, Generic[K], frozen=True, kw_only=True):
     Attributes:
         key: The property's value.
         layers, timed: All of them, and those that have a time.
-        mean_ms, share_pct: Sum of the known mean times; what part that is of the sum over the plan.
+        time_ms, share_pct: Sum of the known times; what part that is of the sum over the plan.
             ``None`` if no layer of the group has a time.
     """
 
     key: K
     layers: int
     timed: int
-    mean_ms: float | None
+    time_ms: float | None
     share_pct: float | None
 
 
@@ -42,19 +42,19 @@ def group_layers(
     for row in rows:
         found.setdefault(key(row), []).append(row)
     groups = [_group(name, members) for name, members in found.items()]
-    return tuple(sorted(groups, key=lambda one: (-(one.mean_ms or 0.0), -one.layers)))
+    return tuple(sorted(groups, key=lambda one: (-(one.time_ms or 0.0), -one.layers)))
 
 
 def _group(key: K, rows: list[LayerFacts]) -> LayerGroup[K]:
-    times = [row.mean_ms for row in rows if row.mean_ms is not None]
-    mean_ms = sum(times) if times else None
+    times = [row.time_ms for row in rows if row.time_ms is not None]
+    time_ms = sum(times) if times else None
     whole_ms = rows[0].whole_ms
     return LayerGroup(
         key=key,
         layers=len(rows),
         timed=len(times),
-        mean_ms=mean_ms,
-        share_pct=100 * mean_ms / whole_ms if mean_ms is not None and whole_ms else None,
+        time_ms=time_ms,
+        share_pct=100 * time_ms / whole_ms if time_ms is not None and whole_ms else None,
     )
 
 
@@ -71,7 +71,7 @@ class TypeTable(Record, frozen=True, kw_only=True):
 
     Attributes:
         group: Its key is the type.
-        slowest: The longest mean time first; where there are no times, in the plan's order.
+        slowest: The longest time first; where there are no times, in the plan's order.
         fields: Those of `TELLING_FIELDS` that any of these layers has.
     """
 
@@ -92,7 +92,7 @@ def type_tables(view: PlanView, top: int = 20) -> tuple[TypeTable, ...]:
 
 
 def _table(group: LayerGroup[str], rows: list[LayerFacts], top: int) -> TypeTable:
-    slowest = tuple(sorted(rows, key=lambda row: -(row.mean_ms or 0.0))[:top])
+    slowest = tuple(sorted(rows, key=lambda row: -(row.time_ms or 0.0))[:top])
     have = {
         name for row in slowest for name, value in row.layer.attributes.items() if _tells(value)
     }
@@ -128,7 +128,7 @@ class RollupPart(Record, frozen=True, kw_only=True):
 
 _MEASURES: tuple[tuple[str, Callable[[LayerFacts], float | None]], ...] = (
     ("layers", lambda _: 1),
-    ("time", lambda row: row.mean_ms),
+    ("time", lambda row: row.time_ms),
     ("MACs", lambda row: row.work.macs),
     ("activations", lambda row: row.size.activation_bytes),
     ("weights", lambda row: row.size.weights_bytes),
@@ -170,7 +170,7 @@ class PointwiseOperation(Record, frozen=True, kw_only=True):
         operation: ``"Max"``, ``"Mul"``, …; ``None``: layers whose operations the plan does not
             tell.
         count: How often it occurs in them; for `operation` ``None`` the layers once more.
-        mean_ms: Sum of these layers' mean times. A layer of several operations counts under each.
+        time_ms: Sum of these layers' times. A layer of several operations counts under each.
         even_ms: The same with each layer's time shared out evenly among its operations: an
             estimate.
     """
@@ -178,7 +178,7 @@ class PointwiseOperation(Record, frozen=True, kw_only=True):
     operation: str | None
     layers: int
     count: int
-    mean_ms: float | None
+    time_ms: float | None
     even_ms: float | None
 
 
@@ -207,18 +207,18 @@ def pointwise_operations(rows: Iterable[LayerFacts]) -> tuple[PointwiseOperation
         for operation, count in every.items():
             holders.setdefault(operation, []).append((row, count, every.total()))
     found = [_operation(name, members) for name, members in holders.items()]
-    return tuple(sorted(found, key=lambda one: (-(one.mean_ms or 0.0), -one.count)))
+    return tuple(sorted(found, key=lambda one: (-(one.time_ms or 0.0), -one.count)))
 
 
 def _operation(name: str | None, members: list[tuple[LayerFacts, int, int]]) -> PointwiseOperation:
     timed = [
-        (row.mean_ms, count / total) for row, count, total in members if row.mean_ms is not None
+        (row.time_ms, count / total) for row, count, total in members if row.time_ms is not None
     ]
     return PointwiseOperation(
         operation=name,
         layers=len(members),
         count=sum(count for _, count, _ in members),
-        mean_ms=sum(ms for ms, _ in timed) if timed else None,
+        time_ms=sum(ms for ms, _ in timed) if timed else None,
         even_ms=sum(ms * part for ms, part in timed) if timed else None,
     )
 

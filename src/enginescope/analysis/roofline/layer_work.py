@@ -157,13 +157,13 @@ class LayerWork(Record, frozen=True, kw_only=True, gc=False):
             return None
         return self.macs / self.moved_bytes
 
-    def compute_efficiency(self, mean_ms: float | None) -> float | None:
-        """Return multiply-accumulates per millisecond, if it took `mean_ms`."""
-        return self.macs / mean_ms if self.macs is not None and mean_ms else None
+    def compute_efficiency(self, time_ms: float | None) -> float | None:
+        """Return multiply-accumulates per millisecond, if it took `time_ms`."""
+        return self.macs / time_ms if self.macs is not None and time_ms else None
 
-    def memory_efficiency(self, mean_ms: float | None) -> float | None:
-        """Return bytes moved per millisecond, if it took `mean_ms`."""
-        return self.moved_bytes / mean_ms if self.moved_bytes is not None and mean_ms else None
+    def memory_efficiency(self, time_ms: float | None) -> float | None:
+        """Return bytes moved per millisecond, if it took `time_ms`."""
+        return self.moved_bytes / time_ms if self.moved_bytes is not None and time_ms else None
 
 
 def layer_work(plan: Plan, sizes: Sequence[LayerBytes] | None = None) -> tuple[LayerWork, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.analysis.layers.profiler_cost import ProfilerCost
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, rate_precision
 from enginescope.analysis.roofline.layer_work import MOVING_TYPES, LayerWork
 from enginescope.core.record import Record
@@ -23,7 +22,7 @@ class LayerRoof(Record, frozen=True, kw_only=True):
         memory_ms: Time to move its bytes once, without padding, at the peak bandwidth.
         compute_ms: Time of its multiply-accumulates at the peak rate of its precision.
         is_partial: Whether it may compute more than is known: the limit is then too low.
-        mean_ms: What it took, without the profiler's own time where that is known.
+        time_ms: What it took, without the profiler's own time where that is known.
     """
 
     position: int
@@ -31,7 +30,7 @@ class LayerRoof(Record, frozen=True, kw_only=True):
     memory_ms: float | None = None
     compute_ms: float | None = None
     is_partial: bool = False
-    mean_ms: float | None = None
+    time_ms: float | None = None
 
     @property
     def attainable_ms(self) -> float | None:
@@ -43,15 +42,15 @@ class LayerRoof(Record, frozen=True, kw_only=True):
     def distance(self) -> float | None:
         """Time taken ÷ attainable time; below 1: its tensors came from the cache."""
         limit = self.attainable_ms
-        return self.mean_ms / limit if self.mean_ms is not None and limit else None
+        return self.time_ms / limit if self.time_ms is not None and limit else None
 
     @property
     def excess_ms(self) -> float | None:
         """Time that it would save at its limit; 0 for a layer that is faster already."""
         limit = self.attainable_ms
-        if self.mean_ms is None or limit is None:
+        if self.time_ms is None or limit is None:
             return None
-        return max(0.0, self.mean_ms - limit)
+        return max(0.0, self.time_ms - limit)
 
 
 class Roofline(Record, frozen=True, kw_only=True):
@@ -83,7 +82,7 @@ class Roofline(Record, frozen=True, kw_only=True):
     def unknown(self) -> int:
         """Layers with a time and without a limit."""
         return sum(
-            layer.mean_ms is not None and layer.attainable_ms is None for layer in self.layers
+            layer.time_ms is not None and layer.attainable_ms is None for layer in self.layers
         )
 
 
@@ -92,7 +91,7 @@ def roofline(
     works: Sequence[LayerWork],
     gpu: GpuLimits,
     attribution: Attribution | None = None,
-    cost: ProfilerCost | None = None,
+    profiler_ms: float | None = None,
 ) -> Roofline:
     """Return the limits of a plan's layers on `gpu`.
 
@@ -102,26 +101,23 @@ def roofline(
     Args:
         works: One for each of the plan's layers.
         attribution: The layers' times, of the same plan.
-        cost: What the profiler added to them.
+        profiler_ms: See `Roofline`.
     """
     times = [one.timing for one in attribution.layers] if attribution else [None] * len(plan.layers)
     roofs = []
     for position, (layer, work, timing) in enumerate(zip(plan.layers, works, times, strict=True)):
         if layer.is_inert:
             continue
-        mean_ms = timing.mean_ms if timing else None
-        if cost is not None and mean_ms is not None:
-            mean_ms = cost.own_ms(mean_ms)
-        roofs.append(layer_roof(layer, work, gpu, mean_ms, position=position))
-    per_layer_ms = cost.per_layer_ms if cost else None
-    return Roofline(gpu=gpu, layers=tuple(roofs), profiler_ms=per_layer_ms)
+        time_ms = timing.time_ms if timing else None
+        roofs.append(layer_roof(layer, work, gpu, time_ms, position=position))
+    return Roofline(gpu=gpu, layers=tuple(roofs), profiler_ms=profiler_ms)
 
 
 def layer_roof(
     layer: Layer,
     work: LayerWork,
     gpu: GpuLimits,
-    mean_ms: float | None = None,
+    time_ms: float | None = None,
     *,
     position: int = 0,
 ) -> LayerRoof:
@@ -129,7 +125,7 @@ def layer_roof(
 
     Args:
         work: Its own.
-        mean_ms: What it took.
+        time_ms: What it took.
         position: In the plan's layers.
     """
     memory_ms = work.moved_bytes / gpu.bytes_per_ms if work.moved_bytes is not None else None
@@ -140,7 +136,7 @@ def layer_roof(
         memory_ms=memory_ms,
         compute_ms=compute_ms,
         is_partial=compute_ms is None and layer.type not in MOVING_TYPES,
-        mean_ms=mean_ms,
+        time_ms=time_ms,
     )
 
 

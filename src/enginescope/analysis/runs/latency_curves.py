@@ -26,7 +26,7 @@ class CumulativePoint(Record, frozen=True, kw_only=True):
     """The first `layers` layers of an order, and their time together."""
 
     layers: int
-    mean_ms: float
+    time_ms: float
     share_pct: float
 
 
@@ -48,7 +48,7 @@ class CumulativeTime(Record, frozen=True, kw_only=True):
 
 def cumulative_time(rows: Sequence[LayerFacts]) -> CumulativeTime | None:
     """Return how the layers' times add up; ``None`` if they add up to nothing."""
-    times = [row.mean_ms for row in rows if row.mean_ms is not None]
+    times = [row.time_ms for row in rows if row.time_ms is not None]
     falling = sorted(times, reverse=True)
     sums = list(accumulate(falling))
     if not sums or sums[-1] <= 0:
@@ -67,6 +67,6 @@ def _points(sums: list[float]) -> tuple[CumulativePoint, ...]:
     places = [0, *range(step, len(sums), step), len(sums)]
     every = [0.0, *sums]
     return tuple(
-        CumulativePoint(layers=at, mean_ms=every[at], share_pct=100 * every[at] / sums[-1])
+        CumulativePoint(layers=at, time_ms=every[at], share_pct=100 * every[at] / sums[-1])
         for at in places
     )

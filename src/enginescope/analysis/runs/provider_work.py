@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.core.record import Record
 from enginescope.records.run.run import ProviderShare, Run
 
@@ -56,11 +57,11 @@ def _times_ms(run: Run) -> dict[str, tuple[float, int]]:
     if run.profile is None:
         return {}
     found: dict[str, tuple[float, int]] = {}
-    for layer in run.profile.layers:
-        if layer.provider is None or layer.is_container or layer.mean_ms is None:
+    for layer in layer_times(run.profile).layers:
+        if layer.provider is None or layer.is_container or layer.time_ms is None:
             continue
         ms, count = found.get(layer.provider, (0.0, 0))
-        found[layer.provider] = (ms + layer.mean_ms, count + 1)
+        found[layer.provider] = (ms + layer.time_ms, count + 1)
     return found
 
 

@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any
 
 from enginescope.analysis import frames
+from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.analysis.layers.layer_sum import (
     GPU_COMPUTE,
     LayerSum,
-    WholeRequest,
     layer_sum,
     of_plan_profile,
     own_times,
@@ -82,9 +82,13 @@ class RunView(Result):
 
     def __init__(self, run: Run, *, plan_view: PlanView | None = None) -> None:
         self.given = run
-        self.run = own_times(run)
         self._plan_view = plan_view
         self._described: dict[int, Summary] = {}
+
+    @cached_property
+    def run(self) -> Run:
+        """The run with the times of its layers; without those of another build."""
+        return own_times(self.given, self.whole_request) if self.given.profile else self.given
 
     def _summary(self) -> str:
         latency = self.latency
@@ -111,12 +115,12 @@ class RunView(Result):
     @cached_property
     def latency(self) -> Summary | None:
         """Statistics of the headline series, or ``None`` when nothing was measured."""
-        headline = self.run.headline
+        headline = self.given.headline
         return self.summary(headline.metric) if headline else None
 
     def summary(self, metric: str) -> Summary | None:
         """Return the statistics of one metric by its tag, or ``None``; no other is described."""
-        for at, sample in enumerate(self.run.samples):
+        for at, sample in enumerate(self.given.samples):
             if sample.metric == metric and self._is_sound(sample):
                 return self._describe(at)
         return None
@@ -207,7 +211,7 @@ class RunView(Result):
         """Mean and median of whole requests without a profiler: of the samples, else printed."""
         measured = (self.summary(tag) for tag in (GPU_COMPUTE, "device_latency", "latency"))
         first = next((one for one in measured if one is not None), self.latency)
-        return whole_request(self.run, first)
+        return whole_request(self.given, first)
 
     @cached_property
     def round_trip(self) -> RoundTrip | None:
@@ -287,9 +291,9 @@ class RunView(Result):
         """Return the layers as a ``pandas.DataFrame``, one row each, in the plan's order.
 
         Columns: ``index``, ``name``, ``type``, ``subtype``, ``precision``, ``provider``,
-        ``mean_ms`` and ``median_ms`` (per iteration), ``total_ms`` (over the profiling pass),
-        ``share_pct`` (of the sum of the means, 0…100), ``tactic``, ``onnx_nodes`` (joined by
-        ``;``), ``is_container`` (its time holds that of other rows).
+        ``time_ms`` (per iteration), ``raw_ms`` (as the profiler reported it, where ``time_ms`` is
+        without its part), ``share_pct`` (of the sum of the times, 0…100), ``tactic``,
+        ``onnx_nodes`` (joined by ``;``), ``is_container`` (its time holds that of other rows).
 
         Raises:
             MissingDependencyError: pandas is not installed.
@@ -299,15 +303,15 @@ class RunView(Result):
     def _is_sound(self, samples: Samples) -> bool:
         if samples.metric in ("h2d", "d2h") and not samples.values_ms.any():
             return False
-        tool = self.run.tool
+        tool = self.given.tool
         printed = {summary.metric for summary in tool.summaries} if tool else set()
-        coarse = any(notice.code == "I-ENQUEUE-RESOLUTION" for notice in self.run.notices)
+        coarse = any(notice.code == "I-ENQUEUE-RESOLUTION" for notice in self.given.notices)
         hidden = samples.metric == "enqueue" and "enqueue" in printed and coarse
         return bool(len(samples)) and not hidden
 
     def _describe(self, at: int) -> Summary:
         if at not in self._described:
-            samples, workload = self.run.samples[at], self.run.job.workload
+            samples, workload = self.given.samples[at], self.given.job.workload
             one_in_flight = samples.metric == "latency" and workload.mode.in_flight == 1
             self._described[at] = describe(
                 samples, batch=workload.batch, one_in_flight=one_in_flight
@@ -346,9 +350,7 @@ def sample_columns(run: Run) -> dict[str, list[Any]]:
 
 def layer_columns(rows: tuple[LayerRow, ...]) -> dict[str, list[Any]]:
     """Return layers as columns: the fields of `LayerRow` that hold one value each."""
-    fields = (
-        "index name type subtype precision provider mean_ms median_ms total_ms share_pct tactic"
-    )
+    fields = "index name type subtype precision provider time_ms raw_ms share_pct tactic"
     columns: dict[str, list[Any]] = {
         field: [getattr(row, field) for row in rows] for field in fields.split()
     }

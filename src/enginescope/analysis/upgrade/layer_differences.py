@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from enginescope.analysis.plan_comparison.layer_changes import Change, ComparedLayers, Relation
 from enginescope.analysis.plan_comparison.layer_comparison import compare_layers
-from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.records.plan.plan import Layer, Plan, Profile
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.upgrade import DifferenceCause, LayerChange, LayerDifferences
 
@@ -55,9 +56,10 @@ def _layers_of(runs: Sequence[Run]) -> tuple[Plan, Profile | None] | None:
     good = [run for run in runs if run.outcome.kind is OutcomeKind.OK]
     planned = [run for run in good if run.plan is not None]
     timed = [run for run in planned or good if run.profile is not None]
-    run = next(iter((*timed, *planned)), None)
-    if run is None:
+    chosen = next(iter((*timed, *planned)), None)
+    if chosen is None:
         return None
+    run = RunView(chosen).run
     if run.plan is not None:
         return run.plan, run.profile
     assert run.profile is not None
@@ -65,21 +67,16 @@ def _layers_of(runs: Sequence[Run]) -> tuple[Plan, Profile | None] | None:
 
 
 def _nodes_of(name: str, profile: Profile) -> tuple[Plan, Profile | None]:
-    """Return the nodes of a profile as a plan, and their medians, which pauses do not move.
+    """Return the nodes of a profile as a plan, and their times.
 
     Times of a host that enqueues nodes of a GPU are left out.
     """
     nodes = [node for node in profile.layers if not node.is_container]
     layers = (Layer(index=one.index, name=one.name, type=one.kind or "unknown") for one in nodes)
-    times = (replace(one, mean_ms=_typical_ms(one)) for one in nodes)
     plan = Plan(name=name, layers=tuple(layers), source_schema=profile.source)
     if profile.mode == "host":
         return plan, None
-    return plan, replace(profile, layers=tuple(times))
-
-
-def _typical_ms(node: LayerTiming) -> float | None:
-    return node.mean_ms if node.median_ms is None else node.median_ms
+    return plan, replace(profile, layers=tuple(nodes))
 
 
 def _count(layers: Sequence[ComparedLayers], side: str) -> int:

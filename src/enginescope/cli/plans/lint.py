@@ -142,18 +142,17 @@ def _show(linted: Sequence[Linted], top: int | None) -> None:
         report = plan.report
         show(sentence(findings.headline(report)))
         if report.sum_ms is None:
-            warn("no layer times: add --profile for the time at stake")
+            warn("no layer times: add --profile to know the savings")
         if not report.findings:
             continue
         print()
-        rules = findings.rule_rows(report)
-        show(table(findings.RULE_HEADERS, rules, right=findings.NUMBERS))
-        if words := findings.stake_words(report):
+        show(table(*findings.rule_table(report), right=findings.NUMBERS))
+        if words := findings.saving_words(report):
             show(sentence(words))
         print()
         groups = report.groups[:top]
-        rows = findings.group_rows(groups, report.findings, name_width=name_width)
-        show(table(findings.FINDING_HEADERS, rows, right=findings.NUMBERS))
+        rows = findings.group_table(groups, report.findings, name_width=name_width)
+        show(table(*rows, right=findings.NUMBERS))
         if len(report.groups) > len(groups):
             print(f"… and {len(report.groups) - len(groups):,} more; --all shows them")
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from enginescope.notebook.html.fragment import data_table, fragment, paragraph
 from enginescope.render.plans.findings import (
-    FINDING_HEADERS,
     NUMBERS,
-    RULE_HEADERS,
     SHOWN_GROUPS,
-    group_rows,
+    group_table,
     headline,
-    rule_rows,
-    stake_words,
+    rule_table,
+    saving_words,
 )
 from enginescope.rules.engine import LintReport
 
@@ -19,19 +17,19 @@ _NAME_WIDTH = 80
 
 
 def findings_html(report: LintReport) -> str:
-    """Return the findings with most time at stake, and what to do."""
+    """Return the findings with the largest known savings, and what to do."""
     groups = report.groups
     more = len(groups) - SHOWN_GROUPS
-    hidden = f"and {more:,} more; " if more > 0 else ""
+    hidden = f"And {more:,} more. " if more > 0 else ""
+    listed = group_table(groups[:SHOWN_GROUPS], report.findings, name_width=_NAME_WIDTH)
     return fragment(
         headline(report),
-        paragraph("no profile: nothing has a time at stake" if report.sum_ms is None else None),
-        data_table("What to do", RULE_HEADERS, rule_rows(report), numbers=NUMBERS),
+        paragraph("no profile: savings are not known" if report.sum_ms is None else None),
+        data_table("What to do", *rule_table(report), numbers=NUMBERS),
         data_table(
             "Findings",
-            FINDING_HEADERS,
-            group_rows(groups[:SHOWN_GROUPS], report.findings, name_width=_NAME_WIDTH),
+            *listed,
             numbers=NUMBERS,
-            note=(hidden + (stake_words(report) or "")).removesuffix("; ") or None,
+            note=(hidden + (saving_words(report) or "")).strip() or None,
         ),
     )

@@ -176,7 +176,7 @@ def _figure(one: Figure) -> str:
 def _types(view: RunView) -> str:
     shares = view.time_by_type
     shown = shares[:_TOP]
-    times = number_column([one.mean_ms for one in shown])
+    times = number_column([one.time_ms for one in shown])
     rows = (
         (
             ms,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.analysis.layers.layer_sum import WholeRequest
+from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.analysis.onnx.onnx_export import onnx_match_notice
 from enginescope.analysis.plans.exploration import Exploration, explore
 from enginescope.analysis.plans.plan_view import PlanView

@@ -190,12 +190,13 @@ class LayerTiming(Record, frozen=True, kw_only=True, gc=False):
 
     Attributes:
         index: Position in the profile, from 0; names may repeat.
-        mean_ms, median_ms: Per iteration.
+        mean_ms, median_ms: Per iteration, as the profiler reported them.
+        time_ms: The layer's time, which `analysis.claims.layer_time` decides; ``None`` as read.
         start_ms: Mean time since the first layer began, where the profile has it (ONNX Runtime) and
             the layer runs once per iteration.
-        interval: 95 % interval of the median in ms; of an own time, it reaches up to the kernel
-            alone.
-        raw_ms: Median as the profiler reported it, where the other figures are the layer's own.
+        interval: 95 % interval of the median in ms; with an own time, of that: it reaches up to the
+            kernel alone.
+        raw_ms: The figure that the profiler reported, where `time_ms` is the layer's own.
         total_ms: Over all iterations of the profile.
         share_pct: As the source states it, 0…100.
         kind: Operator or layer type, when the profile itself says it.
@@ -209,6 +210,7 @@ class LayerTiming(Record, frozen=True, kw_only=True, gc=False):
     mean_ms: float | None = None
     median_ms: float | None = None
     interval: Interval | None = None
+    time_ms: float | None = None
     raw_ms: float | None = None
     total_ms: float | None = None
     share_pct: float | None = None
@@ -234,6 +236,7 @@ class Profile(Record, frozen=True, kw_only=True):
             launched one by one; and its 95 % interval.
         batch_sums_ms: From `batch_sums`: how far the sum of the layers' medians varies. Empty: the
             source states averages only, or has too few iterations.
+        profiler_ms: Estimate of what the profiler added to each layer, taken off its time.
         resolution_ms: How far the true time of a layer may lie below and above its median, because
             its clock has steps.
     """
@@ -246,6 +249,7 @@ class Profile(Record, frozen=True, kw_only=True):
     gated_ms: float | None = None
     gated_interval: Interval | None = None
     batch_sums_ms: tuple[float, ...] = ()
+    profiler_ms: float | None = None
     resolution_ms: tuple[float, float] = (0.0, 0.0)
 
     @property
@@ -256,17 +260,17 @@ class Profile(Record, frozen=True, kw_only=True):
     @property
     def statistic(self) -> Literal["median", "mean"]:
         """The figure of a layer: medians need the time of each iteration."""
-        return "median" if self.source in _PER_ITERATION else "mean"
+        is_split = self.source in _PER_ITERATION
+        return "median" if is_split and all(map(_has_median, self.layers)) else "mean"
 
     @property
-    def sum_mean_ms(self) -> float | None:
-        """Sum of the layers' means, containers left out; ``None`` if no layer has one."""
-        return sum_known(one.mean_ms for one in self.layers if not one.is_container)
+    def sum_ms(self) -> float | None:
+        """Sum of the layers' times, containers left out; ``None`` if no layer has one."""
+        return sum_known(one.time_ms for one in self.layers if not one.is_container)
 
-    @property
-    def sum_median_ms(self) -> float | None:
-        """Sum of the layers' medians, containers left out; ``None`` if no layer has one."""
-        return sum_known(one.median_ms for one in self.layers if not one.is_container)
+
+def _has_median(one: LayerTiming) -> bool:
+    return one.median_ms is not None or one.mean_ms is None
 
 
 def batch_sums(times_ms: Array) -> tuple[float, ...]:

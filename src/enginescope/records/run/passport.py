@@ -18,12 +18,12 @@ class PrecisionShare(Record, frozen=True, kw_only=True):
     Attributes:
         precision: ``None``: the plan does not say.
         layers: Those that do work.
-        mean_ms: Sum of their mean times; ``None`` without layer times.
+        time_ms: Sum of their mean times; ``None`` without layer times.
     """
 
     precision: str | None
     layers: int
-    mean_ms: float | None = None
+    time_ms: float | None = None
 
 
 class PassportRun(Record, frozen=True, kw_only=True):

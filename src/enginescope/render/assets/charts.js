@@ -30,7 +30,7 @@
   }
 
   // The rest that is known of a layer that a mark stands for.
-  const SAID = ["#", "Layer", "Mean ms", "Share %", "Findings", "Median ms", "Implementation", "ONNX nodes"];
+  const SAID = ["#", "Layer", "Time ms", "Share %", "Findings", "Implementation", "Raw ms", "ONNX nodes"];
   function moreOf(event, datum, value) {
     const id = event.target.closest?.(".vis")?.id, row = id ? pageRow(id, datum?.name, datum?.place) : -1;
     const titles = new Set(Object.keys(value));

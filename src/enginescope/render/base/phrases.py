@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable
 
 from enginescope.analysis.claims.percentile import SHOWN, percentile_name, range_or_mark
+from enginescope.analysis.claims.saving import Saving
 from enginescope.analysis.layers.layer_sum import LayerSum
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import Pipeline, RoundTrip
@@ -84,10 +85,34 @@ def profiler_part(profiler_ms: float) -> str:
     return f"without what the profiler adds, about {cost} µs a layer"
 
 
+def saving_text(saving: Saving) -> str | None:
+    """Return ``at most 0.083 ms, 4.1 %``, and the other kinds there are; ``None``: no time."""
+    parts = []
+    if saving.bound_ms is not None:
+        bound = saved_time_text(saving, saving.bound_ms)
+        parts.append(f"at most {bound}" if saving.bound_ms else "nothing beyond other findings")
+    if saving.item_ms is not None:
+        parts.append(
+            f"at most {saved_time_text(saving, saving.item_ms)} per item of a larger batch"
+        )
+    if saving.unknown_of_ms is not None:
+        parts.append(f"an unknown part of {saved_time_text(saving, saving.unknown_of_ms)}")
+    return " and ".join(parts) or None
+
+
+def saved_time_text(saving: Saving, time_ms: float) -> str:
+    """Return ``0.083 ms, 4.1 %``."""
+    share_pct = saving.share_pct(time_ms)
+    share = f", {format_significant(share_pct, 2)} %" if share_pct is not None else ""
+    return f"{format_ms(time_ms, 3)}{share}"
+
+
 def layer_sum_sentence(found: LayerSum) -> str:
     """State the sum of the layers, how it differs from the whole, and why."""
     if found.is_own:
         return _bridge_sentence(found)
+    if found.profiler_ms is not None:
+        return _estimate_sentence(found, found.profiler_ms)
     text = f"The {found.part}s add up to {format_ms(found.sum_ms)} ({_how_added(found)})"
     ratio, difference = found.ratio, found.difference_ms
     if ratio is None or difference is None or found.whole_metric is None:
@@ -97,17 +122,23 @@ def layer_sum_sentence(found: LayerSum) -> str:
         return f"{text}, the same as {whole} within 0.5 %."
     direction = "more" if difference > 0 else "less"
     amount = f"{format_ms(abs(difference), 3)} ({format_significant(100 * abs(ratio - 1))} %)"
-    each = found.profiler_ms and format_significant(1e3 * found.profiler_ms, 2)
-    cost = f" (by an estimate {each} µs each)" if each else ""
-    own = " The layers' times include what the profiler adds; lint takes it off." if each else ""
     if found.is_host:
         reason = "they are times in which the host enqueued the layers; the GPU ran them later"
     elif difference > 0:
-        reason = f"timing each layer adds to it{cost} and keeps layers from overlapping"
+        reason = "timing each layer adds to it and keeps layers from overlapping"
     else:
         reason = "they come from a separate pass, without the time between layers"
     factor = format_significant(ratio)
-    return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}.{own}"
+    return f"{text}, {amount} {direction} than {whole} ({factor} ×): {reason}."
+
+
+def _estimate_sentence(layers: LayerSum, profiler_ms: float) -> str:
+    """Say what is estimated of the layers' own times, and what the profiler reported."""
+    text = f"Layers {format_ms(layers.sum_ms)} (own times, {profiler_part(profiler_ms)})"
+    whole = f"{in_text(layers.whole_metric or '')} {format_ms(layers.whole_ms)}"
+    return (
+        f"{text}; the profiler reported {format_ms(layers.raw_ms)} ({_how_added(layers)}); {whole}."
+    )
 
 
 def _bridge_sentence(found: LayerSum) -> str:

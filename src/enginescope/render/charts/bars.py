@@ -152,8 +152,8 @@ def _spec(rows: list[Spec]) -> Spec:
     }
 
 
-X_TITLE = "mean time per iteration, ms"
-_TIPS = {"value": "mean, ms#", "share": "share of the sum, %#"}
+X_TITLE = "time per iteration, ms"
+_TIPS = {"value": "time, ms#", "share": "share of the sum, %#"}
 
 #: Whether by precision -> what colors mean, and the color.
 _COLORED: dict[bool, tuple[str, Callable[[str | None], str]]] = {
@@ -163,7 +163,7 @@ _COLORED: dict[bool, tuple[str, Callable[[str | None], str]]] = {
 
 
 def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
-    """The `topk` layers with the longest mean time, colored by precision, else by kind of work.
+    """The `topk` layers with the longest time, colored by precision, else by kind of work.
 
     Of a profile alone neither is known. ``None`` without layer times.
     """
@@ -186,7 +186,7 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
     which = f"The {len(rows)} slowest of {len(timed):,} timed layers" if some else whole
     return Chart(
         key="per_layer_time",
-        title=f"Layers by mean time, colored by {name}" if has_groups else "Layers by mean time",
+        title=f"Layers by time, colored by {name}" if has_groups else "Layers by time",
         subtitle=(f"{which}: {format_significant(share)} % of the sum over layers",),
         spec=bars(
             data,
@@ -211,7 +211,7 @@ def time_by_precision(view: RunView) -> Chart | None:
 def _shares(
     key: str, name: str, shares: tuple[TimeShare, ...], color: Callable[[str | None], str]
 ) -> Chart | None:
-    shares = tuple(share for share in shares if share.mean_ms > 0)
+    shares = tuple(share for share in shares if share.time_ms > 0)
     if not any(share.key for share in shares):
         return None
     data: list[Spec] = [
@@ -219,7 +219,7 @@ def _shares(
             "label": one.key or "not known",
             "name": one.key or "not known",
             "group": one.key or "not known",
-            "value": one.mean_ms,
+            "value": one.time_ms,
             "share": one.share_pct,
             "layers": one.layers,
             "row": f"{place:05}",
@@ -228,7 +228,7 @@ def _shares(
     ]
     top = data[0]
     table = ChartTable(
-        headers=(name.capitalize(), "Layers", "Mean, ms", "Share of the sum, %"),
+        headers=(name.capitalize(), "Layers", "Time, ms", "Share of the sum, %"),
         rows=tuple(
             (one["name"], str(one["layers"]), _figure(one["value"]), _figure(one["share"]))
             for one in data
@@ -258,7 +258,7 @@ def _row(rank: int, row: LayerRow, group: str) -> Spec:
         "label": row.name,
         "name": row.name,
         "group": group,
-        "value": row.mean_ms,
+        "value": row.time_ms,
         "share": row.share_pct,
         "type": row.type or "not known",
         "tactic": row.tactic or "not known",

@@ -1,4 +1,4 @@
-"""Where the time goes: bars of its parts, by kind of work, by type, and what is at stake."""
+"""Where the time goes: bars of its parts, by kind of work, by type, and what findings may save."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def time_stacked(
         engine_ms: What `stakes` are a part of: the engine's time without the profiler.
     """
     by_type = [
-        (part.key or "not known", part.mean_ms) for part in view.time_by_type if part.mean_ms
+        (part.key or "not known", part.time_ms) for part in view.time_by_type if part.time_ms
     ]
     whole_ms = sum(ms for _, ms in by_type)
     if not whole_ms or not any(part.key for part in view.time_by_type):
@@ -67,7 +67,7 @@ def time_stacked(
         subtitle=_subtitle(stakes, engine_ms, whole_ms),
         spec=_spec(rows),
         table=ChartTable(
-            headers=("Part", "Mean, ms", "Share of the sum, %"),
+            headers=("Part", "Time, ms", "Share of the sum, %"),
             rows=tuple(
                 (
                     part["name"],
@@ -96,7 +96,7 @@ def _spec(rows: Sequence[Spec]) -> Spec:
                     "x": x,
                     "x2": {"field": "end"},
                     "color": fill,
-                    "tooltip": tooltip(name="part", ms="mean, ms#", share="share of the sum, %#"),
+                    "tooltip": tooltip(name="part", ms="time, ms#", share="share of the sum, %#"),
                 },
             },
             {
@@ -119,7 +119,7 @@ def _subtitle(
         return ()
     why = (
         f"The layers add up to {format_ms(whole_ms, 4)} in the profile; the engine takes "
-        f"{format_ms(engine_ms, 4)} without it, and what is at stake is a part of that."
+        f"{format_ms(engine_ms, 4)} without it, and what findings save is a part of that."
     )
     return (why,)
 
@@ -130,8 +130,8 @@ def _won(stakes: Mapping[str, float], engine_ms: float) -> list[Spec]:
     if not parts:
         return []
     rest_ms = max(0.0, engine_ms - sum(stakes.values()))
-    rows = _stacked("at stake, by rule", parts, engine_ms, lambda _: VERMILLION)
-    rest = _stacked("at stake, by rule", [("no finding", rest_ms)], engine_ms, lambda _: OTHER)
+    rows = _stacked("findings save, by rule", parts, engine_ms, lambda _: VERMILLION)
+    rest = _stacked("findings save, by rule", [("no finding", rest_ms)], engine_ms, lambda _: OTHER)
     for row in rows:
         row["label"] = row["name"] if row["share"] >= _NAMED_PCT else ""
     start = engine_ms - rest_ms

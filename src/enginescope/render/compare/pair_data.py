@@ -89,7 +89,7 @@ def graphs_data(found: Comparison) -> tuple[Markup, ...]:
 def _graph(plan: ComparedPlan, graph: PlanGraph, changes: dict[str, Any], most_ms: float) -> Markup:
     profile = plan.view.run.profile
     times = times_of(attribute(plan.plan, profile) if profile else None)
-    made = canvas(graph, times or Times(mean_ms={}, sum_ms=0.0), {})
+    made = canvas(graph, times or Times(time_ms={}, sum_ms=0.0), {})
     whole = {**made.data, **changes, "label": plan.label, "mostChange": most_ms}
     return Markup(container(whole))  # noqa: S704 - base64
 

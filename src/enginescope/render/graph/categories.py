@@ -79,7 +79,7 @@ def categories(graph: PlanGraph, coloring: str, times: Times | None) -> tuple[Ca
         for layer in node.held_layers:
             name = _of_layer(layer, coloring)
             layers[name] += 1
-            time_ms[name] += times.mean_ms.get(layer.index, 0.0) if times else 0.0
+            time_ms[name] += times.time_ms.get(layer.index, 0.0) if times else 0.0
     for edge in graph.edges:
         flowing = edge_category(edge, coloring)
         if flowing is not None:

@@ -86,19 +86,19 @@ class Wording(Record, frozen=True, kw_only=True):
 
 
 class Times(Record, frozen=True, kw_only=True):
-    """Mean times by `Layer.index`, and their sum over the whole profile."""
+    """Times by `Layer.index`, and their sum over the whole profile."""
 
-    mean_ms: Mapping[int, float]
+    time_ms: Mapping[int, float]
     sum_ms: float
 
     def share_pct(self, index: int) -> float | None:
         """Return a layer's part of the sum; ``None`` without a time or a sum."""
-        mean_ms = self.mean_ms.get(index)
-        return 100 * mean_ms / self.sum_ms if mean_ms is not None and self.sum_ms else None
+        time_ms = self.time_ms.get(index)
+        return 100 * time_ms / self.sum_ms if time_ms is not None and self.sum_ms else None
 
     def sum_of_ms(self, layers: Iterable[Layer]) -> float | None:
         """Return the time of some layers together; ``None`` if none of them has one."""
-        known = [self.mean_ms[layer.index] for layer in layers if layer.index in self.mean_ms]
+        known = [self.time_ms[layer.index] for layer in layers if layer.index in self.time_ms]
         return sum(known) if known else None
 
 
@@ -123,10 +123,10 @@ def times_of(attribution: Attribution | None) -> Times | None:
     if attribution is None:
         return None
     joined = [(layer.layer.index, layer.timing) for layer in attribution.layers if layer.timing]
-    mean_ms = {index: one.mean_ms for index, one in joined if one.mean_ms is not None}
+    time_ms = {index: one.time_ms for index, one in joined if one.time_ms is not None}
     every = [*(one for _, one in joined), *attribution.unmatched]
-    counted = [one.mean_ms for one in every if one.mean_ms is not None and not one.is_container]
-    return Times(mean_ms=mean_ms, sum_ms=sum(counted)) if mean_ms else None
+    counted = [one.time_ms for one in every if one.time_ms is not None and not one.is_container]
+    return Times(time_ms=time_ms, sum_ms=sum(counted)) if time_ms else None
 
 
 def is_reformat(node: GraphNode) -> bool:
@@ -283,17 +283,17 @@ def _storage(tensor: Tensor) -> str:
 
 
 def _time_text(layer: Layer, times: Times | None) -> str | None:
-    mean_ms = times.mean_ms.get(layer.index) if times else None
-    if times is None or mean_ms is None:
+    time_ms = times.time_ms.get(layer.index) if times else None
+    if times is None or time_ms is None:
         return None
-    return _time_words(mean_ms, times)
+    return _time_words(time_ms, times)
 
 
-def _time_words(mean_ms: float, times: Times) -> str:
-    text = format_ms(mean_ms, 3)
+def _time_words(time_ms: float, times: Times) -> str:
+    text = format_ms(time_ms, 3)
     if not times.sum_ms:
         return text
-    return f"{text} · {format_significant(100 * mean_ms / times.sum_ms, 2)} %"
+    return f"{text} · {format_significant(100 * time_ms / times.sum_ms, 2)} %"
 
 
 def ordinal(number: int) -> str:

@@ -133,14 +133,14 @@ class _Scale(NamedTuple):
     slowest_ms: float
     factor: float
 
-    def step(self, mean_ms: float | None) -> int | None:
+    def step(self, time_ms: float | None) -> int | None:
         """Return the place in `STEPS`; ``None`` without a time."""
-        if mean_ms is None:
+        if time_ms is None:
             return None
-        if not mean_ms > 0:
+        if not time_ms > 0:
             return 0
         # logarithms apart: the quotient of extreme times is too large a number
-        below = (math.log(self.slowest_ms) - math.log(mean_ms)) / math.log(self.factor)
+        below = (math.log(self.slowest_ms) - math.log(time_ms)) / math.log(self.factor)
         return max(0, len(STEPS) - 1 - math.floor(below))
 
     def end_ms(self, step: int) -> float:
@@ -150,7 +150,7 @@ class _Scale(NamedTuple):
 
 def _scale(given: GraphScene, times: Times) -> _Scale:
     """The whole plan's, so that a part has the colors of the whole; groups may be slower."""
-    known = sorted(one for one in times.mean_ms.values() if one > 0)
+    known = sorted(one for one in times.time_ms.values() if one > 0)
     groups = (times.sum_of_ms(node.layers) for node in given.graph.nodes if node.layers)
     slowest = max([0.0, *known, *(group for group in groups if group is not None)])
     if not known:
@@ -198,7 +198,7 @@ def severities(given: GraphScene) -> tuple[tuple[Category, ...], tuple[str | Non
             names.add(name)
             layers[name] += 1
             if given.times:
-                time_ms[name] += given.times.mean_ms.get(layer.index, 0.0)
+                time_ms[name] += given.times.time_ms.get(layer.index, 0.0)
         of_nodes.append(next((one for one in SEVERITIES if one in names), None))
     return tuple(
         Category(

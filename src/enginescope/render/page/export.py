@@ -116,8 +116,7 @@ _SUMMARY = _names(
 )
 _PERCENTILE = "{0}_ms {0}_low_ms {0}_high_ms {0}_mark {0}_effective_n"
 _LAYER = _names(
-    "index name type subtype precision provider mean_ms median_ms raw_ms total_ms share_pct "
-    "is_container tactic"
+    "index name type subtype precision provider time_ms raw_ms share_pct is_container tactic"
 )
 
 

@@ -170,12 +170,12 @@ def _layers(view: RunView, topk: int) -> list[str]:
             row.name,
             row.type or "—",
             row.precision or "—",
-            format_significant(row.mean_ms, 4) if row.mean_ms is not None else "—",
+            format_significant(row.time_ms, 4) if row.time_ms is not None else "—",
             format_significant(row.share_pct) if row.share_pct is not None else "—",
         ]
         for row in slowest_first(view.layers)[:topk]
     ]
-    headers = (view.layer_sum.part.capitalize(), "Type", "Precision", "Mean ms", "Share %")
+    headers = (view.layer_sum.part.capitalize(), "Type", "Precision", "Time ms", "Share %")
     return [*lines, "", *_table(headers, rows)]
 
 

@@ -190,12 +190,12 @@ def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRu
 
 
 def _time_stacked(subject: PageSubject) -> Chart | None:
-    """Where the time goes, and what each rule's findings could win of it."""
-    report, stakes = subject.findings, dict[str, float]()
+    """Where the time goes, and what each rule's findings may save of it."""
+    report, savings = subject.findings, dict[str, float]()
     for finding in report.findings if report else ():
-        if finding.stake_ms and not finding.is_per_item:  # so no layer's time is in two of them
-            stakes[finding.code] = stakes.get(finding.code, 0.0) + finding.stake_ms
-    return time_stacked(subject.view, stakes, report.engine_ms if report else None)
+        if finding.saving.bound_ms:
+            savings[finding.code] = savings.get(finding.code, 0.0) + finding.saving.bound_ms
+    return time_stacked(subject.view, savings, report.engine_ms if report else None)
 
 
 def _slowest(view: RunView) -> Chart | None:

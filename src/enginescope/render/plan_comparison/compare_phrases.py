@@ -296,7 +296,7 @@ def _precisions(one: PlanSummary) -> str:
     """Shares of the time by precision; of the layers where none is timed."""
     timed = one.sum_ms is not None
     whole = one.sum_ms if timed else one.totals.active_layers
-    amounts = [(share.key, share.mean_ms if timed else share.layers) for share in one.by_precision]
+    amounts = [(share.key, share.time_ms if timed else share.layers) for share in one.by_precision]
     shown = [(key or "not known", 100 * (of or 0.0) / whole) for key, of in amounts if whole]
     shown = [pair for pair in shown if pair[1] >= 0.05][:_SHARES_SHOWN]
     text = ", ".join(f"{key} {number_text(part, 0)} %" for key, part in shown)

@@ -189,7 +189,7 @@ def _share_table(
     timed = any(one.sum_ms is not None for one in plans)
     columns: dict[str, list[str]] = {}
     if timed:
-        cells = number_column([ms for one in shown for ms in one.mean_ms])
+        cells = number_column([ms for one in shown for ms in one.time_ms])
         for at, plan in enumerate(plans):
             columns[f"{plan.label} ms"] = cells[at :: len(plans)]
     if len(plans) == 2 and timed:
@@ -212,7 +212,7 @@ def _share_table(
 def _reformat_table(title: str, found: Sequence[ReformatLayer], top: int) -> TextTable:
     shown = found[:top]
     columns = {
-        "ms": number_column([one.mean_ms for one in shown]),
+        "ms": number_column([one.time_ms for one in shown]),
         "from → to": [one.conversion for one in shown],
         "layer": [one.name for one in shown],
     }

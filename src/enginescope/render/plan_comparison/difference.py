@@ -178,7 +178,7 @@ def _waterfall_spec(rows: list[Spec], scale: Sequence[Spec]) -> Spec:
     low, middle, high = _with_room(scale)
     x = quantity(
         "start",
-        "sum of mean times, ms",
+        "sum of times, ms",
         scale={"domain": [low, high], "nice": False},
         axis={"tickCount": 8},
     )

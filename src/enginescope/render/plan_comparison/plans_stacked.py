@@ -57,7 +57,7 @@ def _stacked(
     rows = [
         _segment(overview, at, one.key, ms / batch)
         for one in _drawn(shares)
-        for at, (ms, batch) in enumerate(zip(one.mean_ms, batches, strict=True))
+        for at, (ms, batch) in enumerate(zip(one.time_ms, batches, strict=True))
         if ms and batch
     ]
     if not rows:
@@ -66,12 +66,12 @@ def _stacked(
     return Chart(
         key=f"{key}_per_item" if per_item else key,
         title=f"Time of the layers by {name}{', per item' if per_item else ''}",
-        spec=_stack_spec(rows, name, color, f"sum of mean times {unit}, ms"),
+        spec=_stack_spec(rows, name, color, f"sum of times {unit}, ms"),
         table=_stack_table(
             overview,
             shares,
             name.capitalize(),
-            lambda one, at: _per(one.mean_ms[at], batches[at]),
+            lambda one, at: _per(one.time_ms[at], batches[at]),
         ),
         height=_ROW * len(overview.plans) + 16,
     )
@@ -83,11 +83,11 @@ def _drawn(shares: Sequence[ShareAcross]) -> list[ShareAcross]:
         return list(shares)
     rest = shares[_GROUPS - 1 :]
     plans = range(len(shares[0].layers))
-    times = [[one.mean_ms[at] for one in rest] for at in plans]
+    times = [[one.time_ms[at] for one in rest] for at in plans]
     others = ShareAcross(
         key=f"{len(rest)} others",
         layers=tuple(sum(one.layers[at] for one in rest) for at in plans),
-        mean_ms=tuple(
+        time_ms=tuple(
             None if all(ms is None for ms in some) else sum(ms or 0.0 for ms in some)
             for some in times
         ),

@@ -30,11 +30,11 @@ from enginescope.render.base.facts import tensor_text
 EXPLORE_SCHEMA = 1
 _ROW = (
     *("index", "name", "type", "subtype", "precision"),
-    *("mean_ms", "median_ms", "raw_ms", "total_ms", "share_pct", "tactic"),
+    *("time_ms", "raw_ms", "share_pct", "tactic"),
 )
 _SIZES = ("weights_bytes", "bias_bytes", "activation_bytes", "footprint_bytes")
 _WORK = ("macs", "arithmetic_intensity")
-#: Columns of the CSV file; times are per iteration but for `total_ms`.
+#: Columns of the CSV file; times are per iteration.
 COLUMNS = (
     *_ROW,
     "tactic_family",
@@ -150,7 +150,7 @@ def roofline_data(view: PlanView) -> dict[str, Any] | None:
 
 
 _LIMITS = (
-    *("mean_ms", "attainable_ms", "distance", "excess_ms", "bound"),
+    *("time_ms", "attainable_ms", "distance", "excess_ms", "bound"),
     *("memory_ms", "compute_ms", "is_partial"),
 )
 
@@ -160,7 +160,7 @@ def onnx_data(view: PlanView) -> dict[str, Any] | None:
     links, graph = view.onnx_map, view.onnx
     if links is None or graph is None:
         return None
-    costs = sorted(links.costs, key=lambda one: -(one.mean_ms or 0.0))
+    costs = sorted(links.costs, key=lambda one: -(one.time_ms or 0.0))
     evidence = {link.position: link.evidence for link in links.links}
     return {
         "model": graph.name,
@@ -169,7 +169,7 @@ def onnx_data(view: PlanView) -> dict[str, Any] | None:
                 "node": cost.node,
                 "name": graph.nodes[cost.node].name,
                 "op_type": graph.nodes[cost.node].op_type,
-                "mean_ms": cost.mean_ms,
+                "time_ms": cost.time_ms,
                 "is_shared": cost.is_shared,
                 "layers": [
                     {**_layer_details(view, at), "evidence": evidence[at]} for at in cost.positions

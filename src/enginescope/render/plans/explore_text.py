@@ -100,7 +100,7 @@ def _has_sizes(found: Exploration) -> bool:
 def _layers(
     title: str, headers: tuple[str, ...], found: Exploration, top: int, sort: str
 ) -> PlanTable:
-    shown = tuple(layer for layer in found.layers if layer.row.mean_ms or not layer.row.is_inert)
+    shown = tuple(layer for layer in found.layers if layer.row.time_ms or not layer.row.is_inert)
     rows = tuple(_layer_cells(one, headers, found) for one in ordered(shown, sort)[:top])
     return PlanTable(title=title, headers=headers, rows=rows, left_out=len(shown) - len(rows))
 
@@ -111,7 +111,7 @@ def _layer_cells(
     row, sizes = one.row, one.sizes
     is_stray = found.plan_schema is not None and not row.in_plan
     cells: dict[str, Cell] = {
-        "ms": row.mean_ms,
+        "ms": row.time_ms,
         "%": _percent(row.share_pct),
         "type": row.type or UNKNOWN,
         "precision": _precisions(one),
@@ -136,7 +136,7 @@ def _shares(
     title: str, name: str, shares: Sequence[TimeShare | ReformatShare], top: int
 ) -> PlanTable:
     rows = tuple(
-        (share.mean_ms, _percent(share.share_pct), f"{share.layers:,}", share.key or "not known")
+        (share.time_ms, _percent(share.share_pct), f"{share.layers:,}", share.key or "not known")
         for share in shares[:top]
     )
     headers = (*_SHARES, name)
@@ -158,7 +158,7 @@ def _count_tables(found: Exploration, top: int) -> Iterator[PlanTable]:
 def _tactic_table(found: Exploration, top: int) -> PlanTable:
     rows = tuple(
         (
-            tactic.mean_ms,
+            tactic.time_ms,
             _percent(tactic.share_pct),
             f"{tactic.layers:,}",
             tactic.types[0] if len(tactic.types) == 1 else f"{len(tactic.types)} types",
@@ -176,7 +176,7 @@ def _tactic_table(found: Exploration, top: int) -> PlanTable:
 
 def _with_words(one: ReformatShare) -> ReformatShare:
     words = _ORIGINS.get(one.key, one.key) if one.key is not None else "not in the plan"
-    return ReformatShare(key=words, layers=one.layers, mean_ms=one.mean_ms, share_pct=one.share_pct)
+    return ReformatShare(key=words, layers=one.layers, time_ms=one.time_ms, share_pct=one.share_pct)
 
 
 def _percent(value: float | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from enginescope._version import __version__
+from enginescope.analysis.claims.saving import Saving
 from enginescope.analysis.layers.layer_table import TimeShare
 from enginescope.analysis.layers.reformats import ReformatShare
 from enginescope.analysis.plans.exploration import Exploration, ExploredLayer
@@ -18,7 +19,7 @@ from enginescope.rules.base import Finding
 _PCT = "0.0"
 #: Endings of our names -> the unit as it is written in a header, and how its numbers look.
 _UNITS = {"_ms": ("ms", MS), "_pct": ("%", _PCT), "_bytes": ("bytes", WHOLE)}
-_SHARE_COLUMNS = ("mean_ms", "share_pct", "layers")
+_SHARE_COLUMNS = ("time_ms", "share_pct", "layers")
 #: What made the plan or ran it, by what it is.
 _MadeOn: TypeAlias = tuple[tuple[str, str | None], ...]
 
@@ -61,7 +62,7 @@ def explore_workbook(
 
 
 def _column(name: str) -> SheetColumn:
-    """Return the column for a field: ``mean_ms`` is headed ``mean, ms``."""
+    """Return the column for a field: ``time_ms`` is headed ``time, ms``."""
     if name == "arithmetic_intensity":
         return SheetColumn(header="arithmetic intensity, MAC/byte", number_format="0.00")
     for ending, (unit, number_format) in _UNITS.items():
@@ -121,7 +122,7 @@ def _layers(layers: Sequence[ExploredLayer]) -> Sheet:
 
 def _shares(title: str, key: str, shares: Sequence[TimeShare | ReformatShare]) -> Sheet:
     rows = tuple(
-        (share.key or "not known", share.mean_ms, share.share_pct, share.layers) for share in shares
+        (share.key or "not known", share.time_ms, share.share_pct, share.layers) for share in shares
     )
     return Sheet(title=title, columns=_columns(key, *_SHARE_COLUMNS), rows=rows)
 
@@ -131,7 +132,7 @@ def _tactics(found: Exploration) -> Sheet:
     rows = tuple(
         (
             tactic.tactic or "none named",
-            tactic.mean_ms,
+            tactic.time_ms,
             tactic.share_pct,
             tactic.layers,
             tactic.variants,
@@ -143,7 +144,7 @@ def _tactics(found: Exploration) -> Sheet:
 
 
 def _reformats(found: Exploration) -> Sheet:
-    names = ("index", "name", "origin", "from", "to", "changes type", "changes layout", "mean_ms")
+    names = ("index", "name", "origin", "from", "to", "changes type", "changes layout", "time_ms")
     rows = tuple(
         (
             reformat.index,
@@ -153,7 +154,7 @@ def _reformats(found: Exploration) -> Sheet:
             reformat.target,
             reformat.changes_type,
             reformat.changes_layout,
-            reformat.mean_ms,
+            reformat.time_ms,
         )
         for reformat in found.reformats
     )
@@ -161,11 +162,11 @@ def _reformats(found: Exploration) -> Sheet:
 
 
 def _findings(findings: Sequence[Finding]) -> Sheet:
-    names = ("stake_ms", "share_pct", "code", "rule", "severity", "layer", "finding", "what to do")
+    names = ("code", "rule", "severity", "layer", "finding", "what to do")
+    savings = Saving().fields()
     rows = tuple(
         (
-            finding.stake_ms,
-            finding.share_pct,
+            *finding.saving.fields().values(),
             finding.code,
             finding.rule,
             finding.severity.value,
@@ -175,4 +176,4 @@ def _findings(findings: Sequence[Finding]) -> Sheet:
         )
         for finding in findings
     )
-    return Sheet(title="Findings", columns=_columns(*names), rows=rows)
+    return Sheet(title="Findings", columns=_columns(*savings, *names), rows=rows)

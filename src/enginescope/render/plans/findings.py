@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from enginescope._version import __version__
+from enginescope.analysis.claims.saving import Saving, together
 from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
-from enginescope.core.units import format_ms, format_significant, sum_known
+from enginescope.core.units import format_ms, format_significant
 from enginescope.records.plan.plan import Plan
-from enginescope.render.base.phrases import profiler_part
+from enginescope.render.base.phrases import profiler_part, saved_time_text, saving_text
 from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sarif_log
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.rules.base import Finding, Rule, Severity
 from enginescope.rules.catalogue import RULES, paragraphs
-from enginescope.rules.causes import FindingGroup, together
+from enginescope.rules.causes import FindingGroup
 from enginescope.rules.engine import LintReport
 
 #: Version of the JSON document's shape.
 LINT_SCHEMA = 1
-FINDING_HEADERS = ("ms", "%", "code", "severity", "finding")
-RULE_HEADERS = ("code", "n", "ms", "%", "what to do")
+_FINDING_HEADERS = ("code", "severity", "finding")
+_RULE_HEADERS = ("code", "n", "what to do")
+#: Kinds of savings, with the headers of time and share in text tables; a kind has its own columns.
+_KINDS = (
+    ("bound_ms", "ms", "%"),
+    ("item_ms", "ms per item", None),
+    ("unknown_of_ms", "of ms", None),
+)
 #: Rows of a plan that are shown unless more are asked for.
 SHOWN_GROUPS = 12
 #: Columns of both tables that hold numbers.
-NUMBERS = ("ms", "%", "n")
-#: A finding says what it may save alone if that is so many times its stake.
-_SHARED = 1.2
-#: Stands before a time of layers of which it is unknown how much can be saved.
-_OPEN = "of"
+NUMBERS = ("n", *(title for _, *titles in _KINDS for title in titles if title))
 _ADVICE = {rule.code: rule.advice for rule in RULES}
 _SARIF_LEVELS = {Severity.INFO: "note", Severity.WARNING: "warning", Severity.ERROR: "error"}
 
@@ -48,9 +51,6 @@ class Linted(Record, frozen=True, kw_only=True):
     is_file: bool = True
 
 
-_PER_ITEM = " (saves per item)"
-
-
 def headline(report: LintReport) -> str:
     """Return how much was found, as one line."""
     counts = [
@@ -67,55 +67,87 @@ def headline(report: LintReport) -> str:
     return f"{report.plan} ({size}): findings {found}{hidden}"
 
 
-def stake_words(report: LintReport) -> str | None:
-    """Return the time that could be saved in all, and what it counts; ``None`` without times."""
-    stake_ms, engine_ms = report.stake_ms, report.engine_ms
-    is_open = any(group.open_ms is not None for group in report.groups)
-    item_ms = report.item_stake_ms
-    if not engine_ms or (stake_ms is None and item_ms is None and not is_open):
+def saving_words(report: LintReport) -> str | None:
+    """Return what all findings may save, and of which time; ``None`` without a known figure.
+
+    The rows of each column below add up to the figure of its kind.
+    """
+    saving, engine_ms = report.saving, report.engine_ms
+    if not engine_ms or saving.rank[0] > len(_KINDS) - 1:
         return None
-    words = "sorted by ms, the time that these findings could save at most"
-    if stake_ms is not None:
-        share = format_significant(100 * stake_ms / engine_ms, 3)
-        words += f": {format_ms(stake_ms)} of {format_ms(engine_ms)} in all ({share} %)"
-    if item_ms is not None:
-        codes = ", ".join(sorted({one.code for one in report.findings if one.is_per_item}))
-        words += f"; last, {codes}: {format_ms(item_ms)}, but of each item of a larger batch"
-    if is_open:
-        words += f'; "{_OPEN}": time of the layers, saving unknown and not in the sum'
-    if report.profiler_ms is not None:
-        words += f"; {profiler_part(report.profiler_ms)}"
-    if report.gpu is not None:
-        return f"{words}; limits of {report.gpu}"
-    return f"{words}; --gpu NAME subtracts the least time that the GPU needs"
+    parts = []
+    if saving.bound_ms is not None:
+        share = format_significant(saving.share_pct(saving.bound_ms) or 0.0, 3)
+        of = f"{format_ms(saving.bound_ms)} of {format_ms(engine_ms)} ({share} %)"
+        parts.append(f"These findings save at most {of}")
+    if saving.item_ms is not None:
+        parts.append(f"A larger batch saves at most {format_ms(saving.item_ms)} per item")
+    if saving.unknown_of_ms is not None:
+        parts.append('"of ms" is the time of layers whose saving is unknown')
+    known = [f"times are {profiler_part(report.profiler_ms)}"] if report.profiler_ms else []
+    gpu = "--gpu NAME subtracts the least time that the GPU needs"
+    last = "; ".join((*known, gpu if report.gpu is None else f"limits of {report.gpu}"))
+    return ". ".join((*parts, last[:1].upper() + last[1:]))
 
 
-def group_rows(
+def group_table(
     groups: Sequence[FindingGroup],
     findings: Sequence[Finding],
     *,
     name_width: int | None = 40,
-    with_advice: bool = True,
-) -> tuple[tuple[str, ...], ...]:
-    """Return groups as rows below `FINDING_HEADERS`, in their order.
+) -> TextRows:
+    """Return groups as rows, in their order, with the headers.
 
     Args:
         findings: Of the report.
         name_width: Names are shortened to so many characters in all; ``None``: not at all.
-        with_advice: Whether to say what to do where the row of the rule says something else.
     """
     shared = _advice_of(findings)
-    return tuple(
+    headers, cells = _saving_cells([group.saving for group in groups])
+    rows = tuple(
         (
-            _number(group.stake_ms, group.open_ms),
-            _share(group.share_pct, group.open_pct),
+            *figures,
             group.code,
             group.severity.value,
-            _sentence(group, findings, name_width)
-            + (f" → {group.advice}" if with_advice and group.advice != shared[group.code] else ""),
+            group_sentence(group, findings, name_width)
+            + (f" → {group.advice}" if group.advice != shared[group.code] else ""),
         )
-        for group in groups
+        for figures, group in zip(cells, groups, strict=True)
     )
+    return TextRows((*headers, *_FINDING_HEADERS), rows)
+
+
+class TextRows(NamedTuple):
+    """Headers, and rows below them."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def _saving_cells(savings: Sequence[Saving]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return a column of times and saving of shares for each kind of saving that there is."""
+    headers: list[str] = []
+    cells: list[list[str]] = [[] for _ in savings]
+    for field, time_title, share_title in _KINDS:
+        times = [getattr(saving, field) for saving in savings]
+        if all(time_ms is None for time_ms in times):
+            continue
+        headers += [time_title, *([share_title] if share_title else [])]
+        for row, saving, time_ms in zip(cells, savings, times, strict=True):
+            share = saving.share_pct(time_ms)
+            row.append("" if time_ms is None else format_significant(time_ms))
+            if share_title:
+                row.append("" if share is None else f"{share:.1f}")
+    return tuple(headers), [tuple(row) for row in cells]
+
+
+def alone_text(saving: Saving) -> str | None:
+    """Return what a change may save if it is the only one; ``None``: its saving is unknown."""
+    alone_ms = saving.shared_alone_ms
+    if alone_ms is None:
+        return saving_text(saving) if saving.known_ms is not None else None
+    item = " per item of a larger batch" if saving.bound_ms is None else ""
+    return f"at most {saved_time_text(saving, alone_ms)}{item}, if done alone"
 
 
 def short_subject(group: FindingGroup, width: int) -> str:
@@ -124,40 +156,36 @@ def short_subject(group: FindingGroup, width: int) -> str:
     return group.subject(dict(zip(group.names, short, strict=True)).__getitem__)
 
 
-def _sentence(group: FindingGroup, findings: Sequence[Finding], name_width: int | None) -> str:
+def group_sentence(group: FindingGroup, findings: Sequence[Finding], name_width: int | None) -> str:
+    """Return a group's subject and message, what it explains, and what it may save alone."""
     subject = group.subject() if name_width is None else short_subject(group, name_width)
     codes = {one.code for at in group.findings for one in findings[at].symptoms}
     explains = f" (explains {', '.join(sorted(codes))})" if codes else ""
-    return f"{subject} {group.message}{explains}{_alone([findings[at] for at in group.findings])}"
+    alone = _alone(group.saving) if len(group.findings) == 1 else ""
+    return f"{subject} {group.message}{explains}{alone}"
 
 
-def alone_ms(found: Sequence[Finding]) -> float | None:
-    """Return what findings may save by themselves, in ms, where others share much of that time."""
-    stake, alone = _sum(found, "stake_ms"), _sum(found, "alone_ms")
-    return alone if stake is not None and alone is not None and alone > _SHARED * stake else None
+def _alone(saving: Saving) -> str:
+    alone_ms = saving.shared_alone_ms
+    return "" if alone_ms is None else f" ({format_ms(alone_ms, 3)} if done alone)"
 
 
-def _alone(found: Sequence[Finding]) -> str:
-    alone = alone_ms(found) if len(found) == 1 else None
-    return "" if alone is None else f" ({format_ms(alone, 3)} if done alone)"
-
-
-def rule_rows(report: LintReport) -> tuple[tuple[str, ...], ...]:
-    """Return the rules that found something, below `RULE_HEADERS`, in the order of findings."""
+def rule_table(report: LintReport) -> TextRows:
+    """Return the rules that found something, in the order of findings, with the headers."""
     by_code: dict[str, list[Finding]] = {}
     for finding in report.findings:
         by_code.setdefault(finding.code, []).append(finding)
     shared = _advice_of(report.findings)
-    most_ms = {code: sum(one.most_ms for one in found) for code, found in by_code.items()}
+    savings = {code: together(one.saving for one in findings) for code, findings in by_code.items()}
+    order = sorted(by_code, key=lambda code: (savings[code].rank, code))
+    headers, cells = _saving_cells([savings[code] for code in order])
+    code_title, count_title, *rest = _RULE_HEADERS
     rows = []
-    for code in sorted(by_code, key=lambda it: (by_code[it][0].is_per_item, -most_ms[it], it)):
-        stake_ms, open_ms = together(by_code[code])
-        known, unknown = (_sum(by_code[code], name) for name in ("share_pct", "open_pct"))
-        shares = (known, None) if open_ms is None else (None, sum_known((known, unknown)))
-        cells = _number(stake_ms, open_ms), _share(*shares)
-        aside = _PER_ITEM if by_code[code][0].is_per_item else _alone(by_code[code])
-        rows.append((code, f"{len(by_code[code]):,}", *cells, shared[code] + aside))
-    return tuple(rows)
+    for figures, code in zip(cells, order, strict=True):
+        findings = by_code[code]
+        alone = _alone(savings[code]) if len(findings) == 1 else ""
+        rows.append((code, f"{len(findings):,}", *figures, shared[code] + alone))
+    return TextRows((code_title, count_title, *headers, *rest), tuple(rows))
 
 
 def _advice_of(findings: Iterable[Finding]) -> dict[str, str]:
@@ -195,8 +223,7 @@ def _plan_findings(linted: Linted) -> dict[str, Any]:
         "sum_ms": report.sum_ms,
         "engine_ms": report.engine_ms,
         "profiler_ms": report.profiler_ms,
-        "stake_ms": report.stake_ms,
-        "item_stake_ms": report.item_stake_ms,
+        "saving": _total(report.saving),
         "gpu": report.gpu,
         "rules": report.rules,
         "suppressed": report.suppressed,
@@ -205,22 +232,8 @@ def _plan_findings(linted: Linted) -> dict[str, Any]:
     }
 
 
-def _number(stake_ms: float | None, open_ms: float | None) -> str:
-    if stake_ms is not None:
-        return format_significant(stake_ms)
-    return f"{_OPEN} {format_significant(open_ms)}" if open_ms is not None else "—"
-
-
-def _share(share_pct: float | None, open_pct: float | None) -> str:
-    if share_pct is not None:
-        return f"{share_pct:.1f}"
-    return f"{_OPEN} {open_pct:.1f}" if open_pct is not None else "—"
-
-
-def _sum(findings: Iterable[Finding], name: str) -> float | None:
-    values = [getattr(finding, name) for finding in findings]
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+def _total(saving: Saving) -> dict[str, float | None]:
+    return {name: value for name, value in saving.fields().items() if name != "alone_ms"}
 
 
 def _names(plan: Plan) -> dict[int, str]:
@@ -235,12 +248,7 @@ def _finding(finding: Finding, names: dict[int, str]) -> dict[str, Any]:
         "subject": finding.subject,
         "message": finding.message,
         "advice": finding.advice,
-        "stake_ms": finding.stake_ms,
-        "share_pct": finding.share_pct,
-        "alone_ms": finding.alone_ms,
-        "open_ms": finding.open_ms,
-        "open_pct": finding.open_pct,
-        "is_per_item": finding.is_per_item,
+        "saving": finding.saving.fields(),
         "layers": [{"index": index, "name": names[index]} for index in finding.layers],
         "evidence": finding.evidence,
         "is_question": finding.is_question,
@@ -264,10 +272,7 @@ def _group(group: FindingGroup) -> dict[str, Any]:
         "subject": group.subject(),
         "message": group.message,
         "advice": group.advice,
-        "stake_ms": group.stake_ms,
-        "share_pct": group.share_pct,
-        "open_ms": group.open_ms,
-        "open_pct": group.open_pct,
+        "saving": group.saving.fields(),
         "findings": group.findings,
     }
 
@@ -299,10 +304,7 @@ def _results(linted: Linted) -> list[SarifResult]:
             ),
             file=linted.source if linted.is_file else None,
             properties={
-                "stake_ms": finding.stake_ms,
-                "share_pct": finding.share_pct,
-                "alone_ms": finding.alone_ms,
-                "open_ms": finding.open_ms,
+                "saving": finding.saving.fields(),
                 "evidence": finding.evidence,
                 "symptoms": [f"{one.code} {one.subject} {one.message}" for one in finding.symptoms],
             },

@@ -27,7 +27,7 @@ def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> TextTable |
     worst = found.worst(limit)
     rows = (
         (
-            _ms(one.mean_ms),
+            _ms(one.time_ms),
             _ms(one.attainable_ms),
             _UNKNOWN if one.distance is None else format_significant(one.distance, 3),
             one.bound or _UNKNOWN,
@@ -43,7 +43,7 @@ def roofline_rows(view: PlanView, *, limit: int, name_width: int) -> TextTable |
         note += f", {profiler_part(found.profiler_ms)}"
     if found.unknown:
         note += f"; the limit of {counted(found.unknown, 'layer', 'layers')} is not known"
-    times = ("ms" if found.profiler_ms is None else "own ms", "limit ms", "ms ÷ limit")
+    times = ("ms", "limit ms", "ms ÷ limit")
     return TextTable(
         title=f"Furthest from the limits of {found.gpu.name}",
         headers=(*times, "bound by", "layer"),
@@ -58,8 +58,8 @@ def node_rows(view: PlanView, *, limit: int, name_width: int) -> TextTable | Non
     found, graph = view.onnx_map, view.onnx
     if found is None or graph is None or not found.costs:
         return None
-    known = [cost for cost in found.costs if cost.mean_ms is not None]
-    ranked = sorted(known, key=lambda one: -(one.mean_ms or 0.0))[:limit]
+    known = [cost for cost in found.costs if cost.time_ms is not None]
+    ranked = sorted(known, key=lambda one: -(one.time_ms or 0.0))[:limit]
     return TextTable(
         title="ONNX nodes that cost most",
         headers=("ms", "of", "operator", "node"),
@@ -72,7 +72,7 @@ def node_rows(view: PlanView, *, limit: int, name_width: int) -> TextTable | Non
 def _node_row(cost: NodeCost, graph: OnnxGraph) -> tuple[str, ...]:
     node = graph.nodes[cost.node]
     of = "a part" if cost.is_shared else "a layer"
-    return (_ms(cost.mean_ms), of, node.op_type, node.name)
+    return (_ms(cost.time_ms), of, node.op_type, node.name)
 
 
 def _left_over(found: OnnxMap) -> str:
@@ -104,7 +104,7 @@ def roofline_sheet(view: PlanView) -> Sheet | None:
         (
             view.plan.layers[layer.position].index,
             view.plan.layers[layer.position].name,
-            layer.mean_ms,
+            layer.time_ms,
             layer.attainable_ms,
             layer.distance,
             layer.excess_ms,
@@ -118,7 +118,7 @@ def roofline_sheet(view: PlanView) -> Sheet | None:
     columns = (
         SheetColumn(header="index", number_format=WHOLE),
         SheetColumn(header="name"),
-        SheetColumn(header="mean, ms", number_format=MS),
+        SheetColumn(header="time, ms", number_format=MS),
         SheetColumn(header=f"limit on {found.gpu.name}, ms", number_format=MS),
         SheetColumn(header="× limit", number_format="0.00"),
         SheetColumn(header="lost, ms", number_format=MS),
@@ -140,16 +140,16 @@ def nodes_sheet(view: PlanView) -> Sheet | None:
         (
             graph.nodes[cost.node].name,
             graph.nodes[cost.node].op_type,
-            cost.mean_ms,
+            cost.time_ms,
             cost.is_shared,
             "\n".join(layers[at].name for at in cost.positions),
         )
-        for cost in sorted(links.costs, key=lambda one: -(one.mean_ms or 0.0))
+        for cost in sorted(links.costs, key=lambda one: -(one.time_ms or 0.0))
     )
     columns = (
         SheetColumn(header="node"),
         SheetColumn(header="operator"),
-        SheetColumn(header="mean, ms", number_format=MS),
+        SheetColumn(header="time, ms", number_format=MS),
         SheetColumn(header="a part of the layers' time"),
         SheetColumn(header="layers"),
     )

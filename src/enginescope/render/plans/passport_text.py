@@ -114,7 +114,7 @@ def _tensor(io: IOTensor) -> str:
 def _layers(shares: Sequence[PrecisionShare]) -> str | None:
     parts = (
         f"{share.layers:,} {share.precision or 'of unknown precision'}"
-        + (f" ({format_ms(share.mean_ms, 3)})" if share.mean_ms is not None else "")
+        + (f" ({format_ms(share.time_ms, 3)})" if share.time_ms is not None else "")
         for share in shares
     )
     return ", ".join(parts) or None

@@ -38,7 +38,7 @@ def _layers(layers: Sequence[ExploredLayer]) -> Iterator[Event]:
     spans = layer_spans(layer.row for layer in layers)
     if not spans:
         return
-    how = "mean starts and times" if is_stamped(spans) else "mean times, end to end"
+    how = "starts and times" if is_stamped(spans) else "times, end to end"
     yield _named("process_name", _LAYERS, 0, f"layers of one inference: {how}")
     of_row = {id(explored.row): explored for explored in layers}
     streams: set[int] = set()

@@ -28,7 +28,7 @@ from enginescope.rules.engine import LintReport, lint
 
 def timed_at_rest(rows: Iterable[LayerRow]) -> int:
     """Count the layers that launch no kernel and took time: shape calls, which run on the host."""
-    return sum(row.is_inert and bool(row.mean_ms) for row in rows)
+    return sum(row.is_inert and bool(row.time_ms) for row in rows)
 
 
 def layers_text(totals: PlanTotals, timed: int) -> str:
@@ -178,7 +178,8 @@ def _sum(subject: PageSubject) -> Figure | None:
         for one in (view.run.tool.summaries if view.run.tool else ())
         if one.metric == "gpu_compute" and one.mean_ms is not None
     )
-    how = "without the profiler's part" if found.is_own else "under a profiler"
+    is_own = found.is_own or found.profiler_ms is not None
+    how = "without the profiler's part" if is_own else "under a profiler"
     note = "\n".join((f"{found.statistic}s{count}, {how}", *printed))
     return Figure(label="layer times, sum", value=format_ms(found.sum_ms), note=note)
 

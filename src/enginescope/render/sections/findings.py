@@ -5,43 +5,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from enginescope.core.record import Record
-from enginescope.core.units import format_ms, format_significant
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.figures import Figures
+from enginescope.render.base.phrases import saving_text
 from enginescope.render.plans.findings import (
-    RULE_HEADERS,
+    NUMBERS,
     SHOWN_GROUPS,
-    alone_ms,
-    group_rows,
-    rule_rows,
+    alone_text,
+    group_sentence,
+    rule_table,
+    saving_words,
     short_subject,
-    stake_words,
 )
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 from enginescope.rules.base import Finding
 from enginescope.rules.catalogue import RULES, paragraphs
-from enginescope.rules.causes import FindingGroup
 from enginescope.rules.engine import LintReport
 
 KEY = "findings"
 _NAME = 60
 _WORST = 3
-_NO_TIMES = "No layer times: findings have no time at stake, and rules on times find nothing."
+_NO_TIMES = "No layer times: savings are not known, and rules on times find nothing."
+#: Field of a saving, title of its column, and what the column has.
+_SAVINGS = (
+    ("bound_ms", "ms", "the most that one inference saves"),
+    ("bound_pct", "%", "of the engine's time"),
+    ("item_ms", "ms per item", "the most that each item of a larger batch saves"),
+    ("unknown_of_ms", "of ms", "time of layers whose saving is unknown"),
+)
 _HEADINGS = {"code": "Code", "n": "Findings", "what to do": "What to do"}
 
 
 class Worst(Record, frozen=True, kw_only=True):
-    """One of the findings with most time at stake, for the first screen.
+    """One of the findings that may save most if it is the only change, for the first screen.
 
     Attributes:
-        stake: ``at most 0.083 ms, 4.1 %``, with ``if done alone`` where other findings share that
-            time; or ``of 0.083 ms, 4.1 %, saving unknown``; ``None`` without times.
+        saving: ``at most 0.083 ms, 4.1 %``; ``None`` if no saving is known of any finding.
         code, subject, short, message: `short` is the subject with its middle left out.
     """
 
-    stake: str | None
+    saving: str | None
     code: str
     subject: str
     short: str
@@ -49,56 +54,29 @@ class Worst(Record, frozen=True, kw_only=True):
 
 
 def worst_findings(subject: PageSubject) -> tuple[Worst, ...]:
-    """Return the groups of findings that may save one inference most by themselves, at most 3."""
+    """Return the groups of findings that may save most by themselves, at most 3.
+
+    Only known savings are compared. Without any, the groups are the first of the list.
+    """
     report = subject.findings
     if report is None:
         return ()
-    alone = [alone_ms([report.findings[at] for at in group.findings]) for group in report.groups]
-    most = [
-        one or group.stake_ms or group.open_ms or 0.0
-        for one, group in zip(alone, report.groups, strict=True)
-    ]
-    order = sorted(range(len(most)), key=lambda at: (report.groups[at].is_per_item, -most[at]))
-    return tuple(_worst(report.groups[at], alone[at], report) for at in order[:_WORST])
-
-
-def _worst(group: FindingGroup, alone: float | None, report: LintReport) -> Worst:
-    stake = _stake_text(group)
-    is_bound = stake is not None and group.stake_ms is not None
-    if alone is not None:
-        share_pct = 100 * alone / report.engine_ms if report.engine_ms else None
-        stake = f"{_time_text(alone, share_pct)}{_item(group)}, if done alone"
-    return Worst(
-        stake=f"at most {stake}" if is_bound else stake,
-        code=group.code,
-        subject=group.subject(),
-        short=short_subject(group, _NAME),
-        message=group.message,
+    known = [group for group in report.groups if group.saving.known_ms]
+    chosen = sorted(known or report.groups, key=lambda group: group.saving.rank_alone)
+    return tuple(
+        Worst(
+            saving=alone_text(group.saving) if known else None,
+            code=group.code,
+            subject=group.subject(),
+            short=short_subject(group, _NAME),
+            message=group.message,
+        )
+        for group in chosen[:_WORST]
     )
 
 
-def _stake_text(group: FindingGroup) -> str | None:
-    """Return ``0.083 ms, 4.1 %``, or ``of 0.083 ms, 4.1 %, saving unknown``; ``None``: no time."""
-    if group.stake_ms == 0:
-        return "0 ms beyond other findings"
-    if group.stake_ms is not None:
-        return _time_text(group.stake_ms, group.share_pct) + _item(group)
-    if group.open_ms is None:
-        return None
-    return f"of {_time_text(group.open_ms, group.open_pct)}, saving unknown"
-
-
-def _item(group: FindingGroup) -> str:
-    return " of each item" if group.is_per_item else ""
-
-
-def _time_text(time_ms: float, share_pct: float | None) -> str:
-    share = f", {format_significant(share_pct, 2)} %" if share_pct is not None else ""
-    return f"{format_ms(time_ms, 3)}{share}"
-
-
 def findings(subject: PageSubject) -> Section | None:
-    """Findings by time at stake, and what the rules behind them say; ``None`` without a plan."""
+    """Findings by what they may save, and what their rules say; ``None`` without a plan."""
     report = subject.findings
     if report is None:
         return None
@@ -127,9 +105,7 @@ def _table(subject: PageSubject, found: Sequence[Finding]) -> tuple[DataTable, .
     rows = subject.row_of_layer
     first = tuple(rows.get(finding.layers[0]) if finding.layers else None for finding in found)
     columns = (
-        column("ms", (finding.stake_ms for finding in found), 5, meaning="time at stake"),
-        column("%", (finding.share_pct for finding in found), 2, meaning="of the engine's time"),
-        *_open_column(found),
+        *_saving_columns(found),
         column("Code", (finding.code for finding in found), is_choice=True),
         column("Severity", (finding.severity.value for finding in found), is_choice=True),
         column(
@@ -143,35 +119,37 @@ def _table(subject: PageSubject, found: Sequence[Finding]) -> tuple[DataTable, .
     return (table,) if table else ()
 
 
-def _open_column(found: Sequence[Finding]) -> tuple[DataColumn, ...]:
-    times = [finding.open_ms for finding in found]
-    if all(time_ms is None for time_ms in times):
-        return ()
-    return (column("of ms", times, 5, meaning="time of the layers, if the saving is unknown"),)
+def _saving_columns(found: Sequence[Finding]) -> tuple[DataColumn, ...]:
+    """Return times and shares of each kind of saving; a kind that no finding has is left out."""
+    fields = [finding.saving.fields() for finding in found]
+    return tuple(
+        column(title, (one[name] for one in fields), 5 if name.endswith("ms") else 2, meaning=words)
+        for name, title, words in _SAVINGS
+        if any(one[name] is not None for one in fields)
+    )
 
 
 def _groups(report: LintReport) -> tuple[tuple[str, str, str, str, str], ...]:
-    """Return level, time at stake, sentence, advice and code of each group that is listed."""
-    groups = report.groups[:SHOWN_GROUPS]
-    rows = group_rows(groups, report.findings, name_width=None, with_advice=False)
+    """Return level, saving, sentence, advice and code of each group that is listed."""
     return tuple(
         (
-            level,
-            _stake_text(group) or "stake not known",
-            sentence,
+            group.severity.value,
+            saving_text(group.saving) or "saving not known",
+            group_sentence(group, report.findings, None),
             group.advice,
-            code,
+            group.code,
         )
-        for (_, _, code, level, sentence), group in zip(rows, groups, strict=True)
+        for group in report.groups[:SHOWN_GROUPS]
     )
 
 
 def _rules(report: LintReport) -> Figures:
+    table = rule_table(report)
     return Figures(
-        caption=stake_words(report) or "By rule",
-        headers=tuple(_HEADINGS.get(one, one) for one in RULE_HEADERS),
-        rows=rule_rows(report),
-        numbers=(1, 2, 3),
+        caption=saving_words(report) or "By rule",
+        headers=tuple(_HEADINGS.get(one, one) for one in table.headers),
+        rows=table.rows,
+        numbers=tuple(at for at, title in enumerate(table.headers) if title in NUMBERS),
     )
 
 

@@ -31,7 +31,7 @@ def graph(subject: PageSubject) -> Section | None:
         found = plan_graph(view.plan)
         if not found.nodes:
             return Section(key=KEY, title="Graph", empty=_NOTHING)
-        times = times_of(view.attribution) or Times(mean_ms={}, sum_ms=0.0)
+        times = times_of(view.attribution) or Times(time_ms={}, sum_ms=0.0)
         made = canvas(found, times, subject.findings_of_layer)
         rows = [
             subject.row_of_layer.get(node.layer.index, -1) if node.layer else -1

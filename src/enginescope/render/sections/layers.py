@@ -68,7 +68,7 @@ def _answer(rows: Sequence[LayerRow]) -> str:
     active = sum(not row.is_inert for row in rows)
     if active < len(rows):
         count += f": {active:,} {'launches' if active == 1 else 'launch'} work"
-    slowest_ms = max((row.mean_ms for row in rows if row.mean_ms is not None), default=None)
+    slowest_ms = max((row.time_ms for row in rows if row.time_ms is not None), default=None)
     return f"{count}, the slowest {format_ms(slowest_ms, 3)}" if slowest_ms else count
 
 
@@ -76,7 +76,7 @@ def _own(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
     return (
         DataColumn(title="#", values=_field(rows, "index"), places=0, meaning="place in the plan"),
         DataColumn(title="Layer", values=_field(rows, "name")),
-        DataColumn(title="Mean ms", values=_field(rows, "mean_ms"), places=5),
+        DataColumn(title="Time ms", values=_field(rows, "time_ms"), places=5),
         DataColumn(
             title="Share %",
             values=_field(rows, "share_pct"),
@@ -184,7 +184,13 @@ def _last(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
         DataColumn(title="Implementation", values=_field(rows, "subtype"), is_hidden=True),
         DataColumn(title="Formats", values=_joined(rows, _format)),
         DataColumn(title="Shapes", values=_joined(rows, lambda one: _shape_text(one.shape))),
-        DataColumn(title="Median ms", values=_field(rows, "median_ms"), places=5, is_hidden=True),
+        DataColumn(
+            title="Raw ms",
+            values=_field(rows, "raw_ms"),
+            places=5,
+            meaning="as the profiler reported it, with its own part",
+            is_hidden=True,
+        ),
         DataColumn(
             title="ONNX nodes",
             values=tuple(", ".join(row.onnx_nodes) or None for row in rows),
@@ -247,7 +253,7 @@ def tactics(subject: PageSubject) -> Section | None:
 
     columns = (
         column("Tactic", (share.tactic or "not named" for share in shares)),
-        column("Mean ms", (share.mean_ms for share in shares), 5),
+        column("Time ms", (share.time_ms for share in shares), 5),
         column("Share %", (share.share_pct for share in shares), 2, is_share=True),
         column("Layers", (share.layers for share in shares), 0),
         column(
@@ -284,7 +290,7 @@ def reformat_layers(subject: PageSubject) -> Section | None:
         return None
     found = reformats(run.plan, subject.view.layers)
     profile = subject.view.run.profile
-    whole_ms = profile.sum_mean_ms if profile else None
+    whole_ms = profile.sum_ms if profile else None
     by_origin = reformats_by(found, lambda one: one.origin, whole_ms)
     by_conversion = reformats_by(found, lambda one: one.conversion, whole_ms)
     return Section(
@@ -306,7 +312,7 @@ def reformat_layers(subject: PageSubject) -> Section | None:
 def _sentence(by_origin: Sequence[ReformatShare]) -> str:
     count = sum(one.layers for one in by_origin)
     what = "1 layer only rewrites a tensor" if count == 1 else f"{count:,} layers rewrite a tensor"
-    times = [one.mean_ms for one in by_origin if one.mean_ms is not None]
+    times = [one.time_ms for one in by_origin if one.time_ms is not None]
     shares = [one.share_pct for one in by_origin if one.share_pct is not None]
     if not times:
         return f"{what}."
@@ -317,12 +323,12 @@ def _sentence(by_origin: Sequence[ReformatShare]) -> str:
 def _shares(caption: str, header: str, shares: Sequence[ReformatShare]) -> Figures:
     return Figures(
         caption=caption,
-        headers=(header, "Layers", "Mean ms", "Share %"),
+        headers=(header, "Layers", "Time ms", "Share %"),
         rows=tuple(
             (
                 _ORIGINS.get(share.key) or share.key or "not known",
                 f"{share.layers:,}",
-                figure(share.mean_ms),
+                figure(share.time_ms),
                 figure(share.share_pct, 3),
             )
             for share in shares
@@ -332,11 +338,11 @@ def _shares(caption: str, header: str, shares: Sequence[ReformatShare]) -> Figur
 
 
 def _table(subject: PageSubject, found: Sequence[ReformatLayer]) -> tuple[DataTable, ...]:
-    order = sorted(found, key=lambda one: -(one.mean_ms or 0.0))
+    order = sorted(found, key=lambda one: -(one.time_ms or 0.0))
     rows = subject.row_of_layer
 
     columns = (
-        column("Mean ms", (one.mean_ms for one in order), 5),
+        column("Time ms", (one.time_ms for one in order), 5),
         column(
             "Layer",
             (one.name for one in order),

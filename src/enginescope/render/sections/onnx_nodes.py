@@ -55,7 +55,7 @@ def _sentence(found: OnnxMap, graph: OnnxGraph) -> str:
 
 
 def _costs(subject: PageSubject, found: OnnxMap, graph: OnnxGraph) -> DataTable | None:
-    order = sorted(found.costs, key=lambda one: -(one.mean_ms or 0.0))
+    order = sorted(found.costs, key=lambda one: -(one.time_ms or 0.0))
     nodes = [graph.nodes[one.node] for one in order]
     total_ms = subject.plan.total_ms if subject.plan else None
     names, rows = _layers_of(subject, order)
@@ -64,8 +64,8 @@ def _costs(subject: PageSubject, found: OnnxMap, graph: OnnxGraph) -> DataTable 
         "Nodes, most time first",
         _NODES,
         (
-            column("Mean ms", (one.mean_ms for one in order), 5),
-            column("Share %", (_share(one.mean_ms, total_ms) for one in order), 2, is_share=True),
+            column("Time ms", (one.time_ms for one in order), 5),
+            column("Share %", (_share(one.time_ms, total_ms) for one in order), 2, is_share=True),
             column("Of", (_PARTS[one.is_shared] for one in order), is_choice=True),
             column("Operator", (node.op_type for node in nodes), is_choice=True),
             column("Node", (node.name or None for node in nodes)),
@@ -118,7 +118,7 @@ def _left_layers(subject: PageSubject, found: OnnxMap) -> DataTable | None:
                 rows_there=tuple(subject.row_of_layer.get(layer.index) for layer in own),
             ),
             column("Type", (layer.type for layer in own), is_choice=True),
-            column("Mean ms", (timing.mean_ms if timing else None for timing in timings), 5),
+            column("Time ms", (timing.time_ms if timing else None for timing in timings), 5),
         ),
     )
 

@@ -93,8 +93,8 @@ def _table(subject: PageSubject, worst: Sequence[LayerRoof]) -> tuple[DataTable,
             rows_there=tuple(subject.row_of_layer.get(layer.index) for layer in own),
         ),
         column(
-            "Mean ms",
-            (one.mean_ms for one in worst),
+            "Time ms",
+            (one.time_ms for one in worst),
             5,
             meaning="without the profiler's part, where that is known",
         ),
@@ -126,8 +126,8 @@ def roofline_chart(view: PlanView) -> Chart | None:
     found = view.roofline
     if found is None:
         return None
-    roofs = [layer for layer in found.layers if layer.mean_ms and _intensity(view, layer)]
-    roofs.sort(key=lambda one: -(one.mean_ms or 0.0))
+    roofs = [layer for layer in found.layers if layer.time_ms and _intensity(view, layer)]
+    roofs.sort(key=lambda one: -(one.time_ms or 0.0))
     points = [_point(view, roof) for roof in roofs[:MOST_POINTS]]
     if not points:
         return None
@@ -147,7 +147,7 @@ def _intensity(view: PlanView, roof: LayerRoof) -> float | None:
 
 def _which(view: PlanView, roofs: Sequence[LayerRoof], drawn: int) -> str:
     total_ms = view.engine_ms
-    shown_ms = sum(roof.mean_ms or 0.0 for roof in roofs[:drawn])
+    shown_ms = sum(roof.time_ms or 0.0 for roof in roofs[:drawn])
     share = f"{format_significant(100 * shown_ms / total_ms)} % of the time; " if total_ms else ""
     which = f"{drawn:,}" if drawn == len(roofs) else f"the {drawn:,} slowest of {len(roofs):,}"
     return f"{which} layers that multiply, {share}others only move data: the table has them"
@@ -156,15 +156,15 @@ def _which(view: PlanView, roofs: Sequence[LayerRoof], drawn: int) -> str:
 def _point(view: PlanView, roof: LayerRoof) -> Spec:
     layer, work = view.plan.layers[roof.position], view.works[roof.position]
     precision = rate_precision(layer)
-    macs, mean_ms = work.macs or 0, roof.mean_ms or 1.0
+    macs, time_ms = work.macs or 0, roof.time_ms or 1.0
     return {
         "name": layer.name,
         "type": layer.type,
         "precision": layer.precision.value if layer.precision else "not known",
         "rate_of": precision,
         "intensity": 2 * (work.arithmetic_intensity or 0.0),
-        "rate": 2 * macs / mean_ms / 1e9,
-        "ms": roof.mean_ms,
+        "rate": 2 * macs / time_ms / 1e9,
+        "ms": roof.time_ms,
         "limit": roof.attainable_ms,
         "distance": roof.distance,
         "bound": roof.bound or "not known",
@@ -207,14 +207,14 @@ def _spec(points: list[Spec], lines: list[Spec]) -> Spec:
     shown = tooltip(
         name="layer",
         type="type",
-        ms="mean, ms#",
+        ms="time, ms#",
         limit="least time, ms#",
         distance="times the limit#",
         bound="bound by",
         intensity="operations per byte#",
         rate="10¹² operations/s#",
     )
-    size = quantity("ms", "mean, ms", scale={"range": [20, 400]}, legend=None)
+    size = quantity("ms", "time, ms", scale={"range": [20, 400]}, legend=None)
     return {
         "layer": [
             {

@@ -91,7 +91,7 @@ def layer_timeline(
         for mark in lanes[name]
     ]
     count = f"{len(spans):,} layer{'' if len(spans) == 1 else 's'}"
-    laid = f"{'Own times' if is_own else _MEAN_TIMES} laid end to end {_NO_STARTS}"
+    laid = f"{'Own times' if is_own else _RAW_TIMES} laid end to end {_NO_STARTS}"
     return Chart(
         key="layer_timeline",
         title=f"One inference: {count} in {format_ms(whole_ms, 4)}",
@@ -117,11 +117,11 @@ def _layer_rows(spans: Sequence[LayerSpan]) -> ChartTable:
     )
 
 
-_MEAN_TIMES = "Mean times, with the profiler's part,"
+_RAW_TIMES = "Times with the profiler's part,"
 _NO_STARTS = (
     "in the plan's order: a profile has durations, not starts, so gaps and overlap do not show"
 )
-_STARTS = "Mean starts and times of the profile; gaps are work of the runtime and the profiler"
+_STARTS = "Starts and times of the profile; gaps are work of the runtime and the profiler"
 _LAYER_TIPS = {
     "name": "layer",
     "took": "takes",

@@ -181,7 +181,7 @@ def _with_plan(known: Passport, source: PlanInput) -> Passport:
     own = source.with_own_times()
     plan = own.needed_plan()
     explored = explore(own.name, plan, own.profile)
-    times = {share.key: share.mean_ms for share in explored.by_precision if own.profile}
+    times = {share.key: share.time_ms for share in explored.by_precision if own.profile}
     totals = explored.totals
     assert totals is not None  # there is a plan
     counts = sorted(totals.layers_by_precision.items(), key=lambda item: -item[1])
@@ -190,7 +190,7 @@ def _with_plan(known: Passport, source: PlanInput) -> Passport:
         plan_schema=plan.source_schema,
         layers=totals.active_layers,
         precisions=tuple(
-            PrecisionShare(precision=name, layers=count, mean_ms=times.get(name))
+            PrecisionShare(precision=name, layers=count, time_ms=times.get(name))
             for name, count in counts
         ),
         io=plan.io,

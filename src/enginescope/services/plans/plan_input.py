@@ -34,7 +34,7 @@ from enginescope.records.run.run import Run
 from enginescope.services.observer import PlanObserver
 
 if TYPE_CHECKING:
-    from enginescope.analysis.layers.layer_sum import WholeRequest
+    from enginescope.analysis.claims.layer_time import WholeRequest
     from enginescope.formats.trtexec.exported_times import ExportedTimes
     from enginescope.records.plan.plan import Plan, Profile
     from enginescope.records.plan.tool_report import ToolReport
@@ -109,10 +109,8 @@ class PlanInput:
         return RunView(self.as_run()).whole_request
 
     def with_own_times(self) -> PlanInput:
-        """Return the input without layer times of another build, with a notice about them."""
-        from enginescope.analysis.layers.layer_sum import own_times
-
-        run = own_times(self.as_run())
+        """Return the input with the times of its layers; without those of another build."""
+        run = RunView(self.as_run()).run
         if run.profile is self.profile:
             return self
         stored = run if self.run is not None else None

@@ -26,7 +26,7 @@ def _model_explorer(explored: Explored, request: ExploreRequest) -> bytes:
     view = _matched(explored.context.view, "model_explorer")
     assert view.onnx_map is not None
     assert view.onnx is not None
-    if all(cost.mean_ms is None for cost in view.onnx_map.costs):
+    if all(cost.time_ms is None for cost in view.onnx_map.costs):
         hint = "`profile` FILE has the layers'"
         raise UsageError("`model_explorer`", why="no node has a time", hint=hint)
     return encode(model_explorer_data(view.onnx_map, view.onnx))

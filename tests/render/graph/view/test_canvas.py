@@ -19,7 +19,7 @@ from enginescope.rules.engine import lint
 from tests.analysis.graph.folding.test_fold import transformer
 from tests.analysis.graph.test_plan_graph import made
 
-UNTIMED = Times(mean_ms={}, sum_ms=0.0)
+UNTIMED = Times(time_ms={}, sum_ms=0.0)
 
 
 def read(text: str) -> Any:

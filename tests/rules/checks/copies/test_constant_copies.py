@@ -19,8 +19,8 @@ def test_found() -> None:
         one.advice
         == "fold constants (polygraphy surgeon sanitize --fold-constants), then build again"
     )
-    assert one.stake_ms is not None
-    assert round(one.stake_ms, 9) == 0.6
+    assert one.saving.bound_ms is not None
+    assert round(one.saving.bound_ms, 9) == 0.6
 
 
 def test_found_of_what_a_copy_writes_and_of_what_nothing_writes() -> None:

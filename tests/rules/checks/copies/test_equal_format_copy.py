@@ -8,7 +8,7 @@ WORK = layer("Convolution", "in FP16 1x8x4x4 NHWC8", "a FP16 1x8x4x4 NHWC8")
 def test_found() -> None:
     copy = layer("Reformat", "a FP16 1x8x4x4 NHWC8", "out FP16 1x8x4x4 NHWC8", name="copy")
     (one,) = findings("PLAN116", WORK, copy, times=(1.0, 0.25))
-    assert (one.subject, one.layers, one.stake_ms) == ("copy", (1,), 0.25)
+    assert (one.subject, one.layers, one.saving.bound_ms) == ("copy", (1,), 0.25)
 
 
 def test_not_found() -> None:

@@ -13,7 +13,7 @@ def test_found() -> None:
         times=(0.1, 0.3, 0.2, 0.4),
     )
     assert [one.message for one in found] == ["converts FP16 to FP32", "converts FP32 to BF16"]
-    assert [one.stake_ms for one in found] == [0.3, 0.2]
+    assert [one.saving.bound_ms for one in found] == [0.3, 0.2]
     assert severities(found) == ["warning"] * 2
     assert found[0].evidence == {"from": "FP16", "to": "FP32", "origin": "REFORMAT"}
 

@@ -14,7 +14,7 @@ def test_found() -> None:
     (one,) = findings("PLAN109", *layers, times=(1.0, 0.25, 5.0, 0.5, 1.0))
     assert (one.subject, one.layers) == ("plugin", (1, 3))
     assert one.message.endswith("(FP16 NHWC8 → FP32 NCHW and back)")
-    assert one.stake_ms == 0.75  # of both copies, not of the layer
+    assert one.saving.bound_ms == 0.75  # of both copies, not of the layer
 
 
 def test_found_through_no_ops() -> None:
@@ -29,7 +29,7 @@ def test_found_where_one_layer_is_named_by_several() -> None:
     second = layer("Reformat", "a FP16 1x8 NHWC8", "e FP32 1x8 NCHW", name=names[1])
     inner = layer("PluginV2", "b FP32 1x8 NCHW, e FP32 1x8 NCHW", "out FP32 1x8", name="plugin")
     (one,) = findings("PLAN109", BEFORE, first, second, inner, times=(1.0, 0.25, 0.5, 1.0))
-    assert (one.subject, one.layers, one.stake_ms) == ("plugin", (1, 2), 0.75)
+    assert (one.subject, one.layers, one.saving.bound_ms) == ("plugin", (1, 2), 0.75)
     assert one.message == "forces 2 Reformats (FP16 NHWC8 → FP32 NCHW)"
 
 

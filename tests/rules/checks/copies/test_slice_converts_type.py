@@ -6,7 +6,7 @@ from tests.rules.made import findings, layer
 def test_found() -> None:
     (one,) = findings("PLAN105", layer("Slice", "in FP16", "out FP32"), times=(0.5,))
     assert one.message == "converts FP16 to FP32"
-    assert one.stake_ms == 0.5
+    assert one.saving.bound_ms == 0.5
 
 
 def test_not_found() -> None:

@@ -21,7 +21,7 @@ def test_found(softmax: Layer) -> None:
     layers = (SCORES, softmax, CONTEXT)
     (one,) = findings("PLAN113", *layers, times=(0.25, 0.5, 0.125), inputs="q k v")
     assert one.layers == (0, 1, 2)
-    assert one.stake_ms == 0.5  # what lies between the products
+    assert one.saving.bound_ms == 0.5  # what lies between the products
     assert one.evidence == {"before": "scores", "after": "context"}
 
 

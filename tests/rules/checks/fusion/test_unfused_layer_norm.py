@@ -21,7 +21,7 @@ def test_found() -> None:
     (one,) = findings("PLAN119", *KERNELS, times=(0.25, 0.5))
     assert (one.subject, one.layers) == ("mean", (0, 1))
     assert one.message == "begins a normalization that is split over 2 kernels"
-    assert one.stake_ms == 0.25  # one kernel is needed
+    assert one.saving.bound_ms == 0.25  # one kernel is needed
 
 
 def test_found_of_reductions_and_pointwise_layers() -> None:

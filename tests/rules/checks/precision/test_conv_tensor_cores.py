@@ -15,7 +15,7 @@ def test_found() -> None:
     assert (one.code, one.subject, one.layers) == ("PLAN101", "conv", (0,))
     assert one.message == "does not use tensor cores"
     assert one.severity.value == "warning"
-    assert (one.stake_ms, one.share_pct) == (0.25, 100)
+    assert (one.saving.bound_ms, one.saving.share_pct(one.saving.bound_ms)) == (0.25, 100)
     assert one.evidence["tactic"] == SIMT
 
 
@@ -24,7 +24,7 @@ def test_reasons_make_it_info() -> None:
         "PLAN101",
         layer("Convolution", "in INT8 1x32x8x8", "a INT8 1x32x8x8", Groups=32, tactic_name=SIMT),
         layer("Convolution", *IO, subtype="CudaDepthwiseConvolution"),
-        layer("Convolution", "in FP16 1x3x8x8", "b FP16 1x64x8x8", tactic_name=SIMT),
+        layer("Convolution", "x FP16 1x3x8x8", "b FP16 1x64x8x8", tactic_name=SIMT),
         layer("Convolution", *IO, tactic_name="sm50_xmma_cublas_gemvx_f16"),
     )
     assert severities(found) == ["info"] * 4
@@ -44,7 +44,7 @@ def test_a_name_that_does_not_tell_is_a_question(tactic: str | None) -> None:
     conv = layer("Convolution", *io, Groups=32, tactic_name=tactic)
     (one,) = findings("PLAN101", conv, times=(1.0,))
     assert one.is_question
-    assert (one.severity.value, one.stake_ms) == ("info", None)
+    assert (one.severity.value, one.saving.bound_ms) == ("info", None)
     assert "Nsight Compute" in one.advice
 
 

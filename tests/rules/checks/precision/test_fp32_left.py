@@ -13,7 +13,7 @@ def test_found() -> None:
         layer("kgen", "c FP32", "out FP32", tactic_name="__myl_MeanSub"),
         times=(1.0, 0.5, 0.25),
     )
-    assert [one.stake_ms for one in found] == [0.5, 0.125]
+    assert [one.saving.bound_ms for one in found] == [0.5, 0.125]
     assert severities(found) == ["warning", "info"]
 
 

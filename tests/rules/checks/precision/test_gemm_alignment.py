@@ -6,9 +6,9 @@ from tests.rules.made import findings, layer
 def test_found() -> None:
     found = findings(
         "PLAN108",
-        layer("gemm", "in FP16 4x100, w FP16 100x64", "a FP16 4x64"),
+        layer("gemm", "x FP16 4x100, w FP16 100x64", "a FP16 4x64"),
         layer("MatrixMultiply", "a INT8 4x64, v INT8 65x64", "b INT8 4x65"),
-        layer("gemm", "b FP8 2x4x30, u FP8 30x50", "out FP8 2x4x50"),
+        layer("gemm", "b FP8 2x4x30, u FP8 30x50", "y FP8 2x4x50"),
     )
     assert [one.message for one in found] == [
         "has K = 100, not a multiple of 8",
@@ -29,5 +29,14 @@ def test_not_found() -> None:
         )
         == ()
     )
-    lone = layer("gemm", "in FP16 4x3, w FP16 3x3", "out FP16 4x3")
+    lone = layer("gemm", "x FP16 4x3, w FP16 3x3", "y FP16 4x3")
     assert findings("PLAN108", lone, capability="5.2") == ()
+
+
+def test_the_model_s_interface_is_not_to_be_changed() -> None:
+    assert not findings(
+        "PLAN108",
+        layer("gemm", "in FP16 4x100, w FP16 100x64", "a FP16 4x64"),
+        layer("gemm", "a FP16 4x64, v FP16 64x1001", "b FP16 4x1001"),
+        layer("SoftMax", "b FP16 4x1001", "out FP16 4x1001"),
+    )

@@ -41,5 +41,5 @@ def test_a_product_at_its_limit_has_nothing_to_win() -> None:
     (whole,) = findings("PLAN107", one, times=(0.24,))
     (capped,) = findings("PLAN107", one, times=(0.24,), gpu="RTX 3060")
     moved = (4096 * 9216 + 9216 + 4096) * 2
-    assert whole.stake_ms == 0.24
-    assert capped.stake_ms == pytest.approx(0.24 - moved / 360e6)
+    assert whole.saving.bound_ms == 0.24
+    assert capped.saving.bound_ms == pytest.approx(0.24 - moved / 360e6)

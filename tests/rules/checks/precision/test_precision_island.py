@@ -20,7 +20,7 @@ def test_found() -> None:
     assert (
         one.message == "is an island of 2 layers in FP32 in a plan of FP16, with 2 copies around it"
     )
-    assert one.stake_ms == pytest.approx(0.1 + 0.1 + (0.2 + 0.4) / 2)  # half of FP32's bytes
+    assert one.saving.bound_ms == pytest.approx(0.1 + 0.1 + (0.2 + 0.4) / 2)  # half of FP32's bytes
 
 
 def test_found_up_to_the_engine_s_output() -> None:

@@ -33,7 +33,9 @@ def test_found_where_memory_bounds_it() -> None:
     assert one.evidence["macs_per_byte"] < 100
     activations, weights = 16 * 56 * 56, 16 * 16 * 9
     moved = activations + 2 * activations + weights
-    assert one.stake_ms == pytest.approx(0.5 * activations / moved)  # of its FP16 output's half
+    assert one.saving.bound_ms == pytest.approx(
+        0.5 * activations / moved
+    )  # of its FP16 output's half
 
 
 def test_where_arithmetic_bounds_it_it_is_info() -> None:

@@ -34,7 +34,7 @@ def test_the_residual_branch_is_why() -> None:
     assert one.layers == (1, 0)
     assert one.evidence["partner"] == "conv"
     spared = 0.4 * 1024 / (1024 + 2048)  # the bytes that an INT8 output would not have
-    assert one.stake_ms == pytest.approx(0.2 + spared)
+    assert one.saving.bound_ms == pytest.approx(0.2 + spared)
 
 
 def test_a_residual_in_front_is_why() -> None:

@@ -10,13 +10,13 @@ def test_found() -> None:
     pool = layer("Pooling", "b FP32", "c FP32")
     (found,) = findings("PLAN120", SINGLE, PRODUCT, pool, times=(1.0, 0.5, 0.5))
     assert found.layers == (0, 1)
-    assert found.stake_ms == 0.75
+    assert found.saving.bound_ms == 0.75
     assert found.severity.value == "info"
 
 
 def test_found_without_times() -> None:
     (found,) = findings("PLAN120", SINGLE, PRODUCT)
-    assert found.stake_ms is None
+    assert found.saving.bound_ms is None
 
 
 def test_not_where_one_layer_is_reduced() -> None:

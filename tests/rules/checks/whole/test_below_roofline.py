@@ -9,8 +9,8 @@ COPY = layer("Reformat", "in FP16 100x16000", "out FP16 100x16000")
 def test_found() -> None:
     (one,) = findings("TIME204", COPY, times=(0.0266666667,), gpu="NVIDIA H200")
     assert one.message == "takes 20.0 × its limit by memory on H200"
-    assert one.stake_ms is not None
-    assert round(one.stake_ms, 6) == round(0.0266666667 * 0.95, 6)
+    assert one.saving.bound_ms is not None
+    assert round(one.saving.bound_ms, 6) == round(0.0266666667 * 0.95, 6)
 
 
 def test_not_found() -> None:

@@ -32,7 +32,7 @@ def test_found() -> None:
     assert one.subject == "input b"
     assert one.message == "was fed as 1×3×8×8, the profile's optimum is 4×3×8×8"
     assert one.evidence == {"elements_ratio": 0.25, "inputs": 2, "profile": 0}
-    assert one.stake_ms is None
+    assert one.saving.bound_ms is None
 
 
 def test_found_in_the_profile_in_use() -> None:

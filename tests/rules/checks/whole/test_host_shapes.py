@@ -9,7 +9,7 @@ CALLS = (layer("shape_call", "", "", name="call 1"), layer("shape_call", "", "",
 def test_found() -> None:
     (one,) = findings("PLAN112", WORK, *CALLS, times=(0.9, 0.04, 0.06))
     assert (one.subject, one.layers) == ("call 1 … call 2", (1, 2))
-    assert one.stake_ms == 0.04 + 0.06
+    assert one.saving.bound_ms == 0.04 + 0.06
     assert round(one.evidence["share_pct"]) == 10
 
 

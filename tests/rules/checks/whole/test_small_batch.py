@@ -32,14 +32,14 @@ def test_found() -> None:
     (one,) = found(108, 0.5, 0.5)
     assert one.message == "leave more than half of the GPU's 108 multiprocessors idle"
     assert one.evidence["tiles"] == [16]
-    assert one.stake_ms == 0.25  # half of it, at twice the batch
+    assert one.saving.item_ms == 0.25  # half of it, at twice the batch
 
 
 def test_found_where_a_matrix_meets_one_vector() -> None:
     gemv = layer("gemm", "in FP16 1x64, w FP16 64x64", "a FP16 1x64", tactic_name="cublas_gemvx")
     (one,) = findings("TIME205", gemv, layer("PointWise", "a FP16", "out FP16"), times=(0.5, 0.5))
     assert one.message.startswith("multiply a matrix by one vector each")
-    assert one.stake_ms == 0.25
+    assert one.saving.item_ms == 0.25
 
 
 def test_the_table_knows_the_multiprocessors_of_a_named_gpu() -> None:

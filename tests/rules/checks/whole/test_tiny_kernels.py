@@ -9,8 +9,8 @@ def test_found() -> None:
     (one,) = findings("TIME202", *LAYERS, times=(*(0.004,) * 20, 0.01))
     assert one.subject == "20 layers"
     assert one.layers == tuple(range(20))
-    assert one.stake_ms is not None
-    assert round(one.stake_ms, 9) == 0.04
+    assert one.saving.bound_ms is not None
+    assert round(one.saving.bound_ms, 9) == 0.04
 
 
 def test_not_found() -> None:

@@ -115,9 +115,9 @@
       if (!found?.length) return null;
       const box = element("div");
       box.append(element("h4", countText(found.length, "finding")));
-      for (const [code, severity, message, advice, stake] of found.slice(0, 12)) {
+      for (const [code, severity, message, advice, saving] of found.slice(0, 12)) {
         const one = element("p", null, "graph-finding " + severity);
-        one.append(element("strong", code + " " + severity), element("span", " " + message + (stake ? " (at most " + msText(stake) + ")" : "")), element("br"), element("em", "→ " + advice));
+        one.append(element("strong", code + " " + severity), element("span", " " + message + (saving ? " (saves " + saving + ")" : "")), element("br"), element("em", "→ " + advice));
         box.append(one);
       }
       if (found.length > 12) box.append(element("p", "and " + (found.length - 12).toLocaleString("en-US") + " more", "quiet"));

@@ -30,9 +30,9 @@ def time_spread(view: PlanView) -> Chart | None:
     return _spread(
         view,
         key="latency-distribution",
-        what="mean time",
+        what="time",
         title="How long layers take",
-        value=lambda row: row.mean_ms,
+        value=lambda row: row.time_ms,
     )
 
 

@@ -22,7 +22,7 @@ from enginescope.render.charts.card.wording import NOT_KNOWN, figure, shape, tab
 from enginescope.render.html.images import Chart, Spec
 
 _MOST_ROWS = 24
-_TIPS = {"name": "of", "group": "color", "layers": "layers#", "ms": "mean, ms#", "share": "%#"}
+_TIPS = {"name": "of", "group": "color", "layers": "layers#", "ms": "time, ms#", "share": "%#"}
 
 
 def by_kernel(view: PlanView) -> Chart | None:
@@ -61,7 +61,7 @@ def operations(view: PlanView) -> Chart | None:
     found = pointwise_operations(view.facts)
     if not any(one.operation for one in found):
         return None
-    timed = any(one.mean_ms for one in found)
+    timed = any(one.time_ms for one in found)
     shown = found[:_MOST_ROWS]
     rows: list[Spec] = [
         {
@@ -69,10 +69,10 @@ def operations(view: PlanView) -> Chart | None:
             "label": one.operation or NOT_KNOWN,
             "name": one.operation or NOT_KNOWN,
             "group": one.operation or NOT_KNOWN,
-            "value": (one.mean_ms or 0.0) if timed else one.count,
+            "value": (one.time_ms or 0.0) if timed else one.count,
             "layers": one.layers,
             "count": one.count,
-            "ms": one.mean_ms,
+            "ms": one.time_ms,
             "even": one.even_ms,
         }
         for rank, one in enumerate(shown)
@@ -96,7 +96,7 @@ def operations(view: PlanView) -> Chart | None:
             if timed
             else ("How often each occurs",)
         ),
-        spec=bars(rows, "mean time of these layers, ms" if timed else "times", tips, color),
+        spec=bars(rows, "time of these layers, ms" if timed else "times", tips, color),
         table=table_of(
             ("Operation", "Layers", "Times", "These layers, ms", "Shared out evenly, ms"),
             [
@@ -104,7 +104,7 @@ def operations(view: PlanView) -> Chart | None:
                     one.operation or NOT_KNOWN,
                     f"{one.layers:,}",
                     f"{one.count:,}",
-                    figure(one.mean_ms),
+                    figure(one.time_ms),
                     figure(one.even_ms),
                 )
                 for one in found
@@ -116,13 +116,13 @@ def operations(view: PlanView) -> Chart | None:
 
 def _held(one: PointwiseOperation) -> str:
     what = counted(one.layers, "layer")
-    time = f", {format_ms(one.mean_ms, 3)}" if one.mean_ms is not None else ""
+    time = f", {format_ms(one.time_ms, 3)}" if one.time_ms is not None else ""
     return f"{one.operation} is in {what}{time}"
 
 
 def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
     """Time by tactic, hashes at the end of a name left out."""
-    found = [share for share in tactic_shares(view.rows) if share.mean_ms]
+    found = [share for share in tactic_shares(view.rows) if share.time_ms]
     if not found or all(one.tactic is None for one in found):
         return None
     rows: list[Spec] = [
@@ -131,9 +131,9 @@ def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
             "label": one.tactic or NOT_KNOWN,
             "name": one.tactic or NOT_KNOWN,
             "group": one.types[0] if len(one.types) == 1 else "several types",
-            "value": one.mean_ms,
+            "value": one.time_ms,
             "layers": one.layers,
-            "ms": one.mean_ms,
+            "ms": one.time_ms,
             "share": one.share_pct,
         }
         for rank, one in enumerate(found[:top])
@@ -143,15 +143,15 @@ def by_tactic(view: PlanView, *, top: int = _MOST_ROWS) -> Chart | None:
         key="latency-per-tactic",
         title=f"Time by tactic: {counted(len(found), 'tactic')}, colored by type of layer",
         subtitle=(f"The {len(rows)} with the most time",) if len(rows) < len(found) else (),
-        spec=bars(rows, "mean time, ms", {**_TIPS, "name": "tactic", "group": "type"}, color),
+        spec=bars(rows, "time, ms", {**_TIPS, "name": "tactic", "group": "type"}, color),
         table=table_of(
-            ("Tactic", "Types", "Layers", "Mean, ms", "Share, %"),
+            ("Tactic", "Types", "Layers", "Time, ms", "Share, %"),
             [
                 (
                     one.tactic or NOT_KNOWN,
                     ", ".join(one.types),
                     f"{one.layers:,}",
-                    figure(one.mean_ms),
+                    figure(one.time_ms),
                     figure(one.share_pct),
                 )
                 for one in found
@@ -203,7 +203,7 @@ def _groups_text(row: LayerFacts) -> str:
 
 def _taken(what: str, groups: Sequence[LayerGroup[tuple[str, str]]]) -> str:
     """Return ``"18 reformats take 0.0825 ms, 17.5 %"``."""
-    times = [group.mean_ms for group in groups if group.mean_ms is not None]
+    times = [group.time_ms for group in groups if group.time_ms is not None]
     if not times:
         return what
     share = sum(group.share_pct or 0.0 for group in groups)
@@ -219,11 +219,11 @@ def _split(
     name: str,
     color: Callable[[str | None], str],
 ) -> Chart:
-    timed = any(group.mean_ms for group in groups)
+    timed = any(group.time_ms for group in groups)
     sums: dict[str, float] = {}
     for group in groups:
         sums[group.key[0]] = sums.get(group.key[0], 0.0) + (
-            (group.mean_ms or 0.0) if timed else group.layers
+            (group.time_ms or 0.0) if timed else group.layers
         )
     order = {label: rank for rank, label in enumerate(sorted(sums, key=lambda one: -sums[one]))}
     shown = sorted(
@@ -236,9 +236,9 @@ def _split(
             "label": one.key[0],
             "name": one.key[0],
             "group": one.key[1],
-            "value": (one.mean_ms or 0.0) if timed else one.layers,
+            "value": (one.time_ms or 0.0) if timed else one.layers,
             "layers": one.layers,
-            "ms": one.mean_ms,
+            "ms": one.time_ms,
             "share": one.share_pct,
         }
         for one in shown
@@ -250,14 +250,14 @@ def _split(
         subtitle=(f"{left:,} more with less time are not shown",) if left > 0 else (),
         spec=bars(
             rows,
-            "mean time per iteration, ms" if timed else "layers",
+            "time per iteration, ms" if timed else "layers",
             {**_TIPS, "group": name},
             group_color(name, [group.key[1] for group in groups], color),
         ),
         table=table_of(
-            ("Of", name.capitalize(), "Layers", "Mean, ms", "Share, %"),
+            ("Of", name.capitalize(), "Layers", "Time, ms", "Share, %"),
             [
-                (*one.key, f"{one.layers:,}", figure(one.mean_ms), figure(one.share_pct))
+                (*one.key, f"{one.layers:,}", figure(one.time_ms), figure(one.share_pct))
                 for one in shown
             ],
         ),

@@ -60,7 +60,7 @@ def cumulative(view: PlanView) -> Chart | None:
         return None
     points = dict(zip(_ORDERS, (found.slowest_first, found.in_order), strict=True))
     rows = [
-        {"x": one.layers, "y": one.share_pct, "ms": one.mean_ms, "group": name}
+        {"x": one.layers, "y": one.share_pct, "ms": one.time_ms, "group": name}
         for name, some in points.items()
         for one in some
     ]
@@ -120,15 +120,15 @@ def _in_order(
     group: Callable[[LayerFacts], str],
     color: Callable[[str | None], str],
 ) -> Chart | None:
-    found = stretches(view.facts, group, lambda row: row.mean_ms)
+    found = stretches(view.facts, group, lambda row: row.time_ms)
     if not found:
         return None
     return Chart(
         key=key,
         title=title,
         subtitle=stretch_text(found),
-        spec=stretch_bars(found, "mean time, ms", "ms", group_color(name, _order(found), color)),
-        table=stretch_table(found, "Mean, ms"),
+        spec=stretch_bars(found, "time, ms", "ms", group_color(name, _order(found), color)),
+        table=stretch_table(found, "Time, ms"),
         height=180,
         is_wide=True,
     )

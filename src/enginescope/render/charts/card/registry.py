@@ -25,25 +25,25 @@ _SIDES = {"m": BLUE, "n": ORANGE, "k": VERMILLION}
 def product_sizes(
     view: PlanView, *, kinds: Collection[str] | None = None, key: str = "mnk-time"
 ) -> Chart | None:
-    """m, n and k of each layer that multiplies matrices, against its mean time."""
+    """m, n and k of each layer that multiplies matrices, against its time."""
     rows = [
         row
         for row in view.facts
-        if row.work.product and row.mean_ms and (kinds is None or row.layer.type in kinds)
+        if row.work.product and row.time_ms and (kinds is None or row.layer.type in kinds)
     ]
     points = [point for side in _SIDES for point in _points(rows, side)]
     if not points:
         return None
     return Chart(
         key=key,
-        title="Mean time against the sides m, n and k of the matrix product",
+        title="Time against the sides m, n and k of the matrix product",
         subtitle=("m: rows; n: columns; k: terms of each sum. A layer is three points",),
         spec={
             "data": {"values": points},
             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.7},
             "encoding": {
                 "x": quantity("x", "m, n or k", **log_axis([one["x"] for one in points])),
-                "y": quantity("y", "mean time, ms", **log_axis([one["y"] for one in points])),
+                "y": quantity("y", "time, ms", **log_axis([one["y"] for one in points])),
                 "color": _side(list(_SIDES.values())),
                 "shape": _side(["circle", "square", "triangle-up"]),
                 "tooltip": tooltip(
@@ -51,7 +51,7 @@ def product_sizes(
                     size="m × n × k",
                     group="side",
                     x="its value#",
-                    y="mean, ms#",
+                    y="time, ms#",
                     layers="layers#",
                 ),
             },
@@ -84,13 +84,13 @@ def _side(values: list[str]) -> Spec:
 
 
 def _table(rows: Sequence[LayerFacts]) -> ChartTable:
-    ranked = sorted(rows, key=lambda row: -(row.mean_ms or 0.0))
+    ranked = sorted(rows, key=lambda row: -(row.time_ms or 0.0))
     return table_of(
-        ("Layer", "Mean, ms", "m", "n", "k", "groups", "Million MACs"),
+        ("Layer", "Time, ms", "m", "n", "k", "groups", "Million MACs"),
         (
             (
                 row.layer.name,
-                figure(row.mean_ms),
+                figure(row.time_ms),
                 *(f"{side:,}" for side in (one.m, one.n, one.k, one.groups)),
                 figure(one.macs / 1e6),
             )

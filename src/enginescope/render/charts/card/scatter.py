@@ -202,7 +202,7 @@ def _spec(points: list[Cluster], across: Quantity, up: Quantity, color: Spec) ->
             "y": point.y,
             "group": point.key,
             "layers": point.layers,
-            "ms": point.mean_ms,
+            "ms": point.time_ms,
             "name": point.example.layer.name,
             "type": point.example.layer.type,
         }

@@ -23,7 +23,7 @@ from enginescope.render.html.images import Chart, ChartTable, Spec
 _MOST_TIMES = 3
 _TIPS = {
     "name": "layer",
-    "ms": "mean, ms#",
+    "ms": "time, ms#",
     "share": "share of the sum, %#",
     "type": "type",
     "kernel": "kernel",
@@ -43,7 +43,7 @@ def slowest_layers(
     kinds: Collection[str] | None = None,
     noun: str = "layer",
 ) -> Chart | None:
-    """The `top` layers with the longest mean time, and the rest in one bar.
+    """The `top` layers with the longest time, and the rest in one bar.
 
     Args:
         color: ``"precision"``, ``"output_precision"``, ``"work"``, ``"kernel"``, or a quantity:
@@ -53,8 +53,8 @@ def slowest_layers(
         noun: What such a layer is called.
     """
     check_color(color)
-    every = [row for row in view.facts if row.mean_ms and (not kinds or row.layer.type in kinds)]
-    every.sort(key=lambda row: -(row.mean_ms or 0.0))
+    every = [row for row in view.facts if row.time_ms and (not kinds or row.layer.type in kinds)]
+    every.sort(key=lambda row: -(row.time_ms or 0.0))
     if not every:
         return None
     shown, rest = every[:top], every[top:]
@@ -71,9 +71,9 @@ def slowest_layers(
     key = "latency-per-layer" if kinds is None else f"latency-per-{noun.replace(' ', '-')}"
     return Chart(
         key=key,
-        title=f"{noun.capitalize()}s by mean time, colored by {color_title(color)}",
+        title=f"{noun.capitalize()}s by time, colored by {color_title(color)}",
         subtitle=(f"{which}: {format_significant(share)} % of the sum{_rest_text(others)}",),
-        spec=bars(rows, "mean time per iteration, ms", _TIPS, color_channel(color, groups)),
+        spec=bars(rows, "time per iteration, ms", _TIPS, color_channel(color, groups)),
         table=_table(shown, others),
         height=height_of(rows),
         is_wide=True,
@@ -86,9 +86,9 @@ def _row(rank: int, row: LayerFacts, color: str) -> Spec:
         "row": f"{rank:05}",
         "label": layer.name,
         "name": layer.name,
-        "value": row.mean_ms,
-        "ms": row.mean_ms,
-        "share": 100 * (row.mean_ms or 0.0) / row.whole_ms if row.whole_ms else None,
+        "value": row.time_ms,
+        "ms": row.time_ms,
+        "share": 100 * (row.time_ms or 0.0) / row.whole_ms if row.whole_ms else None,
         "type": layer.type,
         "kernel": shape(kernel_of(layer)),
         "groups": figure(groups_of(layer)),
@@ -108,7 +108,7 @@ def _rest_text(others: Spec | None) -> str:
 
 def _rest(rows: Sequence[LayerFacts], noun: str) -> Spec:
     label = f"{counted(len(rows), f'other {noun}')}, together"
-    sum_ms = sum(row.mean_ms or 0.0 for row in rows)
+    sum_ms = sum(row.time_ms or 0.0 for row in rows)
     whole_ms = rows[0].whole_ms
     nothing = dict.fromkeys(("type", "kernel", "groups", "macs", "mib", "intensity", "tactic"))
     return {
@@ -129,7 +129,7 @@ def _table(rows: Sequence[LayerFacts], others: Spec | None) -> ChartTable:
     return table_of(
         (
             "Layer",
-            "Mean, ms",
+            "Time, ms",
             "Type",
             "Precision",
             "Kernel",
@@ -141,7 +141,7 @@ def _table(rows: Sequence[LayerFacts], others: Spec | None) -> ChartTable:
         [
             (
                 row.layer.name,
-                figure(row.mean_ms),
+                figure(row.time_ms),
                 row.layer.type,
                 row.precision or "—",
                 shape(kernel_of(row.layer)) if kernel_of(row.layer) else "—",

@@ -23,7 +23,7 @@ from enginescope.render.charts.card.wording import NOT_KNOWN, figure, table_of
 from enginescope.render.html.images import Chart, Spec, with_tips
 
 _MOST_TYPES = 20
-_TIPS = {"type": "type", "layers": "layers#", "ms": "mean, ms#", "share": "share of the sum, %#"}
+_TIPS = {"type": "type", "layers": "layers#", "ms": "time, ms#", "share": "share of the sum, %#"}
 
 
 def count_per_type(view: PlanView) -> Chart | None:
@@ -43,7 +43,7 @@ def count_per_type(view: PlanView) -> Chart | None:
 
 def time_per_type(view: PlanView) -> Chart | None:
     """Time summed by type."""
-    groups = [one for one in _by_type(view) if one.mean_ms]
+    groups = [one for one in _by_type(view) if one.time_ms]
     if not groups:
         return None
     first = groups[0]
@@ -51,8 +51,8 @@ def time_per_type(view: PlanView) -> Chart | None:
         groups,
         key="latency-per-type",
         title=f"Time by type: {first.key} takes {format_significant(first.share_pct or 0)} %",
-        x_title="mean time per iteration, ms",
-        value=lambda one: one.mean_ms or 0.0,
+        x_title="time per iteration, ms",
+        value=lambda one: one.time_ms or 0.0,
     )
 
 
@@ -61,29 +61,29 @@ def precision_per_type(view: PlanView) -> Chart | None:
     pairs = group_layers(view.facts, lambda row: (row.layer.type, row.precision or NOT_KNOWN))
     if not pairs or all(pair.key[1] == NOT_KNOWN for pair in pairs):
         return None
-    timed = any(pair.mean_ms for pair in pairs)
+    timed = any(pair.time_ms for pair in pairs)
     order = {one.key: rank for rank, one in enumerate(_by_type(view))}
     shown = [pair for pair in pairs if order[pair.key[0]] < _MOST_TYPES]
-    shown.sort(key=lambda one: (order[one.key[0]], -(one.mean_ms or 0.0), -one.layers))
+    shown.sort(key=lambda one: (order[one.key[0]], -(one.time_ms or 0.0), -one.layers))
     rows: list[Spec] = [
         {
             **_tips(one, one.key[0]),
             "row": f"{order[one.key[0]]:03}",
             "label": one.key[0],
             "group": one.key[1],
-            "value": (one.mean_ms or 0.0) if timed else one.layers,
+            "value": (one.time_ms or 0.0) if timed else one.layers,
         }
         for one in shown
     ]
     color = group_color("precision", _precisions(pairs), precision_color)
-    x_title = "mean time per iteration, ms" if timed else "layers"
+    x_title = "time per iteration, ms" if timed else "layers"
     return Chart(
         key="precision-per-type",
         title=f"{'Time' if timed else 'Layers'} by type, split by precision",
         subtitle=_left_out(len(order)),
         spec=bars(rows, x_title, {"group": "precision", **_TIPS}, color),
         table=table_of(
-            ("Type", "Precision", "Layers", "Mean, ms", "Share, %"),
+            ("Type", "Precision", "Layers", "Time, ms", "Share, %"),
             [(one.key[0], one.key[1], *_cells(one)) for one in shown],
         ),
         height=height_of(rows),
@@ -129,7 +129,7 @@ def _of_types(
         title=title,
         spec=bars(rows, x_title, _TIPS, color),
         table=table_of(
-            ("Type", "Layers", "Mean, ms", "Share, %"),
+            ("Type", "Layers", "Time, ms", "Share, %"),
             [(group.key, *_cells(group)) for group in groups],
         ),
         height=height_of(rows),
@@ -137,11 +137,11 @@ def _of_types(
 
 
 def _tips(one: LayerGroup[Any], name: str) -> Spec:
-    return {"type": name, "layers": one.layers, "ms": one.mean_ms, "share": one.share_pct}
+    return {"type": name, "layers": one.layers, "ms": one.time_ms, "share": one.share_pct}
 
 
 def _cells(one: LayerGroup[Any]) -> tuple[str, ...]:
-    return (f"{one.layers:,}", figure(one.mean_ms), figure(one.share_pct))
+    return (f"{one.layers:,}", figure(one.time_ms), figure(one.share_pct))
 
 
 def _precisions(pairs: Sequence[LayerGroup[tuple[str, str]]]) -> list[str]:
@@ -220,16 +220,16 @@ def precision_changes(view: PlanView) -> Chart | None:
     )
     if not any(NOT_KNOWN not in pair.key for pair in pairs):
         return None
-    timed = any(pair.mean_ms for pair in pairs)
+    timed = any(pair.time_ms for pair in pairs)
     rows: list[Spec] = [
         {
             "from": pair.key[0],
             "to": pair.key[1],
             "layers": pair.layers,
-            "ms": pair.mean_ms,
+            "ms": pair.time_ms,
             "share": pair.share_pct,
-            "shade": pair.mean_ms if timed else pair.layers,
-            "text": f"{pair.layers:,}" + (f" · {format_ms(pair.mean_ms, 3)}" if timed else ""),
+            "shade": pair.time_ms if timed else pair.layers,
+            "text": f"{pair.layers:,}" + (f" · {format_ms(pair.time_ms, 3)}" if timed else ""),
         }
         for pair in pairs
     ]
@@ -239,11 +239,11 @@ def precision_changes(view: PlanView) -> Chart | None:
         key="precision-changes",
         title=_changed_text(changed, len(view.facts)),
         subtitle=("Rows: type of the first input; columns: of the first output",),
-        spec=_matrix(rows, "mean time, ms" if timed else "layers"),
+        spec=_matrix(rows, "time, ms" if timed else "layers"),
         table=table_of(
-            ("Reads", "Writes", "Layers", "Mean, ms", "Share, %"),
+            ("Reads", "Writes", "Layers", "Time, ms", "Share, %"),
             [
-                (*pair.key, f"{pair.layers:,}", figure(pair.mean_ms), figure(pair.share_pct))
+                (*pair.key, f"{pair.layers:,}", figure(pair.time_ms), figure(pair.share_pct))
                 for pair in pairs
             ],
         ),
@@ -272,7 +272,7 @@ def _matrix(rows: list[Spec], shade_title: str) -> Spec:
     }
     told, tips = with_tips(
         rows,
-        {"from": "reads", "to": "writes", "layers": "layers#", "ms": "mean, ms#", "share": "%#"},
+        {"from": "reads", "to": "writes", "layers": "layers#", "ms": "time, ms#", "share": "%#"},
     )
     shade = {
         "field": "shade",

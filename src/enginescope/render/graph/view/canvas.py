@@ -13,6 +13,7 @@ from enginescope.analysis.graph.folding.levels import ENTRY, FOLDINGS, Group, Le
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
 from enginescope.analysis.graph.plan_graph import PlanGraph
 from enginescope.core.record import Record
+from enginescope.render.base.phrases import saving_text
 from enginescope.render.graph.node_labels import Times
 from enginescope.render.graph.view.canvas_nodes import Names, packed, packed_edges, packed_nodes
 
@@ -153,8 +154,8 @@ def canvas(
     data = {
         "first": folding,
         "sizes": {"layer": LAYER_SIZE, "group": GROUP_SIZE},
-        "total_ms": times.sum_ms if times.mean_ms else None,
-        "nodes": packed_nodes(graph, names, times.mean_ms),
+        "total_ms": times.sum_ms if times.time_ms else None,
+        "nodes": packed_nodes(graph, names, times.time_ms),
         "edges": packed_edges(graph, names),
         "findings": _packed_findings(graph, findings),
         "foldings": foldings,
@@ -212,7 +213,8 @@ def _packed_findings(graph: PlanGraph, findings: Mapping[int, Sequence[Finding]]
         for one in findings.get(node.layer.index, ()) if node.layer is not None else ():
             if id(one) not in number:
                 number[id(one)] = len(number)
-                texts.append([one.code, one.severity.value, one.message, one.advice, one.stake_ms])
+                said = saving_text(one.saving)
+                texts.append([one.code, one.severity.value, one.message, one.advice, said])
             of_node.append(node.id)
             of_finding.append(number[id(one)])
     return {"texts": texts, "node": packed("u4", of_node), "finding": packed("u4", of_finding)}

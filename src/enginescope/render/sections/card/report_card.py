@@ -119,11 +119,11 @@ def type_sentence(one: TypeTable) -> str:
         if is_one
         else f"There are {counted(group.layers, f'{group.key} layer')}, which account"
     )
-    if group.mean_ms is None or group.share_pct is None:
+    if group.time_ms is None or group.share_pct is None:
         return start.partition(",")[0]
     return (
         f"{start} for {format_significant(group.share_pct)} % "
-        f"({format_significant(group.mean_ms)} ms) of the layers' time"
+        f"({format_significant(group.time_ms)} ms) of the layers' time"
     )
 
 
@@ -144,11 +144,11 @@ def _details(one: TypeTable) -> TypeDetails:
 
 
 def _row(row: LayerFacts, fields: tuple[str, ...]) -> tuple[str, ...]:
-    share = 100 * row.mean_ms / row.whole_ms if row.mean_ms is not None and row.whole_ms else None
+    share = 100 * row.time_ms / row.whole_ms if row.time_ms is not None and row.whole_ms else None
     footprint = row.size.footprint_bytes
     return (
         row.layer.name,
-        figure(row.mean_ms),
+        figure(row.time_ms),
         figure(share, 3),
         row.precision or "—",
         row.output_precision or "—",
@@ -261,7 +261,7 @@ def _section(
 
 def _share(view: PlanView, types: Collection[str]) -> str:
     count = counted(sum(layer.type in types for layer in view.layers), "layer")
-    times = [row.mean_ms for row in view.facts if row.layer.type in types]
+    times = [row.time_ms for row in view.facts if row.layer.type in types]
     if view.total_ms is None or None in times:
         return count
     share = 100 * sum(one for one in times if one is not None) / view.total_ms

@@ -33,19 +33,12 @@ def _check(view: LintView) -> Iterator[Found]:
             continue
         yield Found(
             layers=(layer.index,),
-            message=f"takes {format_ms(time_ms, 3)}{_profiled(view, index)}, "
+            message=f"takes {format_ms(time_ms, 3)}, "
             f"{format_significant(share, 2)} % of the time, and the plan shows nothing of its "
             "kernels",
             evidence={"time_ms": time_ms, "share_pct": round(share, 3), "type": layer.type},
             stakes_ms={},
         )
-
-
-def _profiled(view: LintView, index: int) -> str:
-    """Return the layer's time as `explore` shows it, where the profiler's part was taken off."""
-    if view.profiler_cost is None:
-        return ""
-    return f" ({format_ms(view.profiled_ms[index], 3)} with what the profiler adds)"
 
 
 RULE = Rule(
@@ -56,5 +49,4 @@ RULE = Rule(
     advice="build with TensorRT 10 or later to see its kernels",
     doc=__doc__,
     check=_check,
-    explains=("TIME201",),
 )

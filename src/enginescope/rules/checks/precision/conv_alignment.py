@@ -9,10 +9,10 @@ slower tactic.
 
 What to do: change the number of channels in the model to such a multiple.
 
-When it is wrong: the first layer reads the three channels of an image, and the last layer has one
-output per class. Both are often too small to matter: look at the time at stake. At stake is the
+When it is wrong: a layer may be too small to matter: look at the time at stake. At stake is the
 padding's part of the product. Without tensor cores it is all of the layer's time, or its time
-beyond the limit of a known GPU. For the first layer the severity is info, with nothing at stake.
+beyond the limit of a known GPU. The rule skips the model's interface: the channels of its inputs,
+and those of a head, which are its classes, boxes or depth.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from enginescope.records.plan.plan import Layer
 from enginescope.rules.base import Found, Rule, Severity
+from enginescope.rules.interface import is_fed, is_head
 from enginescope.rules.tensor_cores import (
     CONVOLUTIONS,
     alignment_of,
@@ -33,8 +34,6 @@ from enginescope.rules.tensor_cores import (
 )
 from enginescope.rules.view import LintView
 
-_IMAGE_CHANNELS = 4
-
 
 def _check(view: LintView) -> Iterator[Found]:
     if lacks_tensor_cores(view.device):
@@ -46,27 +45,36 @@ def _check(view: LintView) -> Iterator[Found]:
         sides = {"input": channels(layer.inputs[0]), "output": channels(layer.outputs[0])}
         parts = groups(layer)
         each = {side: count // parts for side, count in sides.items() if count is not None}
-        odd = {side: count for side, count in each.items() if count % multiple}
+        odd = {
+            side: count
+            for side, count in each.items()
+            if count % multiple and not _is_interface(view, layer, side)
+        }
         if not odd:
             continue
-        first = list(odd) == ["input"] and odd["input"] <= _IMAGE_CHANNELS
         words = " and ".join(f"{side} channels {count}" for side, count in odd.items())
         per = " per group" if parts > 1 else ""
         yield Found(
             layers=(layer.index,),
             message=f"has {words}{per}, not a multiple of {multiple}",
             evidence={"channels": each, "multiple": multiple, "groups": parts},
-            severity=Severity.INFO if first else None,
-            stakes_ms={} if first else _stakes(view, layer, each, multiple),
+            stakes_ms=_stakes(view, layer, odd, multiple),
         )
 
 
+def _is_interface(view: LintView, layer: Layer, side: str) -> bool:
+    if side == "output":
+        return is_head(view, layer)
+    length = channels(layer.inputs[0])
+    return length is not None and is_fed(view, layer, length)
+
+
 def _stakes(
-    view: LintView, layer: Layer, each: dict[str, int], multiple: int
+    view: LintView, layer: Layer, odd: dict[str, int], multiple: int
 ) -> dict[int, float] | None:
     if uses_tensor_cores(layer.tactic_name) is False:
         return view.excess_ms(layer)
-    return view.part_ms((layer.index,), padding(each.values(), multiple))
+    return view.part_ms((layer.index,), padding(odd.values(), multiple))
 
 
 RULE = Rule(

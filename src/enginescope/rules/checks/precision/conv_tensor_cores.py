@@ -6,13 +6,13 @@ layers and skips the others.
 
 Why it costs time: tensor cores compute several times faster than the ordinary units.
 
-What to do: align the channels (PLAN102). Give the builder more workspace and a higher optimization
+What to do: give the builder more workspace and a higher optimization
 level. Build on the GPU that will run the engine.
 
 When it is wrong: memory limits a depthwise convolution and a matrix-vector product, so tensor cores
 do not help them. With few input channels the ordinary units may be as fast. For such layers the
 severity is info, with nothing at stake. For other layers on a known GPU, only the time beyond the
-layer's limit is at stake.
+layer's limit is at stake. The rule skips a layer that reads the few channels of the model's input.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from enginescope.records.plan.plan import Layer
 from enginescope.rules.base import Found, Rule, Severity
+from enginescope.rules.interface import is_fed
 from enginescope.rules.tensor_cores import (
     CONVOLUTIONS,
     REDUCED,
@@ -41,7 +42,9 @@ def _check(view: LintView) -> Iterator[Found]:
     if lacks_tensor_cores(view.device):
         return
     for layer in view.of_kinds(lambda one: one.type in CONVOLUTIONS and one.reads in REDUCED):
-        depthwise = is_depthwise(layer)
+        depthwise, count = is_depthwise(layer), channels(layer.inputs[0])
+        if count is not None and count < _FEW_CHANNELS and is_fed(view, layer, count):
+            continue
         used = uses_tensor_cores(layer.tactic_name)
         if used or (used is None and not depthwise):
             continue
@@ -76,7 +79,7 @@ RULE = Rule(
     name="conv-without-tensor-cores",
     summary="A convolution of reduced precision runs without tensor cores",
     severity=Severity.WARNING,
-    advice="align its channels, and give the builder more workspace or a higher optimization level",
+    advice="give the builder more workspace or a higher optimization level",
     doc=__doc__,
     check=_check,
 )

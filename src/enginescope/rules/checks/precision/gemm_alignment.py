@@ -7,11 +7,12 @@ FP8, 32 for four bits. The rule skips layers whose shapes do not clearly show K 
 Why it costs time: rows that do not begin at a multiple of 16 bytes load in smaller pieces. Or
 TensorRT uses a slower tactic.
 
-What to do: pad the matrices in the model: hidden sizes, vocabulary, number of classes.
+What to do: pad the matrices in the model: hidden sizes, and lengths of sequences.
 
 When it is wrong: a small product costs little: look at the time at stake. At stake is the padding's
 part of the product. Without tensor cores it is all of the layer's time, or its time beyond the
-limit of a known GPU.
+limit of a known GPU. The rule skips the model's interface: a K that is an axis of its inputs, and
+the N of a head, such as its number of classes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 
 from enginescope.analysis.roofline.layer_work import matrix_product_of
 from enginescope.rules.base import Found, Rule, Severity
+from enginescope.rules.interface import is_fed, is_head
 from enginescope.rules.tensor_cores import (
     MATMULS,
     alignment_of,
@@ -38,7 +40,8 @@ def _check(view: LintView) -> Iterator[Found]:
         if multiple is None or product is None:
             continue
         sides = {"K": product.k, "N": product.n}
-        odd = {name: length for name, length in sides.items() if length % multiple}
+        free = {"K": not is_fed(view, layer, product.k), "N": not is_head(view, layer)}
+        odd = {name: length for name, length in sides.items() if length % multiple and free[name]}
         if odd:
             words = " and ".join(f"{name} = {length}" for name, length in odd.items())
             yield Found(
@@ -47,7 +50,7 @@ def _check(view: LintView) -> Iterator[Found]:
                 evidence={**sides, "multiple": multiple},
                 stakes_ms=view.excess_ms(layer)
                 if uses_tensor_cores(layer.tactic_name) is False
-                else view.part_ms((layer.index,), padding(sides.values(), multiple)),
+                else view.part_ms((layer.index,), padding(odd.values(), multiple)),
             )
 
 

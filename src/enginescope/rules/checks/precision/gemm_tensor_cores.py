@@ -5,7 +5,7 @@ according to the tactic's name.
 
 Why it costs time: tensor cores compute several times faster than the ordinary units.
 
-What to do: align the sides of the matrices (PLAN108). Raise the builder's optimization level. A
+What to do: raise the builder's optimization level. A
 larger batch turns a matrix-vector product into a matrix product.
 
 When it is wrong: a matrix-vector product has to read its weights once, and tensor cores do not make
@@ -50,7 +50,7 @@ RULE = Rule(
     name="gemm-without-tensor-cores",
     summary="A matrix product of reduced precision runs without tensor cores",
     severity=Severity.WARNING,
-    advice="align the matrices' sides, and raise the builder's optimization level",
+    advice="raise the builder's optimization level",
     doc=__doc__,
     check=_check,
 )

@@ -40,7 +40,7 @@ def _check(view: LintView) -> Iterator[Found]:
     part = msgspec.structs.replace(view.plan, layers=tuple(one.layer for one in long))
     works = [view.work(one.layer) for one in long]
     times = Attribution(layers=long)
-    for roof in roofline(part, works, view.gpu, times, view.profiler_cost).layers:
+    for roof in roofline(part, works, view.gpu, times).layers:
         distance, excess = roof.distance, roof.excess_ms
         if roof.is_partial or distance is None or distance < _DISTANCE:
             continue

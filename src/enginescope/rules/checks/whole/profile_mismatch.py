@@ -28,7 +28,7 @@ def _check(view: LintView) -> Iterator[Found]:
     if view.given_profile is None or not view.plan.layers:
         return
     timings, left = view.given_times
-    strange = [timing for timing in left if timing.mean_ms != 0]
+    strange = [timing for timing in left if timing.time_ms != 0]
     expected = [layer for layer in view.active if layer.profile_index in (None, view.profile_index)]
     untimed = [layer for layer in expected if layer.index not in timings]
     is_other = view.profile is None

@@ -90,6 +90,6 @@ RULE = Rule(
     advice="raise the batch, or run several inferences at the same time",
     doc=__doc__,
     check=_check,
-    explains=("PLAN107", "TIME201", "TIME202", "TIME204"),
+    explains=("PLAN107", "TIME202", "TIME204"),
     is_per_item=True,
 )

@@ -28,7 +28,7 @@ _IN_GRAPH = "raise the batch, and look for what prevents fusion"
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    times = view.profiled_ms.items()
+    times = view.times_ms.items()
     short = sorted(index for index, time_ms in times if 0 < time_ms < _TINY_MS)
     tiny = tuple(one for one in short if not view.layers[one].is_inert)
     share = view.share_pct(view.time_ms(tiny))

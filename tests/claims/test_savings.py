@@ -1,0 +1,126 @@
+"""What findings may save: one figure of each kind, in every output, and rows that add up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from enginescope.analysis.claims.saving import Saving, together
+from enginescope.render.plans.findings import (
+    Linted,
+    findings_json,
+    findings_sarif,
+    group_table,
+    rule_table,
+    saving_words,
+)
+from enginescope.render.plans.plan_headline import PageSubject
+from enginescope.render.sections.findings import findings, worst_findings
+from enginescope.rules.engine import LintReport
+from tests.claims.recorded import PLANS, name_of, report_of, view_of
+
+every_plan = pytest.mark.parametrize("file", PLANS, ids=name_of)
+KINDS = {"bound_ms": "ms", "item_ms": "ms per item", "unknown_of_ms": "of ms"}
+
+
+def added(savings: Iterable[dict]) -> dict[str, float | None]:
+    rows = list(savings)
+    known = {kind: [row[kind] for row in rows if row[kind] is not None] for kind in KINDS}
+    return {kind: pytest.approx(sum(times)) if times else None for kind, times in known.items()}
+
+
+def whole(report: LintReport) -> dict[str, float | None]:
+    return {kind: getattr(report.saving, kind) for kind in KINDS}
+
+
+@every_plan
+def test_rows_of_all_files_add_up_to_the_caption(file: Path) -> None:
+    report, view = report_of(file), view_of(file)
+    linted = [Linted(source=str(file), plan=view.run.plan, report=report)]
+    (document,) = json.loads(findings_json(linted))["plans"]
+    (sarif,) = json.loads(findings_sarif(linted))["runs"]
+    assert whole(report) == added(one["saving"] for one in document["findings"])
+    assert whole(report) == added(one["saving"] for one in document["groups"])
+    assert whole(report) == added(one["properties"]["saving"] for one in sarif["results"])
+    assert document["saving"]["bound_ms"] == report.saving.bound_ms
+
+
+@every_plan
+def test_rows_of_both_tables_add_up_to_the_caption_as_they_are_shown(file: Path) -> None:
+    report = report_of(file)
+    for headers, rows in (rule_table(report), group_table(report.groups, report.findings)):
+        for kind, title in KINDS.items():
+            total = getattr(report.saving, kind)
+            assert (title in headers) is (total is not None)
+            if total is not None:
+                shown = [row[headers.index(title)] for row in rows]
+                assert sum(float(text or 0.0) for text in shown) == pytest.approx(total, rel=5e-3)
+    words = saving_words(report)
+    assert (words is None) is (report.sum_ms is None or not report.findings)
+
+
+@every_plan
+def test_the_page_has_the_same_and_a_column_for_each_kind(file: Path) -> None:
+    report, subject = report_of(file), PageSubject(view_of(file))
+    section = findings(subject)
+    assert section is not None
+    for table in section.tables:
+        columns = {column.title: column.values for column in table.columns}
+        for kind, title in KINDS.items():
+            total = getattr(report.saving, kind)
+            assert (title in columns) is (total is not None)
+            if total is not None:
+                assert sum(ms or 0.0 for ms in columns[title]) == pytest.approx(total)
+
+
+@every_plan
+def test_unknown_savings_are_never_ranked_among_known_ones(file: Path) -> None:
+    report = report_of(file)
+    for several in (report.findings, report.groups):
+        ranks = [one.saving.rank for one in several]
+        assert ranks == sorted(ranks)
+    worst = worst_findings(PageSubject(view_of(file)))
+    if any(group.saving.known_ms for group in report.groups):
+        assert all((one.saving or "").startswith("at most ") for one in worst)
+    else:
+        assert all(one.saving is None for one in worst)
+
+
+@every_plan
+def test_known_bounds_are_less_than_the_engine_s_time(file: Path) -> None:
+    report = report_of(file)
+    assert (report.saving.bound_ms or 0.0) <= (report.engine_ms or 0.0) * (1 + 1e-9)
+
+
+@every_plan
+def test_no_advice_to_change_the_model_s_interface(file: Path) -> None:
+    """Channels of an image, and classes or depth, were the first advice of a ResNet and a ViT."""
+    plan = view_of(file).run.plan
+    assert plan is not None
+    names = {one.tensor.name for one in plan.inputs}
+    for finding in report_of(file).findings:
+        if finding.code in ("PLAN102", "PLAN108"):
+            layer = plan.layers[finding.layers[0]]
+            fed = [one for one in layer.inputs if one.name in names]
+            assert not (fed and "input channels" in finding.message), finding.message
+
+
+def test_kinds_are_not_added_to_each_other() -> None:
+    known, item = Saving(bound_ms=1.0, engine_ms=4.0), Saving(item_ms=9.0, engine_ms=4.0)
+    unknown = Saving(unknown_of_ms=3.0, engine_ms=4.0)
+    both = together((unknown, item, known, known))
+    assert (both.bound_ms, both.item_ms, both.unknown_of_ms) == (2.0, 9.0, 3.0)
+    ranked = sorted((unknown, item, known), key=lambda saving: saving.rank)
+    assert ranked == [known, item, unknown]
+    assert both.share_pct(both.bound_ms) == 50.0
+
+
+def test_what_a_change_saves_alone_is_said_where_others_share_it() -> None:
+    shared = Saving(bound_ms=0.1, alone_ms=0.2)
+    assert shared.shared_alone_ms == 0.2
+    assert Saving(bound_ms=0.1, alone_ms=0.11).shared_alone_ms is None
+    assert Saving(unknown_of_ms=0.1).shared_alone_ms is None
+    assert shared.rank_alone < Saving(bound_ms=0.15, alone_ms=0.15).rank_alone
