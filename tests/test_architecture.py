@@ -67,6 +67,7 @@ ORDER = (
     ),
     (
         "analysis",
+        "analysis/claims",
         "analysis/build_log",
         "analysis/layers",
         "analysis/roofline",
