@@ -35,7 +35,7 @@ from enginescope.records.samples import Interval
 from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.facts import backend_text, subject_names
-from enginescope.stats.comparison.ratio import FEWEST_TOGETHER, FLOOR_ROUNDS, LOOK_CONFIDENCE, LOOKS
+from enginescope.stats.comparison.ratio import FEWEST_TOGETHER, LOOK_CONFIDENCE, LOOKS
 
 _FIGURES = {one.name: one for one in (*TAILS, *FIGURES)}
 #: Unit -> words for less of it and for more.
@@ -251,7 +251,7 @@ def _how(verdict: Verdict) -> str:
 _BEHIND_DETAIL = {
     Reason.CLOCK_STEP: ", more than the difference; shorter runs have finer steps",
     Reason.FEW_SAMPLES: "",
-    Reason.PROCESS_STATES: f", no less than the difference; {FLOOR_ROUNDS} rounds decide it",
+    Reason.PROCESS_STATES: ", no less than the difference; measure more rounds",
     Reason.BUILD_SPREAD: "; compare several builds of each side",
 }
 
