@@ -229,8 +229,9 @@ def _interval(series: Array, q: float, confidence: float) -> Interval | None:
     distribution = SteppedDistribution(series, step) if step else SampleDistribution(series)
     down, up = q * np.array(_PLACES), (1 - q) * np.array(_PLACES)
     places = np.concatenate((q - down, q + up))
-    short = 1 + _SHORT_SERIES * autoregressive_time(levels, errors=_ERRORS) / n
-    errors = np.sqrt(_variances(distribution, places, n)) * short
+    time = _times(distribution, places, n)
+    longest = np.maximum(time, autoregressive_time(levels, errors=_ERRORS))
+    errors = np.sqrt(places * (1 - places) * time / n) * (1 + _SHORT_SERIES * longest / n)
     # no nearer than independent samples would let the quantile itself be
     times = NormalDist().inv_cdf((1 + confidence) / 2)
     reach = times * np.maximum(errors, math.sqrt(q * (1 - q) / n))
@@ -243,19 +244,15 @@ def _interval(series: Array, q: float, confidence: float) -> Interval | None:
     return Interval(low=ends[0], high=ends[1], confidence=confidence)
 
 
-def _variances(
-    distribution: SampleDistribution | SteppedDistribution, places: Array, n: int
-) -> Array:
-    """Return the variance of the share of samples below each place, dependence included."""
+def _times(distribution: SampleDistribution | SteppedDistribution, places: Array, n: int) -> Array:
+    """Return the autocorrelation time of the share of samples below each place."""
     width = -(-n // _MAX_POINTS)
     rows, variances = [], []
     for place in places:
         below = distribution.share_below(min(max(float(place), 1 / n), 1 - 1 / n))
         variances.append(float(np.var(below)))
         rows.append(below[: n // width * width].reshape(-1, width).mean(axis=1))
-    time = block_time(np.array(rows), np.array(variances), width)
-    variance: Array = places * (1 - places) * time / n
-    return variance
+    return block_time(np.array(rows), np.array(variances), width)
 
 
 def block_time(rows: Array, variances: Array, width: int = 1) -> Array:
