@@ -18,7 +18,7 @@ from series_kinds import autoregressive
 
 from enginescope.records.samples import Array
 from enginescope.stats.autocorrelation import quantile_interval
-from enginescope.stats.comparison.ratio import ratio_of_rounds, ratio_of_samples
+from enginescope.stats.comparison.ratio import ratio_by_scatter, ratio_of_rounds
 
 DEVIATIONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 LENGTHS = (100, 1_000, 10_000)
@@ -73,7 +73,7 @@ def comparison_rows(comparisons: int) -> Iterator[str]:
             for _ in range(comparisons):
                 sides = rng.random() + 100 / percent + deviation * rng.standard_normal((2, 16, 200))
                 sides = np.round(sides)
-                samples.append(ratio_of_samples(sides[0, 0], sides[1, 0], scatter=0.0).interval)
+                samples.append(ratio_by_scatter([sides[0, 0]], [sides[1, 0]], scatter=0.0).interval)
                 rounds.append(ratio_of_rounds(*np.median(sides, axis=2)).interval)
             cells = (differs(samples), differs(rounds))
             yield f"| {percent:g} % | {deviation:g} | {' | '.join(cells)} |"

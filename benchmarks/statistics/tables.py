@@ -15,6 +15,8 @@ HERE = Path(__file__).parent
 #: Script, what it is given for a look, what for the record.
 SCRIPTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("coverage.py", ("--quick",), ()),
+    ("modes.py", ("--series", "100"), ("--series", "400")),
+    ("contradictions.py", ("--pairs", "50"), ("--pairs", "400", "--live-minutes", "60")),
     ("verdicts.py", ("--comparisons", "30"), ("--comparisons", "200")),
     ("few_processes.py", ("--comparisons", "60"), ("--comparisons", "2000")),
     ("tails.py", ("--gates", "6"), ("--gates", "100")),

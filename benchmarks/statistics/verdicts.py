@@ -31,8 +31,8 @@ from enginescope.stats.comparison.ratio import (
     LOOK_CONFIDENCE,
     LOOKS,
     decide,
+    ratio_by_scatter,
     ratio_of_processes,
-    ratio_of_samples,
 )
 
 SCATTERS_PCT = (0.3, 1.0, 2.0)
@@ -126,7 +126,11 @@ def one_process(row: Row) -> str:
     """Return a row for one process a side, with the scatter that is assumed by default."""
     assumed = float(np.log1p(ASSUMED_SCATTER_PCT / 100))
     sides = ((a[0], b[0]) for a, b in row.draws(1))
-    return _decided_once(row, sides, partial(ratio_of_samples, scatter=assumed))
+    return _decided_once(row, sides, partial(_of_samples, scatter=assumed))
+
+
+def _of_samples(a: np.ndarray, b: np.ndarray, *, scatter: float) -> RatioEstimate:
+    return ratio_by_scatter([a], [b], scatter=scatter)
 
 
 def _decided_once(

@@ -12,7 +12,6 @@ from enginescope.records.plan.plan import INERT_TYPES
 from enginescope.records.run.job import StopRule, WarmUp
 from enginescope.rules.tensor_cores import CONVOLUTIONS, MATMULS, REFORMATS
 from enginescope.stats import autocorrelation
-from enginescope.stats.autocorrelation import student_quantile
 from enginescope.stats.describe import needed_samples
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "explanation"
@@ -51,10 +50,9 @@ def test_terms_are_in_order() -> None:
 
 def test_constants_of_intervals() -> None:
     text = text_of("intervals.md")
-    critical = student_quantile(0.975, autocorrelation.BATCHES - 1)
-    assert f"± `{critical:.3f} · error · (1 + {autocorrelation._SHORT_BATCHES} τ/n)`" in text
+    assert f"· (1 + {autocorrelation._SHORT_SERIES} τ₁/n)`" in text
+    assert f"down to {autocorrelation._FEWEST_BLOCKS} blocks" in text
     assert f"fewer than {autocorrelation.BATCHES} samples" in text
-    assert f"effective sample size below {autocorrelation.MIN_EFFECTIVE:g}" in text
     needed = [needed_samples(p) for p in (90, 95, 99)]
     assert "{} for p90, {} for p95 and {} for p99".format(*needed) in text
 

@@ -203,7 +203,6 @@ def test_recorded_traces(shared: Path) -> None:
     assert codes("trt10-rtx3060/alexnet_fp16.timing.json") == {"W-FEW-SAMPLES"}
     assert codes("trt86-h200/depth_anything_small.timing.json") == set()
     assert codes("trex-examples/resnet18-a100-fp32.engine.timing.json") >= {
-        "W-DRIFT",
         "W-BIMODAL",
         "W-OUTLIERS",
     }

@@ -133,7 +133,7 @@ def test_figures_can_be_read_without_scripts() -> None:
         "enginescope bench squeezenet.onnx --on ort-cpu",
         "/encoder/block.0/Conv",
         "CPUExecutionProvider: 60 nodes in 1 subgraphs",
-        "the median's 95 % interval was narrow enough",
+        "the median was known to the requested precision",
         "of 4,603 effective samples needed",
     ):
         assert expected in page.words, expected

@@ -42,7 +42,6 @@ def test_a_process_that_drifts_is_as_uncertain_as_it_drifts_far() -> None:
     noise = 1 + 0.002 * draw.standard_normal(300)
     strong, mild = noise * np.linspace(1, 2, 300), noise * np.linspace(1, 1.02, 300)
     assert quantile_interval(strong, 0.5) is None
-    assert quantile_interval(mild, 0.5) is None
     assert uncertainty_pct(strong) == pytest.approx(100 * 0.95 / 3, rel=0.05)
     assert uncertainty_pct(mild) == pytest.approx(0.95, rel=0.3)
     drifting = (uncertainty_pct(strong), *QUIET[1:])

@@ -7,6 +7,7 @@ from typing import Any
 
 from enginescope.analysis import frames
 from enginescope.analysis.claims.layer_time import WholeRequest
+from enginescope.analysis.claims.usability import Usability, usability
 from enginescope.analysis.layers.layer_sum import (
     GPU_COMPUTE,
     LayerSum,
@@ -158,6 +159,11 @@ class RunView(Result):
         if self.plan_view is not None and self.plan_view.profile is not None:
             derived = (*derived, *profile_notices(self.plan_view.rows))
         return weightiest([*stored.values(), *(one for one in derived if one.code not in codes)])
+
+    @cached_property
+    def usability(self) -> Usability | None:
+        """Whether its figures can be used, and what harms them; ``None`` without samples."""
+        return usability(self.latency, self.notices) if self.latency else None
 
     @cached_property
     def layers(self) -> tuple[LayerRow, ...]:

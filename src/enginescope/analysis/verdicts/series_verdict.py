@@ -23,6 +23,7 @@ from enginescope.records.verdict.verdict import (
     Verdict,
     VerdictKind,
 )
+from enginescope.stats.comparison.process_states import unsettled_states
 from enginescope.stats.comparison.ratio import (
     corrected_ratio,
     decide,
@@ -97,6 +98,14 @@ def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict |
         reason = Reason.UNSTABLE
     step = _clock_step(sides, metric)
     detail = None
+    if estimate.method == "rounds" and kind in (VerdictKind.FASTER, VerdictKind.SLOWER):
+        states = unsettled_states(used, estimate.ratio, terms.threshold_pct)
+        if states is not None:
+            kind, reason = VerdictKind.INCONCLUSIVE, Reason.PROCESS_STATES
+            detail = (
+                f"processes of one side run at one of two levels, "
+                f"{format_significant(states.gap_pct, 2)} % apart ({states.low} and {states.high})"
+            )
     if step is not None and _is_lost_in(step, estimate, kind, terms.threshold_pct):
         kind, reason = VerdictKind.INCONCLUSIVE, Reason.CLOCK_STEP
         detail = f"the clock has steps of {format_significant(100 * step, 2)} % of the median"

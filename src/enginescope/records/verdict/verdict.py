@@ -33,6 +33,7 @@ class Reason(Enum):
     BUILD_SPREAD = "build-spread"
     EXACT = "exact"
     UNSTABLE = "unstable"
+    PROCESS_STATES = "process-states"
     PRINTED_ONLY = "printed-only"
     DIFFERENT = "different-conditions"
 

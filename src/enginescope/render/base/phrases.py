@@ -25,8 +25,8 @@ from enginescope.render.base.short_names import shorten_apart as shorten_apart
 _STOP_RULES = {
     "iterations": "the requested number of iterations was reached",
     "duration": "the requested time was over",
-    "precision": "the median's 95 % interval was narrow enough",
-    "max_time": "the time limit was reached before the interval was narrow enough",
+    "precision": "the median was known to the requested precision",
+    "max_time": "the time limit was reached before the requested precision",
     "hard_limit": "the hard time limit was reached before the requested number of samples",
 }
 _WARM_UP_ENDS = {

@@ -77,12 +77,19 @@ def summary(view: RunView, *, width: int = 80, name: str | None = None) -> Rende
     if view.run.outcome.kind is not OutcomeKind.OK:
         lines += [*failure_lines(view.run), Text()]
     if view.latency is not None:
-        lines += [*_figures(view, view.latency, width), Text()]
+        lines += [*_usability(view, width), *_figures(view, view.latency, width), Text()]
     elif view.run.outcome.kind is OutcomeKind.OK:
         lines += [*_printed(view, width), Text()]
     lines += [*_layers(view), *notice_lines(view.notices)]
     lines.append(Text(f"  run {view.id[:8]}", style="dim"))
     return Group(*lines)
+
+
+def _usability(view: RunView, width: int) -> list[Text]:
+    """Return whether the run can be used, and why not."""
+    found = view.usability
+    style = "" if found is None or found.verdict == "usable" else "yellow"
+    return [Text(f"  {line}", style=style) for line in textwrap.wrap(str(found), width - 2)]
 
 
 def runs_table(views: Sequence[RunView], *, width: int = 80) -> RenderableType:

@@ -85,6 +85,7 @@ def _run_summary(view: RunView) -> dict[str, Any]:
         "origin": run.origin,
         "created": run.created,
         "outcome": run.outcome.kind.value,
+        "usability": view.usability,
         "headline": view.latency.metric if view.latency else None,
         "throughput": view.throughput,
         "summaries": view.summaries,

@@ -126,6 +126,7 @@ def _answer(view: RunView) -> list[str]:
         else:
             printed = [f"Figures {note}.", "", *printed]
         return [*lines, *printed, ""]
+    lines += [f"**{escaped(str(view.usability))}**", ""]
     median = f"**{metric_title(latency.metric)}: median {format_ms(latency.median_ms)}**"
     lines += [f"{median}, {interval_text(latency)}; {count_text(latency)}.", ""]
     if view.throughput:

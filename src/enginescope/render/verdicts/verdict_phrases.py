@@ -243,6 +243,7 @@ def _how(verdict: Verdict) -> str:
 _BEHIND_DETAIL = {
     Reason.CLOCK_STEP: ", more than the difference; shorter runs have finer steps",
     Reason.FEW_SAMPLES: "",
+    Reason.PROCESS_STATES: ", no less than the difference; measure more rounds",
     Reason.BUILD_SPREAD: "; compare several builds of each side",
 }
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from enginescope.records.samples import Array
-from enginescope.stats.autocorrelation import MIN_EFFECTIVE, quantile_interval
+from enginescope.stats.autocorrelation import BATCHES, quantile_interval
 from enginescope.stats.stability import WIDE_PCT
 
 #: A process is disturbed if it is this many times as uncertain as the steadiest process of the
@@ -47,7 +47,7 @@ def uncertainty_pct(values: Array) -> float | None:
     interval = quantile_interval(values, 0.5)
     if interval is not None:
         return interval.half_width_pct
-    if len(values) < MIN_EFFECTIVE:
+    if len(values) < BATCHES:
         return None
     low, median, high = np.quantile(values, (_MIDDLE[0], 0.5, _MIDDLE[1]))
     return float(50 * (high - low) / median) if median > 0 else None
