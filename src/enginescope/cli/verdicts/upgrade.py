@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -37,6 +37,7 @@ from enginescope.cli.verdicts.gate import limits_of
 from enginescope.core.digest import sha256_of
 from enginescope.formats.archive.archive_reader import MANIFEST
 from enginescope.records.progress import COMPARISON_TAG
+from enginescope.records.verdict.gate import InconclusivePolicy
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradedModel, UpgradeReport
 from enginescope.services.upgrade.request import REPEATS, UpgradeObserver, UpgradeRequest
 from enginescope.services.upgrade.upgrade import check_upgrade
@@ -120,9 +121,9 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 )
 @option(
     "--inconclusive",
-    type=click.Choice(("pass", "warn", "fail")),
-    default="warn",
-    help="Choose how to treat inconclusive results.",
+    type=click.Choice(get_args(InconclusivePolicy)),
+    default="fail",
+    help="Whether an inconclusive upgrade fails or passes.",
 )
 @option("--all", "everything", is_flag=True, help="Also list metrics that do not count.")
 @option("--markdown", type=FILE, help="Write a table for a pull request to FILE.")

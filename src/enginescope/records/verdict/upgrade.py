@@ -199,7 +199,7 @@ class UpgradeReport(Result, Record, frozen=True, kw_only=True):
     new: Stack
     models: tuple[UpgradedModel, ...]
     limits: tuple[Limit, ...] = UPGRADE_LIMITS
-    inconclusive: InconclusivePolicy = "warn"
+    inconclusive: InconclusivePolicy = "fail"
     notices: tuple[Notice, ...] = ()
     created: str | None = None
     command: str | None = None
@@ -212,7 +212,7 @@ class UpgradeReport(Result, Record, frozen=True, kw_only=True):
     @property
     def is_passed(self) -> bool:
         """Whether nothing got worse, and nothing is open that `inconclusive` forbids."""
-        is_open = self.kind is UpgradeKind.INCONCLUSIVE and self.inconclusive == "fail"
+        is_open = self.kind is UpgradeKind.INCONCLUSIVE and self.inconclusive != "pass"
         return self.kind is not UpgradeKind.WORSE and not is_open
 
 

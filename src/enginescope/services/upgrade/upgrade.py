@@ -310,7 +310,7 @@ def upgrade(
     rounds: int | None = None,
     builds: int | None = None,
     max_regression_pct: Mapping[str, float] | None = None,
-    inconclusive: InconclusivePolicy = "warn",
+    inconclusive: InconclusivePolicy = "fail",
     limits: Limits | None = None,
     evidence: str | PathLike[str] | None = None,
     without_inputs: bool = False,

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
 from enginescope.stats.comparison.steady_rounds import disturbances
 
+#: The error of all looks together: the planned ones, and those of a comparison that is continued.
+LOOKS_ERROR = (len(LOOKS) + 1) * (1 - LOOK_CONFIDENCE)
 #: One round in so many may be lost to a failed process and is made up for.
 _SPARE_SHARE = 4
 
