@@ -154,7 +154,7 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
     )
 
     check_outputs([options["markdown"], options["html"]], [*map(str, models), old, new or ""])
-    progress = UpgradeProgress(quiet=options["as_json"])
+    progress = UpgradeProgress()
     with measuring(progress):
         report = check_upgrade(_request(models, old, new, options), progress)
     present_report(
@@ -204,18 +204,18 @@ class UpgradeProgress(RoundsProgress, UpgradeObserver):
 
     def model_started(self, model: Path) -> None:
         """Print the model."""
-        if not self._quiet:
-            self._line(f"{model.name} …")
+        self._line(f"{model.name} …")
 
     def outputs_progressed(self, text: str) -> None:
         """Show which process returns outputs."""
         if self._live is not None:
             self._live.update(text)
+        else:
+            self._line(text)
 
     def model_ended(self, model: UpgradedModel) -> None:
         """Print the verdict on a model."""
-        if not self._quiet:
-            self._line(f"{model.model}: {model.kind.value}")
+        self._line(f"{model.model}: {model.kind.value}")
 
 
 def _show(report: UpgradeReport, *, everything: bool) -> None:
