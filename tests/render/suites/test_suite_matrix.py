@@ -110,7 +110,7 @@ def test_models_are_not_counted_as_cells() -> None:
     """A suite of 3 models in 6 cells had the title "6 models measured"."""
     rows = [
         timed(
-            cell(f"m{model}", batch=batch, case=f"batch {batch}"),
+            cell(f"m{model}", batch=batch),
             1.0,
             figures=around(1.0, 1.0, None),
         )
