@@ -161,9 +161,7 @@ def test_models_that_are_not_there(runner) -> None:
 
 
 @pytest.mark.slow
-def test_models_are_measured_in_turn_and_held_against_each_other(
-    runner, convnet, transformer
-) -> None:
+def test_models_are_interleaved_with_their_baseline(runner, convnet, transformer) -> None:
     for folder, models in (("base models", (convnet, transformer)), ("head", (convnet,))):
         (runner.folder / folder).mkdir()
         for model in models:
@@ -173,7 +171,8 @@ def test_models_are_measured_in_turn_and_held_against_each_other(
         install="none",
         models="head/*.onnx",
         baseline_models="base models/*.onnx",
-        processes="2",
+        processes="1",
+        rounds="8",
         bench_args="--no-layers\n--duration\n20ms\n--warmup\n0",
         max_regression="900%",
         inconclusive="pass",
@@ -181,12 +180,15 @@ def test_models_are_measured_in_turn_and_held_against_each_other(
     assert code == 1, runner.shown
     text = runner.summary.read_text(encoding="utf-8")
     assert "1 new failure, 1 lost" in text
-    assert "interleaved" not in text  # each round measures both sides
+    assert "per\u00a0round" in text  # interleaved
     store = Store(Path(runner.outputs["measure"]["runs"]).parent)
-    tag = runner.outputs["measure"]["current"]
-    order = [(row.model, tag in row.tags) for row in reversed(store.rows())]
-    names = [is_current for name, is_current in order if name == convnet.name]
-    assert names == [False, True, True, False]  # each round the other way round
+    rounds, new = runner.outputs["measure"]["current"].split()
+    _, lost = runner.outputs["measure"]["baseline"].split()
+    turns = [store.load(row.id).turn for row in store.rows(tag=rounds)]
+    assert {turn.side for turn in turns} == {"A", "B"}
+    assert len(turns) == 16
+    assert [row.model for row in store.rows(tag=new)] == ["broken.onnx"]
+    assert [row.model for row in store.rows(tag=lost)] == [transformer.name]
 
 
 def test_it_installs_what_measures_models() -> None:

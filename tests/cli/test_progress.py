@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from msgspec.structs import replace
 
+from enginescope.cli.main import main
 from enginescope.cli.progress import JobProgress, describe
 from enginescope.records.progress import Progress
 from enginescope.records.run.run import Outcome, OutcomeKind
@@ -61,8 +64,13 @@ def test_how_a_job_ended_is_said_in_words(capsys) -> None:
     assert ": out of memory: used 2.00 GiB" in capsys.readouterr().err
 
 
-def test_nothing_when_quiet(capsys) -> None:
-    with JobProgress((job(),), quiet=True) as progress:
-        progress.watcher.started(0, job())
-        progress.watcher.progressed(0, Progress(phase="load"))
-    assert capsys.readouterr() == ("", "")
+def test_progress_goes_to_standard_error_with_json_too(convnet, tmp_path, capsys) -> None:
+    """`upgrade --json` ran for 753 s without a word."""
+    arguments = ["bench", str(convnet), "--on", "fake", "--iterations", "5", "--warmup", "0"]
+    arguments += ["--no-layers", "--store", str(tmp_path), "--json"]
+    assert main(arguments) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)
+    assert "small_convnet.onnx · fake …" in shown.err
+    assert main([*arguments, "--quiet"]) == 0
+    assert "…" not in capsys.readouterr().err

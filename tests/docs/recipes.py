@@ -62,6 +62,7 @@ _MANY = re.compile(
 )
 #: Short measurements: appended unless the command says otherwise. They change no output's shape.
 _SHORT = {
+    "gate": {"--inconclusive": "pass"},
     "bench": {"--max-time": "20ms", "--warmup": "0"},
     "suite": {"--max-time": "20ms", "--warmup": "0"},
     "upgrade": {"--rounds": "8", "--iterations": "20", "--samples": "2", "--on": _ONE_THREAD},

@@ -60,7 +60,7 @@ def on_the_command_line(case: Case, folder: Path, capsys: Any) -> Outcome:
     """Run the verb with ``--json``; standard error has its warnings or its error."""
     prepared(case, folder)
     capsys.readouterr()
-    status = main([*case.arguments(folder), "--json"])
+    status = main([*case.arguments(folder), "--json", "--quiet"])
     printed = capsys.readouterr()
     data = json.loads(printed.out) if printed.out.strip() else None
     lines = printed.err.splitlines()

@@ -142,7 +142,7 @@ def test_rounds_that_fail_now_and_then_do_not_go_on_for_ever(played) -> None:
     failing, _ = played
     failing |= {("1", one) for one in range(0, 100, 2)}
     sides, _ = compare(job(seed="0"), job(seed="1"))
-    assert LOOKS[-1] < len(sides[0]) <= 1.25 * LOOKS[-1]
+    assert len(sides[0]) == LOOKS[-1]
 
 
 @pytest.fixture
@@ -166,12 +166,15 @@ def test_a_disturbed_round_is_made_up_for(disturbed) -> None:
 
 
 @pytest.mark.parametrize("failing_too", [False, True])
-def test_mostly_disturbed_it_ends_with_twice_the_rounds(played, disturbed, failing_too) -> None:
+def test_mostly_disturbed_it_ends_with_the_maximum_of_rounds(
+    played, disturbed, failing_too
+) -> None:
+    """`--rounds 60`, a maximum, measured 76."""
     disturbed |= {one for one in range(1_000) if one % 5 >= 2}
     if failing_too:
         played[0].update(("1", one) for one in range(0, 1_000, 5))
     sides, _ = compare(job(seed="0"), job(seed="1"))
-    assert len(sides[0]) == 2 * LOOKS[-1]
+    assert len(sides[0]) == LOOKS[-1]
 
 
 @pytest.mark.parametrize("every", [1, 2])
@@ -219,8 +222,7 @@ def test_real_processes() -> None:
     pacing = Pacing(looks=(2,), seed=1)
     jobs = (job(latency_us="100"), job(latency_us="300"))
     a, b = run_interleaved(jobs, kept.append, pacing, watcher=watcher)
-    # a loaded machine may disturb a round, which is then made up for
-    assert 2 <= len(a) <= 4
+    assert len(a) == 2
     assert sorted(told) == [("A", "fake")] * len(a) + [("B", "fake")] * len(b)
     assert [run.id for run in kept] != []
     assert all(one.headline is not None for one in (*a, *b))

@@ -49,14 +49,14 @@ def team(tmp_path) -> Store:
 
 
 def shown_by_command_line(team: Store, capsys, gate: GatePart) -> dict:
-    words = [*gate.current, *(f"--baseline={one}" for one in gate.baseline)]
+    words = [*gate.current, *(f"--baseline={one}" for one in gate.baseline), "--inconclusive=fail"]
     main(["gate", *words, "--store", str(team.path), "--json"])
     return json.loads(capsys.readouterr().out)
 
 
 def test_it_is_the_verdict_of_the_command_line(team, capsys) -> None:
     with client_of(team, None, None, GATES) as client:
-        for gate, passed in ((AFTER, True), (SLOW, False), (OPEN, True)):
+        for gate, passed in ((AFTER, True), (SLOW, False), (OPEN, False)):
             answer = client.get(f"/gate/{gate.name}.json")
             assert answer.status_code == 200
             assert answer.json() == shown_by_command_line(team, capsys, gate)
@@ -231,6 +231,7 @@ def test_the_file(file) -> None:
         ('secret_file = "secret"', 'secret_file = "none"', "No such file"),
         ('secret_file = "secret"', 'secret_file = "short"', "5 bytes"),
         ("public_badge = true", 'across = ["gpuu"]', "gpuu"),
+        ("public_badge = true", 'inconclusive = "measure"', "measure"),
     ],
 )
 def test_mistakes_in_the_file(file, capsys, old, new, why) -> None:

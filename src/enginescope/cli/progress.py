@@ -98,17 +98,16 @@ _PHASES = {
 class JobProgress(Shown[Live], MeasurementObserver):
     """Shows the progress of jobs, between ``with`` and its end."""
 
-    def __init__(self, jobs: tuple[Job, ...] = (), *, quiet: bool = False) -> None:
+    def __init__(self, jobs: tuple[Job, ...] = ()) -> None:
         self._jobs = jobs
-        self._quiet = quiet
         self._console = error_console()
-        super().__init__(None if quiet else live_lines(self._console, per_second=8))
+        super().__init__(live_lines(self._console, per_second=8))
         self._begin = time.monotonic()
         self._said_to_cool: int | None = None
         self._stored = 0
 
     def warn(self, text: str) -> None:
-        """Print a warning, also where progress is quiet."""
+        """Print a warning."""
         warn(f"enginescope: {text}")
 
     def jobs_started(self, jobs: tuple[Job, ...]) -> None:
@@ -117,9 +116,8 @@ class JobProgress(Shown[Live], MeasurementObserver):
 
     def clocks_locked(self, locks: Mapping[str, ClockLock]) -> None:
         """Print the clock of each GPU."""
-        if not self._quiet:
-            for gpu, lock in locks.items():
-                note(f"GPU {gpu}: {lock} until the jobs have ended")
+        for gpu, lock in locks.items():
+            note(f"GPU {gpu}: {lock} until the jobs have ended")
 
     def run_ended(self, run: Run, *, is_stored: bool) -> None:
         """Count a stored run, and print its outcome."""
@@ -142,14 +140,14 @@ class JobProgress(Shown[Live], MeasurementObserver):
 
     def ended(self, run: Run) -> None:
         """Say how a job has ended; alone on a terminal the summary says it."""
-        if self._quiet or (self._live and len(self._jobs) == 1):
+        if self._live and len(self._jobs) == 1:
             return
         self._line(f"{self._text(run.job)}: {_ending(run)}")
 
     def job_started(self, index: int, job: Job) -> None:
         """Show a job that starts."""
         self._begin = time.monotonic()
-        if not self._live and not self._quiet:
+        if not self._live:
             self._line(f"{self._place(index)}{self._text(job)} …")
         elif self._live:
             self._live.update(Text(f"{self._place(index)}{self._text(job)}\n  starting"))
@@ -159,7 +157,7 @@ class JobProgress(Shown[Live], MeasurementObserver):
         if self._live:
             text = f"{self._place(index)}{self._text(self._jobs[index])}\n  {describe(progress)}"
             self._live.update(Text(text, overflow="ellipsis", no_wrap=True))
-        elif progress.phase == "cooldown" and self._said_to_cool != index and not self._quiet:
+        elif progress.phase == "cooldown" and self._said_to_cool != index:
             self._said_to_cool = index  # minutes without a line would look like a hang
             self._line(f"{self._place(index)}{describe(progress)}")
 
@@ -174,7 +172,7 @@ class ProcessProgress(JobProgress, ProcessObserver):
         """Show a process that starts."""
         if self._live is not None:
             self._live.update(Text(f"{text}\n  starting"))
-        elif not self._quiet:
+        else:
             note(f"{text} …")
 
     def process_progressed(self, text: str, progress: Progress) -> None:
@@ -184,7 +182,7 @@ class ProcessProgress(JobProgress, ProcessObserver):
 
     def ended(self, run: Run) -> None:
         """Print a failure; of the others the screen at the end tells."""
-        if run.outcome.kind is not OutcomeKind.OK and not self._quiet:
+        if run.outcome.kind is not OutcomeKind.OK:
             self._line(f"a process failed: {run.outcome.message or run.outcome.kind.value}")
 
     def standing(self) -> str:

@@ -37,6 +37,7 @@ from enginescope.rules.engine import LintReport
 from enginescope.services.contend import contend as contend_service
 from enginescope.services.ladder import ladder as ladder_service
 from enginescope.services.lottery import lottery as lottery_service
+from enginescope.services.measurement import gate as gate_service
 from enginescope.services.plans import lint as lint_service
 from enginescope.services.sensitivity import sensitivity as sensitivity_service
 from enginescope.services.suites import opened
@@ -45,7 +46,6 @@ from enginescope.services.tune import tune as tune_service
 from enginescope.services.upgrade import reproduce as reproduce_service
 from enginescope.services.upgrade import upgrade as upgrade_service
 from enginescope.services.verdicts import compare as compare_service
-from enginescope.services.verdicts import gate as gate_service
 from enginescope.services.verdicts import history as history_service
 
 

@@ -59,7 +59,7 @@ class RoundPlan(Record, frozen=True, kw_only=True):
     """What an interleaved comparison was started with; who continues it keeps this.
 
     Attributes:
-        rounds: Maximum number of rounds that count, before anything was continued.
+        rounds: Maximum number of rounds, before anything was continued.
         threshold_pct, across: As `CompareConfig` has them.
     """
 

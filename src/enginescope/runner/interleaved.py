@@ -53,8 +53,8 @@ class Pacing(Record, frozen=True, kw_only=True):
 
     Attributes:
         decided: Asked after each of `looks`, with the runs of each side so far.
-        looks: Rounds that count (`stats.steady_rounds`) after which it is asked; it ends with the
-            last.
+        looks: Rounds that count (`stats.steady_rounds`) after which it is asked; it ends once as
+            many rounds are measured as the last has.
         seed: Of the orders.
         is_vain: Asked after the first complete round: whether no number of them would tell
             anything.
@@ -96,11 +96,10 @@ def run_interleaved(
 ) -> Sides:
     """Measure every job once a round, each time in a fresh process, until it is decided.
 
-    A process that fails is a run like any other; its round does not count, and up to a quarter of
-    the rounds is made up for. Nor does a round count in which a process was disturbed, unless one
-    side is disturbed more often than chance allows. In place of both, at most as many more are
-    measured as there are rounds. Layers are profiled, and engines rebuilt, in the
-    first round alone, unless ``pacing.profiles_each`` and ``pacing.builds_each``.
+    A process that fails is a run like any other; its round does not count. Nor does a round count
+    in which a process was disturbed, unless one side is disturbed more often than chance allows.
+    Never more rounds are measured than the last look has. Layers are profiled, and engines rebuilt,
+    in the first round alone, unless ``pacing.profiles_each`` and ``pacing.builds_each``.
 
     Args:
         jobs: One for each side, 2 to 26.

@@ -41,7 +41,7 @@ class GatePart(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     baseline: tuple[str, ...]
     current: tuple[str, ...] = ()
     max_regression: Percent | dict[str, Percent] = DEFAULT_REGRESSION_PCT
-    inconclusive: InconclusivePolicy = "warn"
+    inconclusive: InconclusivePolicy = "fail"
     across: tuple[str, ...] = ()
     confidence: Annotated[float, msgspec.Meta(ge=0.5, le=0.9999)] = 0.95
     public_badge: bool = False

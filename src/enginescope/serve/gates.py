@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
-from enginescope.records.verdict.gate import GateOutcome, GateReport
+from enginescope.records.verdict.gate import GateReport
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
     answer_text,
@@ -39,6 +39,11 @@ from enginescope.store.suite_folder import suite_named
 
 #: ``unknown``: there is no verdict, and the page says why.
 Level = Literal["passing", "failing", "inconclusive", "unknown"]
+_LEVELS: dict[str, Level] = {
+    "passed": "passing",
+    "inconclusive": "inconclusive",
+    "failed": "failing",
+}
 #: White on these has a contrast of 4.5 or more.
 _COLORS: dict[Level, str] = {
     "passing": "#15803d",
@@ -151,12 +156,7 @@ class KeptGates:
 
 
 def _level(report: GateReport | None) -> Level:
-    if report is None:
-        return "unknown"
-    if not report.is_passed:
-        return "failing"
-    is_open = report.terms.inconclusive != "pass" and report.count(GateOutcome.INCONCLUSIVE)
-    return "inconclusive" if is_open else "passing"
+    return "unknown" if report is None else _LEVELS[report.result]
 
 
 class GateLine(Record, frozen=True, kw_only=True):

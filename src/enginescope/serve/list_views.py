@@ -21,6 +21,7 @@ from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.core.units import format_significant
 from enginescope.records.run.run import OutcomeKind
+from enginescope.render.base.phrases import outcome_word
 from enginescope.render.html.page_frame import page_template
 from enginescope.serve.assets import asset_response
 from enginescope.serve.kept_runs import NotHereError
@@ -218,7 +219,7 @@ def runs(request: Request) -> Response:
         "runs",
         here="runs",
         asked=asked,
-        outcomes=[one.value for one in OutcomeKind],
+        outcomes=[(kind.value, outcome_word(kind.value)) for kind in OutcomeKind],
         lines=lines,
         picked=picked,
         away=[run for run in picked if run not in {line.id for line in lines}],
@@ -343,7 +344,7 @@ def line_of(row: RunRow) -> Line:
         made=row.created[:16].replace("T", " "),
         model=row.model,
         backend=row.backend,
-        outcome=row.outcome,
+        outcome=outcome_word(row.outcome),
         is_ok=row.outcome == OutcomeKind.OK.value,
         median=_median(row),
         samples=f"{row.samples:,}" if row.samples is not None else "",
@@ -392,9 +393,8 @@ def _pair(rows: Iterable[RunRow]) -> PairRuns | None:
     if not newest_first:
         return None
     newest = next((row for row in newest_first if row.median_ms is not None), None)
-    good = OutcomeKind.OK.value
     return PairRuns(
         count=len(newest_first),
-        failed=sum(row.outcome != good for row in newest_first),
+        failed=sum(row.outcome != OutcomeKind.OK.value for row in newest_first),
         newest=line_of(newest) if newest is not None else None,
     )

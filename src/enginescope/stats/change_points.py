@@ -24,6 +24,8 @@ from enginescope.stats.series import as_series
 
 #: A stretch has at least so many values: a single one may be an outlier.
 LEAST = 2
+#: With fewer values, no change can be found.
+FEWEST_POINTS = 2 * LEAST
 #: Times variance times the logarithm of the number of values: what a cut has to earn.
 PENALTY = 3.0
 #: Of the interval that has to leave out 1: cuts are looked for, and so easily found.

@@ -86,7 +86,9 @@ def test_an_interval_that_is_wide_on_the_better_side_passes() -> None:
     assert row.verdict.estimate.interval.low < 1 / 1.02
 
 
-@pytest.mark.parametrize(("policy", "passes"), [("pass", True), ("warn", True), ("fail", False)])
+@pytest.mark.parametrize(
+    ("policy", "passes"), [("pass", True), ("measure", False), ("fail", False)]
+)
 def test_what_is_inconclusive_counts_as_asked(policy, passes) -> None:
     report = gate([process(4.0)], [process(4.1, 60)], terms(inconclusive=policy))
     assert only(report).outcome is GateOutcome.INCONCLUSIVE
@@ -308,7 +310,7 @@ def of_rounds(label: str, rounds: int = 28) -> list:
     ]
 
 
-@pytest.mark.parametrize("inconclusive", ["pass", "warn", "fail"])
+@pytest.mark.parametrize("inconclusive", ["pass", "measure", "fail"])
 def test_a_current_side_that_is_unstable_by_itself_fails(inconclusive: str) -> None:
     """Every second process of it is disturbed, and none of the baseline's."""
     a, b = of_rounds("A"), of_rounds("B")

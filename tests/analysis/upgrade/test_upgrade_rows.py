@@ -55,6 +55,51 @@ def test_memory_counts_and_the_load_does_not() -> None:
     assert not rows["load"].decides
 
 
+def memory_row(before_mib: float, after_mib: float, library: dict | None = None):
+    sides = (
+        tuple(msgspec.structs.replace(run, peak_memory_bytes=int(mib * 2**20)) for run in side)
+        for side, mib in zip(in_turn(1.0), (before_mib, after_mib), strict=True)
+    )
+    comparison = compare_sides(named(*sides), CompareConfig(threshold_pct=2.0))
+    asked: list[int] = []
+    terms = CompareConfig(confidence=0.99)
+    rows = metric_rows(
+        comparison, UPGRADE_LIMITS, terms, lambda: asked.append(1) or (library or {})
+    )
+    (row,) = (row for row in rows if row.metric == "peak_memory")
+    return row, len(asked)
+
+
+def mib(before: float, after: float) -> dict:
+    return {"peak_memory": (before * 2**20, after * 2**20)}
+
+
+def test_a_small_model_is_not_blamed_for_its_runtime() -> None:
+    """57.1 to 64.8 MiB with a 90 kB model was "not safe"."""
+    row, _ = memory_row(57.1, 64.8)
+    assert (row.kind, row.reason, row.library) == (UpgradeKind.SAFE, "small-growth", None)
+    row, _ = memory_row(57.1, 64.8, mib(50.0, 57.6))
+    assert row.kind is UpgradeKind.SAFE
+    assert row.message == (
+        "7.70 MiB more; the runtime by itself, with an empty model: 50.0 MiB → 57.6 MiB; "
+        "a model may take 16.0 MiB more"
+    )
+
+
+def test_what_the_runtime_grew_by_is_not_the_models() -> None:
+    """Above the floor too."""
+    assert memory_row(300, 400, mib(200, 295))[0].kind is UpgradeKind.SAFE
+    row, _ = memory_row(300, 400, mib(200, 240))
+    assert (row.kind, row.library) == (UpgradeKind.WORSE, (200 * 2**20, 240 * 2**20))
+    assert "the runtime by itself" in row.message
+    assert memory_row(300, 400)[0].kind is UpgradeKind.WORSE  # not known what the runtime takes
+
+
+def test_empty_models_are_measured_only_where_memory_grew() -> None:
+    assert memory_row(300, 301) == (memory_row(300, 301)[0], 0)
+    assert memory_row(300, 400)[1] == 1
+
+
 def test_the_host_is_apart_from_the_gpu() -> None:
     old, new = in_turn(1.0)
     old, new = [with_enqueue(run, 0.1) for run in old], [with_enqueue(run, 0.2) for run in new]

@@ -378,7 +378,7 @@ def test_rounds_that_are_left_out_are_said() -> None:
     )
     notices = measured_notices(replace(found, pairs=(pair,)))
     (notice,) = (one for one in notices if one.code == "W-DISTURBED-ROUNDS")
-    assert notice.message.startswith("3 of 12 rounds of A and B were noisy and were repeated")
+    assert notice.message.startswith("3 of 12 rounds of A and B were noisy and do not count")
     figures = {key: notice.evidence[key] for key in ("b", "left_out", "rounds")}
     assert figures == {"b": "B", "left_out": 3, "rounds": 12}
 

@@ -39,7 +39,7 @@ def test_rounds_of_a_comparison_are_one_row_a_side(store, capsys) -> None:
     main(["runs"])
     lines = [line for line in capsys.readouterr().out.splitlines() if "cmp-12ab34cd" in line]
     assert len(lines) == 2
-    assert all("ok × 3" in line for line in lines)
+    assert all("done × 3" in line for line in lines)
     main(["runs", "list", "--limit", "1"])
     printed = capsys.readouterr()
     assert "cafe08" in printed.out

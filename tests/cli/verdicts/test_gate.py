@@ -148,7 +148,7 @@ def test_a_damaged_run_of_a_folder_is_named(store, capsys) -> None:
 def test_a_run_by_its_id(store, capsys) -> None:
     one = store.rows(tag="main", model="same")[0].id
     other = store.rows(tag="head", model="same")[0].id
-    assert main(["gate", "--baseline", one, other]) == 0
+    assert main(["gate", "--baseline", one, other]) == 1
     assert "I-ASSUMED-SCATTER" in capsys.readouterr().out
 
 
@@ -158,7 +158,7 @@ def test_latest_is_the_newest_run_with_samples(store, capsys) -> None:
     newest = process(4.0, 500, of=job("same.onnx"))
     plan = process(4.0, 501, of=job("same.onnx"), samples=(), origin="imported")
     save(store, "new", [newest, plan])
-    assert main(["gate", "--baseline", one, "latest"]) == 0
+    assert main(["gate", "--baseline", one, "latest"]) == 1
     shown = capsys.readouterr()
     assert f"latest: run {newest.id}; skipped 1 newer run without samples" in shown.err
     assert main(["gate", "--baseline", one, "latest~999"]) == 2
@@ -199,8 +199,13 @@ def test_files_of_trtexec_against_each_other(data, tmp_path, monkeypatch, capsys
         (tmp_path / side).mkdir()
         (tmp_path / side / "depth.timing.json").write_bytes(gzip.decompress(packed))
     sides = ["--baseline", str(tmp_path / "before"), str(tmp_path / "after")]
-    assert main(["gate", *sides, "--max-regression", "5%"]) == 0
-    assert "gate inconclusive" in capsys.readouterr().out
+    assert main(["gate", *sides, "--max-regression", "5%"]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("gate inconclusive")
+    assert "not measured again: its figures are imported (W-NOT-MEASURED-AGAIN)" in shown
+    asked = [*sides, "--max-regression", "5%", "--inconclusive", "pass"]
+    assert main(["gate", *asked]) == 0
+    assert "treated as passed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

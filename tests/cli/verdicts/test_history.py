@@ -46,6 +46,17 @@ def test_the_answer_the_plot_and_what_changed(store, capsys) -> None:
     assert "worse, 2026-01-13 10:00" in shown
 
 
+@pytest.mark.parametrize("sessions", [1, 3])
+def test_too_few_sessions_do_not_say_that_nothing_changed(store, capsys, sessions) -> None:
+    """A history of one session said "no change of level"."""
+    for run in over_days([4.0] * sessions, of=job("few.onnx")):
+        store.save(run)
+    main(["history", "few.onnx"])
+    count = f"{sessions} session{'' if sessions == 1 else 's'}"
+    title = f"change of level unknown ({count}, a change shows in 4 or more)"
+    assert title in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize("name", ["net.onnx", "some/where/net.onnx", "NET"])
 def test_a_model_by_name_path_or_part(store, name, capsys) -> None:
     assert main(["history", name]) == 0

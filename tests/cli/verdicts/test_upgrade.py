@@ -127,8 +127,8 @@ def test_a_win_of_recorded_runs_is_withheld(tmp_path, capsys) -> None:
     save(tmp_path, process(1.2), tag="a")
     save(tmp_path, process(1.0, seed=3), tag="b")
     arguments = ["upgrade", "--old", "a", "--new", "b", "--store", str(tmp_path / "store")]
-    assert main(arguments) == 0
-    assert main([*arguments, "--inconclusive", "fail"]) == 1
+    assert main(arguments) == 1
+    assert main([*arguments, "--inconclusive", "pass"]) == 0
     assert "outputs-first" in capsys.readouterr().out
 
 

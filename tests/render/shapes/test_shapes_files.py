@@ -62,7 +62,16 @@ def test_a_single_measured_shape_is_said() -> None:
 
 def test_an_unstable_measurement_says_so_first() -> None:
     notice = Notice(code="W-LOAD", message="busy", evidence={"unstable": True})
-    assert answer_text(replace(report(), notices=(notice,))).startswith("unstable measurement: ")
+    unstable = replace(report(), notices=(notice,))
+    assert answer_text(unstable) == (
+        "unstable measurement: no shape is recommended: measure again on an idle machine"
+    )
+    # "run batch 1" and "build for min 1, opt 4" stood below "unstable"
+    assert "build for" not in dict(scope_facts(unstable))
+    tables = shapes_answer(unstable).tables
+    assert "*" not in "".join(row[0] for row in tables[0].rows)
+    assert "Optimization profiles to build" not in {table.title for table in tables}
+    assert build_command(unstable) is None
 
 
 def test_facts_have_costs_slow_shapes_and_profiles() -> None:
@@ -75,6 +84,8 @@ def test_facts_have_costs_slow_shapes_and_profiles() -> None:
     assert facts["build for"].startswith(
         "min 1, opt 4, max 16: opt is the median shape by time, with equal weights of the shapes"
     )
+    decided = dict(scope_facts(report()))["build for"]
+    assert decided.startswith("batch 4 alone, or for all shapes: min 1, opt ")
     assert dict(scope_facts(report()))["slower"].startswith(
         "no difference above 2.1 % to a larger shape"
     )

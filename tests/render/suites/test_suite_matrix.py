@@ -106,6 +106,23 @@ def test_fp16_that_runs_as_fp32_does_not_win_and_its_cells_say_so() -> None:
     assert wins(result([lost]))[0].fastest.cell.spec == "ort-cpu:fp16"
 
 
+def test_models_are_not_counted_as_cells() -> None:
+    """A suite of 3 models in 6 cells had the title "6 models measured"."""
+    rows = [
+        timed(
+            cell(f"m{model}", batch=batch),
+            1.0,
+            figures=around(1.0, 1.0, None),
+        )
+        for model in range(3)
+        for batch in (1, 8)
+    ]
+    assert suite_answer(result(rows)).fastest == (
+        "3 models in 6 cells measured, none on two backends that can be ranked"
+    )
+    assert suite_answer(result(rows[::2])).fastest.startswith("3 models measured, ")
+
+
 def test_many_models_are_counted_by_their_winner() -> None:
     rows = []
     for at in range(5):

@@ -27,7 +27,7 @@ UNSTEADY = (0.0, 0.09, -0.08, 0.04, 0.05)
 NASTY = '<script>alert("1")</script>|`x`\x1b[31m\x00]]>&{0}\ud7ff.onnx'
 
 
-def report(name: str = "net.onnx", *, inconclusive: str = "warn") -> GateReport:
+def report(name: str = "net.onnx", *, inconclusive: str = "measure") -> GateReport:
     """A regression, a failure, a lost job, an inconclusive one, one that holds."""
     jobs = [job(f"{one}{name}") for one in ("a", "b", "c", "d", "e")]
     baseline = [run for one in jobs[:3] for run in processes(4.0, of=one)]
@@ -91,7 +91,7 @@ def test_junit_has_the_usual_shape(name) -> None:
     assert suite.get("tests") == str(len(cases)) == "5"
     for kind, total in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         assert suite.get(total) == str(len(list(suite.iter(kind))))
-    assert (suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("2", "1", "1")
+    assert (suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("3", "1", "0")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.get("timestamp"))
     for case in cases:
         assert len([one for one in case if one.tag != "system-out"]) <= 1
@@ -107,7 +107,7 @@ def test_junit_says_what_xml_cannot_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "kind"), [("pass", "system-out"), ("warn", "skipped"), ("fail", "failure")]
+    ("policy", "kind"), [("pass", "system-out"), ("measure", "failure"), ("fail", "failure")]
 )
 def test_junit_of_what_is_inconclusive(policy, kind) -> None:
     root = ET.fromstring(gate_junit(report(inconclusive=policy)))
@@ -145,7 +145,7 @@ def test_sarif_has_what_2_1_0_requires(name) -> None:
         ("GATE001", "error"),
         ("GATE002", "error"),
         ("GATE003", "error"),
-        ("GATE005", "warning"),
+        ("GATE005", "error"),
         ("GATE006", "warning"),
     ]
 
@@ -177,8 +177,8 @@ def test_markdown_tables_keep_their_columns() -> None:
     assert "<script>" not in text
     assert re.search(r"(?<!\\)`", text) is None
     assert "**regression**" in text
-    assert "**inconclusive**" not in text
-    assert "**inconclusive**" in gate_markdown(report(inconclusive="fail")).decode()
+    assert "**inconclusive**" in text
+    assert "**inconclusive**" not in gate_markdown(report(inconclusive="pass")).decode()
 
 
 def test_markdown_folds_what_holds() -> None:
@@ -199,7 +199,7 @@ def test_json_has_every_row() -> None:
         "inconclusive",
         "no regression",
     ]
-    assert [row["fails"] for row in found["rows"]] == [True, True, True, False, False]
+    assert [row["fails"] for row in found["rows"]] == [True, True, True, True, False]
     first = found["rows"][0]
     assert first["change_pct"] == pytest.approx(5.0, abs=0.2)
     assert len(first["baseline"]) == len(first["current"]) == 5
@@ -250,7 +250,7 @@ def test_figures_without_an_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "level"), [("pass", "note"), ("warn", "warning"), ("fail", "error")]
+    ("policy", "level"), [("pass", "note"), ("measure", "error"), ("fail", "error")]
 )
 def test_sarif_gives_inconclusive_results_the_level_of_the_policy(policy, level) -> None:
     (run,) = json.loads(gate_sarif(report(inconclusive=policy)))["runs"]
@@ -270,8 +270,8 @@ def test_sarif_gives_inconclusive_results_the_level_of_the_policy(policy, level)
             "pass",
             "gate passed: no regression found; 1 of 1 metric is inconclusive, treated as passed",
         ),
-        ("warn", "gate inconclusive: no regression found, but 1 of 1 metric is inconclusive"),
-        ("fail", "gate failed: 1 inconclusive metric"),
+        ("measure", "gate inconclusive: no regression found, but 1 of 1 metric is inconclusive"),
+        ("fail", "gate inconclusive: no regression found, but 1 of 1 metric is inconclusive"),
     ],
 )
 def test_the_heading_does_not_call_an_inconclusive_row_passed(policy, heading) -> None:
@@ -299,7 +299,10 @@ def test_metrics_are_counted_as_metrics_of_jobs() -> None:
 
 def test_jobs_as_a_whole_are_not_counted_as_metrics() -> None:
     found = report()
-    assert answer_text(found) == "gate failed: 1 regression, 1 new failure, 1 lost job"
+    assert (
+        answer_text(found)
+        == "gate failed: 1 regression, 1 new failure, 1 lost job, 1 inconclusive metric"
+    )
     assert checked_text(found) == (
         "3 metrics of 3 jobs: 1 regression, 1 inconclusive, 1 without regression; "
         "2 whole jobs: 1 new failure, 1 lost"

@@ -502,9 +502,9 @@ def test_the_mark_and_its_sentence_are_in_every_form() -> None:
 def test_noisy_rounds_are_counted_in_rounds() -> None:
     noisy = verdict(n_a=60)
     noisy = replace(noisy, estimate=replace(noisy.estimate, left_out=3))
-    assert sentence(noisy).endswith("60 rounds, interleaved, 3 noisy rounds repeated")
+    assert sentence(noisy).endswith("60 rounds, interleaved, 3 noisy rounds left out")
     once = replace(noisy, estimate=replace(noisy.estimate, left_out=1))
-    assert sentence(once).endswith("60 rounds, interleaved, 1 noisy round repeated")
+    assert sentence(once).endswith("60 rounds, interleaved, 1 noisy round left out")
     a, b = in_turn(1.05)
     screen = as_text(verdict_text(compare_sides(named(a, b))))
     assert "A 12 processes, n 2,400" in screen

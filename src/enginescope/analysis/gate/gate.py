@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -43,8 +43,8 @@ from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow, G
 from enginescope.records.verdict.lottery import BuildSpread
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
+from enginescope.stats.comparison.looks import LOOKS_ERROR
 from enginescope.stats.comparison.non_inferiority import NonInferiority, non_inferiority
-from enginescope.stats.comparison.ratio import LOOKS
 
 _SIDES = ("the baseline", "the current side")
 #: Notices that say the same of every job.
@@ -63,6 +63,8 @@ def gate(
     floors: Sequence[NoiseFloor] = (),
     history: Sequence[Run] = (),
     spreads: Sequence[BuildSpread] = (),
+    measurements: int = 1,
+    begun: Collection[str] = (),
 ) -> GateReport:
     """Compare the jobs of `current` with those of `baseline`.
 
@@ -73,6 +75,9 @@ def gate(
             alone.
         history: Earlier runs of the same jobs, which show how much sessions differ.
         spreads: Recorded variation between builds.
+        measurements: How often an inconclusive job may be measured in all; each measurement gets an
+            equal part of the error rate. A comparison's looks allow for its further rounds already.
+        begun: Comparisons that were begun because a job was inconclusive.
 
     Raises:
         UsageError: An unknown condition in ``terms.across``, or a limit or confidence out of range.
@@ -83,7 +88,7 @@ def gate(
     differences((), (), across=terms.across)
     pairs = pair_jobs(jobs_of(baseline), jobs_of(current), terms.across)
     labels = labels_of([one.identity for one in pairs])
-    known = _Known(floors=floors, history=history, spreads=tuple(spreads))
+    known = _Known(floors, history, tuple(spreads), measurements, begun)
     jobs = [_Job(pair, label) for pair, label in zip(pairs, labels, strict=True)]
     tests = [test for job in jobs for test in _tests(job, terms, known)]
     tested = rows_of_whole_gate(tests, terms.confidence)
@@ -163,6 +168,8 @@ class _Known(NamedTuple):
     floors: Sequence[NoiseFloor]
     history: Sequence[Run]
     spreads: tuple[BuildSpread, ...]
+    measurements: int
+    begun: Collection[str]
 
 
 def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
@@ -173,6 +180,8 @@ def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
     sides = _sides(job)
     floor = fitting_floor([side.measured for side in sides], known.floors)
     comparison, plan = comparison_of(sides), recorded_plan(sides)
+    is_continued = comparison is not None and comparison not in known.begun
+    measurements = 1 if is_continued else known.measurements
     recorded = plan.across if plan is not None else ()
     across = tuple(dict.fromkeys((*terms.across, *recorded, *meant_conditions(*sides))))
     others = [condition for condition in CONDITIONS if condition not in across]
@@ -198,7 +207,7 @@ def _tests(job: _Job, terms: GateTerms, known: _Known) -> Iterator[RowAt]:
             sessions=shift_between(a.measured, b.measured, limit.metric, known.history),
             spreads=known.spreads,
         )
-        yield partial(_row, job, limit, measured, held)
+        yield partial(_row, job, limit, measured, held, measurements)
 
 
 def _sides(job: _Job) -> tuple[MeasuredSide, MeasuredSide]:
@@ -236,14 +245,23 @@ def _pairing_notices(pair: JobPair, meant: Iterable[Difference]) -> tuple[Notice
 
 
 def _row(
-    job: _Job, limit: Limit, measured: MeasuredComparison, terms: CompareConfig, share: float
+    job: _Job,
+    limit: Limit,
+    measured: MeasuredComparison,
+    terms: CompareConfig,
+    measurements: int,
+    whole_share: float,
 ) -> GateRow:
-    """Return the row of a metric, with a false regression in `share` of unchanged rows at most."""
-    metric, limit_pct = limit.metric, limit.regression_pct
+    """Return the row of a metric.
+
+    All `measurements` together give a false regression in `whole_share` of unchanged rows at most.
+    """
+    metric, limit_pct, share = limit.metric, limit.regression_pct, whole_share / measurements
     before, after = (side.measured for side in measured.sides)
     confidence = 1 - 2 * share
     if measured.comparison:  # it may have ended at any of its looks
-        confidence = max(1 - 2 * share / len(LOOKS), looks_confidence(measured.sides))
+        look_error = 1 - looks_confidence(measured.sides)
+        confidence = 1 - look_error * min(1.0, 2 * share / LOOKS_ERROR)
     verdict = verdict_on(before, after, _tag(metric, before), replace(terms, confidence=confidence))
     if verdict is None:
         outcome, why = _missing(metric, before, after)

@@ -100,8 +100,8 @@ def gate_notices(rows: Sequence[GateRow], terms: GateTerms) -> Iterator[Notice]:
         false_pct = 100 * (1 - terms.confidence)
         yield Notice(
             code="I-WHOLE-GATE",
-            message=f"{len(tested)} rows are tested together (Holm): an unchanged gate fails in at "
-            f"most {false_pct:.3g} % of cases, so each regression needs higher confidence",
+            message=f"{len(tested)} rows are tested together (Holm): an unchanged gate shows a "
+            f"regression in at most {false_pct:.3g} % of cases, so each needs higher confidence",
             evidence={"rows": len(tested), "false_pct": false_pct},
             level="info",
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from enginescope.analysis.gate.gate import failure_text
+from enginescope.analysis.upgrade.memory_rows import LibraryMemory, model_memory_row
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import HEADLINE
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
@@ -42,12 +43,16 @@ def latency_limit_pct(limits: Sequence[Limit]) -> float:
 
 
 def metric_rows(
-    comparison: MeasuredComparison, limits: Sequence[Limit], terms: CompareConfig
+    comparison: MeasuredComparison,
+    limits: Sequence[Limit],
+    terms: CompareConfig,
+    library: Callable[[], LibraryMemory] = dict,
 ) -> tuple[UpgradeRow, ...]:
     """Return the headline's row, then the rows of all other figures.
 
     Args:
         terms: Of the comparison; each metric has its own limit.
+        library: Measures processes with an empty model.
     """
     named = {limit.metric: limit.regression_pct for limit in limits}
     pair = comparison.pairs[0]
@@ -60,7 +65,7 @@ def metric_rows(
         own = None if is_printed else verdict_on(old, new, metric, held)
         verdict = own or others.get(metric)
         if verdict is not None:
-            rows.append(_row(verdict, decides=metric in named))
+            rows.append(model_memory_row(_row(verdict, decides=metric in named), library))
     known = {row.metric for row in rows[1:]}
     asked = [one for one in named if one not in known and one != HEADLINE and one not in _OPTIONAL]
     return (*rows, *(_missing(metric, named[metric]) for metric in asked))

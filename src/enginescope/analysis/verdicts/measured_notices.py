@@ -72,7 +72,7 @@ def _disturbed(found: MeasuredComparison) -> Found:
             yield Notice(
                 code="W-DISTURBED-ROUNDS",
                 message=f"{estimate.left_out} of {every} rounds of {pair.a} and {pair.b} were "
-                "noisy and were repeated: a process was disturbed, and its median is uncertain",
+                "noisy and do not count: a process was disturbed, and its median is uncertain",
                 evidence=evidence,
             )
 

@@ -188,7 +188,7 @@ def command(**options: Any) -> int:
     from enginescope.services.accuracy.depth import depth_models
 
     request = _request(options)
-    progress = DepthProgress(quiet=options["as_json"])
+    progress = DepthProgress()
     with ending_in_order(), saying_what_stands(progress.standing), progress:
         result = depth_models(request, progress)
     _present(result, options)

@@ -113,7 +113,7 @@ def command(model: Path, **options: Any) -> int:
 
     files = [options["markdown"], options["csv_file"], options["html"]]
     check_outputs(files, [str(model)])
-    progress = ProcessProgress(quiet=options["as_json"])
+    progress = ProcessProgress()
     with measuring(progress):
         report = measure_sensitivity(_request(model, options), progress)
     present_report(

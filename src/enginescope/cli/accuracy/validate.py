@@ -255,7 +255,7 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
 
     request = _request(models, backends, options)
     # told to end, the folder of samples goes too
-    with ending_in_order(), ValidationProgress(quiet=options["as_json"]) as progress:
+    with ending_in_order(), ValidationProgress() as progress:
         result = validate_models(request, progress)
     _present(result, request.output, as_json=options["as_json"])
     if any(side.failure for side in result.sides) or not result.is_complete:

@@ -29,12 +29,11 @@ _LEAST_ROOM = 12
 class ValidationProgress(ValidationObserver, Shown[Bars]):
     """Shows the side that runs and the samples that are done; on standard error."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._quiet = quiet
+    def __init__(self) -> None:
         self._console = error_console()
         self._room = _LEAST_ROOM
         super().__init__(None)
-        if not quiet and can_take_back(self._console):
+        if can_take_back(self._console):
             self._live = Bars(
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=_BAR),
@@ -67,7 +66,7 @@ class ValidationProgress(ValidationObserver, Shown[Bars]):
             done = progress.samples if progress else 0
             text = f"{shorten(side_label(job), self._room)} · {phase.partition(' · ')[0]}"
             self._live.update(self._task, description=text, completed=done)
-        elif progress is None and not self._quiet and asked:
+        elif progress is None and asked:
             note(f"{side_label(job)}: {asked:,} sample{'' if asked == 1 else 's'} …")
 
     def sample_compared(self, number: int) -> None:
@@ -81,8 +80,8 @@ class ValidationProgress(ValidationObserver, Shown[Bars]):
 class DepthProgress(ValidationProgress, DepthObserver):
     """Shows the steps one after another; notes come after the result."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        super().__init__(quiet=quiet)
+    def __init__(self) -> None:
+        super().__init__()
         self._timing = ExitStack()
         self._jobs: JobProgress | None = None
         self._planned = self._stored = 0
@@ -102,7 +101,7 @@ class DepthProgress(ValidationProgress, DepthObserver):
         if self._live:
             self._live.stop()
         self._planned = len(jobs)
-        self._jobs = JobProgress(tuple(jobs), quiet=self._quiet)
+        self._jobs = JobProgress(tuple(jobs))
         return self._timing.enter_context(self._jobs).watcher
 
     def run_ended(self, run: Run, stored: int) -> None:

@@ -223,7 +223,7 @@ def _measure(fields: dict[str, Any], options: dict[str, Any]) -> int:
     from enginescope.services.measurement.bench import BenchRequest, measure_models
 
     request = BenchRequest(**fields)
-    progress = JobProgress(quiet=options["as_json"])
+    progress = JobProgress()
     with ending_in_order(), progress, saying_what_stands(progress.standing):
         result = measure_models(request, progress)
     present(result.runs, as_json=options["as_json"], store=options["store_folder"])

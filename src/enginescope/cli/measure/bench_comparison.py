@@ -51,9 +51,9 @@ class RoundsProgress(JobProgress):
     def rounds_started(self, jobs: tuple[Job, ...], most: int) -> None:
         """Print what is compared, where no live line shows it."""
         self._begin_rounds(jobs, most)
-        if not self._live and not self._quiet:
+        if not self._live:
             sides = f"{len(jobs)} sides"
-            self._line(f"comparing {sides}, interleaved, {rounds_text(most)} …")
+            self._line(f"comparing {sides}, interleaved, at most {most} rounds …")
 
     def _begin_rounds(self, jobs: tuple[Job, ...], most: int) -> None:
         self._jobs, self._most = jobs, most
@@ -61,33 +61,30 @@ class RoundsProgress(JobProgress):
 
     def rounds_continued(self, tag: str, rounds: int, *, is_decided: bool) -> None:
         """Print what is continued, or that nothing is left to measure."""
-        if not self._quiet:
-            more = "the answer is final, so no round is added" if is_decided else "continuing"
-            self._line(f"{tag} after {counted(rounds, 'round')}: {more}")
+        more = "the answer is final, so no round is added" if is_decided else "continuing"
+        self._line(f"{tag} after {counted(rounds, 'round')}: {more}")
 
     def round_ended(self, measured: int, counting: int) -> None:
         """Print how far it is, where no look did for some rounds."""
         self._measured, self._counting = measured, counting
-        if measured - self._last_line < LOOKS[0] + 1 or self._live or self._quiet:
+        if measured - self._last_line < LOOKS[0] + 1 or self._live:
             return
         self._last_line = measured
-        count = "count" if counting != 1 else "counts"
-        done = f"{counted(measured, 'round')} measured, {counting} of at most {self._most} {count}"
         left_out = measured - counting
-        why = f"; {left_out} noisy or failed, measured again" if left_out else ""
-        self._line(f"{done}{why} …")
+        why = f"; {left_out} noisy or failed, left out" if left_out else ""
+        self._line(f"{measured} of at most {self._most} rounds measured{why} …")
 
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
         """Show an interim result."""
         self._last_line = self._measured
         self._so_far = f"after {rounds} rounds: {'; '.join(map(_brief, comparison.pairs))}"
-        if not self._quiet and not self._live:
+        if not self._live:
             said = "; ".join(headline_sentence(pair) for pair in comparison.pairs)
             self._line(f"after {rounds} rounds: {said}")
 
     def ended(self, run: Run) -> None:
         """Say that a process has failed; of others the screen at the end tells."""
-        if run.outcome.kind is not OutcomeKind.OK and not self._quiet and run.turn:
+        if run.outcome.kind is not OutcomeKind.OK and run.turn:
             why = run.outcome.message or run.outcome.kind.value
             self._line(f"round {run.turn.round + 1}, {run.turn.side} failed: {why}")
 
@@ -117,15 +114,10 @@ class RoundsProgress(JobProgress):
     def _show(self, turn: RoundPosition, job: Job, doing: str) -> None:
         if self._live is None:
             return
-        counts = f"{self._counting} of at most {self._most} count"
-        place = f"round {turn.round + 1}, {counts} · {turn.side} {job_text(job)}"
+        of = f"{turn.round + 1} of at most {self._most}, {self._counting} count"
+        place = f"round {of} · {turn.side} {job_text(job)}"
         lines = [place, f"  {doing}", *([self._so_far] if self._so_far else [])]
         self._live.update(Text("\n".join(lines), overflow="ellipsis", no_wrap=True))
-
-
-def rounds_text(most: int) -> str:
-    """Return the most rounds of a comparison in words: those that count, and repeated ones."""
-    return f"at most {most} rounds, and {most} more in place of noisy or failed ones"
 
 
 def _brief(pair: MeasuredPair) -> str:
@@ -153,7 +145,7 @@ def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
         continues=options["continues"],
         **fields,
     )
-    progress = RoundsProgress(quiet=options["as_json"])
+    progress = RoundsProgress()
     with ending_in_order(), progress, saying_what_stands(progress.standing):
         result = compare_interleaved(request, progress)
     if result.comparison is None:

@@ -198,7 +198,7 @@ def command(model: Path, output: Path | None, backend: str, **options: Any) -> i
         store=options["store_folder"],
         command=command_line(),
     )
-    with ending_in_order(), JobProgress(quiet=options["as_json"]) as progress:
+    with ending_in_order(), JobProgress() as progress:
         result = build_engine(request, progress)
     _present(result, as_json=options["as_json"])
     return 0 if result.run.outcome.kind is OutcomeKind.OK else EXIT_RUN_FAILED

@@ -133,7 +133,7 @@ def command(target: str, **options: Any) -> int:
     from enginescope.render.load.load_writers import load_json, load_markdown, load_page
 
     check_outputs([options["markdown"], options["html"]], [target])
-    progress = LoadProgress(quiet=options["as_json"])
+    progress = LoadProgress()
     with measuring(progress):
         report = run_load(_request(target, options), progress)
     present_report(
@@ -202,7 +202,7 @@ class LoadProgress(JobProgress, LoadObserver):
         """Print a rate with its verdict."""
         from enginescope.render.load.load_phrases import rate_of, rate_text
 
-        if not self._quiet and step.kind is not LoadKind.MEASURED:
+        if step.kind is not LoadKind.MEASURED:
             self._line(f"{rate_text(rate_of(step))}: {step.kind.value}")
 
 

@@ -73,7 +73,7 @@ def command(model: Path | None, **options: Any) -> int:
         rounds=options["rounds"],
         **stored_fields(options),
     )
-    progress = RoundsProgress(quiet=as_json)
+    progress = RoundsProgress()
     with ending_in_order(), progress, saying_what_stands(progress.standing):
         result = measure_noise(request, progress)
     if result.floor is None or result.measured.comparison is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from enginescope.cli.measure.bench_comparison import RoundsProgress, rounds_text
+from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.options import check_outputs
 from enginescope.cli.process_options import stored_fields
 from enginescope.cli.progress import measuring
@@ -27,7 +27,7 @@ def self_test(options: dict[str, Any]) -> int:
     )
 
     check_outputs([options["markdown"], options["html"]], [str(options["model"] or "")])
-    progress = SelfTestProgress(quiet=options["as_json"])
+    progress = SelfTestProgress()
     with measuring(progress):
         test = run_self_test(_request(options), progress)
     present_report(
@@ -74,8 +74,8 @@ class SelfTestProgress(RoundsProgress):
         self._begin_rounds(jobs, most)
         self._number += 1
         self._so_far = f"comparison {self._number} of the model with itself"
-        if not self._live and not self._quiet:
-            self._line(f"{self._so_far}, {rounds_text(most)} …")
+        if not self._live:
+            self._line(f"{self._so_far}, at most {most} rounds …")
 
     def standing(self) -> str:
         """Return what an interrupt leaves in the store."""

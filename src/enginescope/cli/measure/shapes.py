@@ -157,7 +157,7 @@ def command(model: Path, **options: Any) -> int:
     )
 
     check_outputs([options[name] for name in ("csv", "markdown", "html")], [str(model)])
-    progress = ShapesProgress(quiet=options["as_json"])
+    progress = ShapesProgress()
     with measuring(progress):
         report = sweep_shapes(_request(model, options), progress)
     present_report(

@@ -79,8 +79,8 @@ class _PrintingObserver(TrtexecObserver):
         from enginescope.cli.progress import JobProgress
 
         is_terminal = sys.stderr is not None and sys.stderr.isatty()
-        with ending_in_order(), JobProgress((job,), quiet=not is_terminal) as progress:
-            yield progress.watcher
+        with ending_in_order(), JobProgress((job,)) as progress:
+            yield progress.watcher if is_terminal else None
 
 
 def say(lines: Iterable[Line]) -> None:

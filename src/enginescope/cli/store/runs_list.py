@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from enginescope.core.units import format_significant
+from enginescope.render.base.phrases import outcome_word
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.base.text_table import shown_text, table
 
@@ -33,7 +34,7 @@ def runs_list(rows: Sequence[RunRow], width: int) -> str:
         "made": [row.created[5:16].replace("T", " ") for row in rows],
         "model": [row.model for row in rows],
         "backend": [row.backend for row in rows],
-        "outcome": [row.outcome for row in rows],
+        "outcome": [outcome_word(row.outcome) for row in rows],
         "median ms": [_median(row) for row in rows],
         "tags": [" ".join(row.tags) for row in rows],
     }

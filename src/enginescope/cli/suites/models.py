@@ -23,14 +23,9 @@ from enginescope.services.suites.models import DownloadObserver
 
 
 class DownloadProgress(Shown[Live], DownloadObserver):
-    """Shows how much of a file is there, between ``with`` and its end.
+    """Shows how much of a file is there, between ``with`` and its end."""
 
-    Args:
-        quiet: Print no line for a model that was fetched.
-    """
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
+    def __init__(self) -> None:
         super().__init__(live_lines(error_console()))
 
     def warn(self, text: str) -> None:
@@ -45,8 +40,6 @@ class DownloadProgress(Shown[Live], DownloadObserver):
 
     def download_ended(self, place: str, fetched: Fetched) -> None:
         """Print where a model is."""
-        if self._quiet:
-            return
         note(f"{place}: {'already downloaded' if fetched.was_there else fetched.folder}")
         if fetched.link.sha256 is None:
             note(f"  the list has no SHA-256 for it; it is {fetched.sha256}")
@@ -149,7 +142,7 @@ def fetch_command(links: Path, folder: Path, as_json: bool) -> int:
     from enginescope.cli.verb import ending_in_order
     from enginescope.services.suites.models import fetch_models
 
-    with ending_in_order(), DownloadProgress(quiet=as_json) as progress:
+    with ending_in_order(), DownloadProgress() as progress:
         downloads = fetch_models(links, folder, progress)
     count = len(downloads.fetched)
     if as_json:

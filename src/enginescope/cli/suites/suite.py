@@ -261,7 +261,7 @@ def _run(request: SuiteRequest, options: dict[str, Any]) -> int:
     from enginescope.services.suites.run import run_suite_session
 
     as_json, store = options["as_json"], options["store_folder"]
-    progress = SuiteProgress(quiet=as_json)
+    progress = SuiteProgress()
     with saying_what_stands(progress.standing), ending_in_order(), progress:
         run = run_suite_session(request, progress)
     present(run.result, run.folder, as_json=as_json, store=str(store) if store else None)

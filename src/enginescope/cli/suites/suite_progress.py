@@ -26,14 +26,9 @@ from enginescope.services.suites.observer import SuiteObserver
 
 
 class SuiteProgress(Shown[Live], SuiteObserver):
-    """Shows how many cells are done, failed and left, from the session's start to ``with``'s end.
+    """Shows how many cells are done, failed and left, from the start to the end of ``with``."""
 
-    Args:
-        quiet: Show warnings alone.
-    """
-
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._quiet = quiet
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._begin = time.monotonic()
         self._total = self._todo = self._done = self._failed = 0
@@ -41,7 +36,7 @@ class SuiteProgress(Shown[Live], SuiteObserver):
         self._process: dict[int, str] = {}
         self._result: SuiteResult | None = None
         self._console = error_console()
-        super().__init__(None if quiet else live_lines(self._console))
+        super().__init__(live_lines(self._console))
 
     def __enter__(self) -> SuiteProgress:
         """Show nothing yet: `session_started` does."""
@@ -63,8 +58,7 @@ class SuiteProgress(Shown[Live], SuiteObserver):
     def session_started(self, plan: SuitePlan, state: ResumeState) -> None:
         """Print what is done, and start the live lines."""
         self._total, self._todo = len(plan.cells), len(state.todo)
-        if not self._quiet:
-            _note_state(plan, state)
+        _note_state(plan, state)
         self._begin = time.monotonic()
         super().__enter__()
 
@@ -76,7 +70,7 @@ class SuiteProgress(Shown[Live], SuiteObserver):
             where = f"runs in environment {cell.environment}" if cell.environment else "starting"
             self._running[slot] = (cell, where)
             self._show()
-        if place is not None and not self._quiet:
+        if place is not None:
             note(f"{cell.label}: on {place}")
 
     def process_started(self, slot: int, number: int) -> None:
@@ -103,16 +97,14 @@ class SuiteProgress(Shown[Live], SuiteObserver):
             self._running.pop(slot, None)
             self._done += 1
             self._failed += row.status is not CellStatus.OK
-            if not self._quiet:
-                place = f"[{self._before + self._done}/{self._total}]"
-                self._line(f"{place} {row.cell.label}: {ending(row)}")
+            place = f"[{self._before + self._done}/{self._total}]"
+            self._line(f"{place} {row.cell.label}: {ending(row)}")
             self._show()
 
     def sending_failed(self, why: str) -> None:
         """Print that rows wait on this machine."""
         with self._lock:
-            if not self._quiet:
-                self._line(f"not sent yet: {why}; measuring continues, and sending is tried again")
+            self._line(f"not sent yet: {why}; measuring continues, and sending is tried again")
 
     def session_ended(self, result: SuiteResult) -> None:
         """Take the rows for `standing`."""
@@ -132,8 +124,7 @@ class SuiteProgress(Shown[Live], SuiteObserver):
 
     def table_skipped(self, name: str, why: str) -> None:
         """Print which table is missing."""
-        if not self._quiet:
-            note(f"no {name}: {why}")
+        note(f"no {name}: {why}")
 
     @property
     def _before(self) -> int:

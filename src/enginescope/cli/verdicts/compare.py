@@ -165,7 +165,7 @@ def _continue(what: tuple[str, ...], store: StorePlace | None, options: dict[str
     request = ContinueRequest(
         name=what[0], rounds=options["rounds"], store=store, command=command_line()
     )
-    progress = RoundsProgress(quiet=options["as_json"])
+    progress = RoundsProgress()
     with ending_in_order(), progress, saying_what_stands(progress.standing):
         result = continue_rounds(request, progress)
     if result.not_stored is not None:

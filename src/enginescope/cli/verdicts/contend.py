@@ -89,7 +89,7 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
         [options["markdown"], options["csv_file"], options["html"]],
         [str(model) for model in models],
     )
-    progress = RoundsProgress(quiet=options["as_json"])
+    progress = RoundsProgress()
     with measuring(progress):
         report = run_contend(_request(models, options), progress)
     present_report(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -22,7 +22,13 @@ from enginescope.cli.options import (
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
-from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, GateReport, GateTerms, Limit
+from enginescope.records.verdict.gate import (
+    DEFAULT_REGRESSION_PCT,
+    GatePolicy,
+    GateReport,
+    GateTerms,
+    Limit,
+)
 
 
 @click.command(
@@ -69,9 +75,9 @@ from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, GateReport,
 )
 @option(
     "--inconclusive",
-    type=click.Choice(("pass", "warn", "fail")),
-    default="warn",
-    help="Choose how to treat inconclusive results.",
+    type=click.Choice(get_args(GatePolicy)),
+    default="measure",
+    help="Measure inconclusive jobs again, fail, or pass; measure fails if that is not enough.",
 )
 @option(
     "--confidence",
@@ -98,19 +104,22 @@ def command(
     metrics: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Compare CURRENT runs with a baseline; exit with 1 on a regression.
+    """Compare CURRENT runs with a baseline; exit with 1 on a regression or without evidence.
 
     CURRENT and the baseline are runs, tags, suites, folders or zip files of runs, or files of other
     tools. Without CURRENT, the gate uses the stored runs newer than the baseline. For a baseline
     from bench --compare, it uses the other side. The gate pairs jobs by model, backend, shapes and
     mode; runs of one job are its processes. A job that fails now, or is missing, is a regression.
+    If a job is inconclusive, the gate measures it again where models and machine are unchanged.
     """
-    from enginescope.cli.terminal_observer import TerminalObserver
-    from enginescope.cli.verb import naming_flags
+    from enginescope.cli.measure.bench_comparison import RoundsProgress
+    from enginescope.cli.process_options import command_line
+    from enginescope.cli.progress import measuring
     from enginescope.render.verdicts.gate_junit import gate_junit
     from enginescope.render.verdicts.gate_sarif import gate_sarif
     from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown
-    from enginescope.services.verdicts.gate import GateRequest, gate_runs
+    from enginescope.services.measurement.gate import decide_gate
+    from enginescope.services.verdicts.gate import GateRequest
 
     check_outputs(
         [options[name] for name in ("markdown", "junit", "sarif")], (*baselines, *current)
@@ -123,8 +132,9 @@ def command(
     )
     store = options["store_folder"]
     request = GateRequest(baseline=baselines, current=current, terms=terms, store=store)
-    with naming_flags():
-        report = gate_runs(request, TerminalObserver())
+    progress = RoundsProgress()
+    with measuring(progress):
+        report = decide_gate(request, command_line(), progress)
     present_report(
         report,
         options,

@@ -89,7 +89,7 @@ def command(model: Path, **options: Any) -> int:
     )
 
     check_outputs([options["markdown"], options["html"]], [str(model)])
-    progress = RoundsProgress(quiet=options["as_json"])
+    progress = RoundsProgress()
     with measuring(progress):
         report = climb_ladder(_request(model, options), progress)
     present_report(

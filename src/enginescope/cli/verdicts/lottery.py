@@ -104,7 +104,7 @@ def command(model: Path, **options: Any) -> int:
     )
 
     check_outputs([options["markdown"], options["html"]], [str(model)])
-    progress = ProcessProgress(quiet=options["as_json"])
+    progress = ProcessProgress()
     with measuring(progress):
         report = hold_lottery(_request(model, options), progress)
     present_report(

@@ -81,7 +81,7 @@ def command(folder: Path, **options: Any) -> int:
         store=options["store_folder"],
         command=command_line(),
     )
-    progress = UpgradeProgress(quiet=options["as_json"])
+    progress = UpgradeProgress()
     with measuring(progress):
         result = reproduce_upgrade(request, progress)
     present_report(

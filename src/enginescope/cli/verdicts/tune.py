@@ -158,7 +158,7 @@ def command(model: Path, **options: Any) -> int:
 
     files = [options["markdown"], options["csv_file"], options["html"]]
     check_outputs(files, [str(model)])
-    progress = TuneProgress(quiet=options["as_json"])
+    progress = TuneProgress()
     with measuring(progress):
         report = tune_options(_request(model, options), progress)
     present_report(
@@ -203,8 +203,7 @@ class TuneProgress(ProcessProgress, TuneObserver):
     def search_stands(self, text: str) -> None:
         """Print how many alternatives are left."""
         self._so_far = f"{text}; "
-        if not self._quiet:
-            self._line(text)
+        self._line(text)
 
     def standing(self) -> str:
         """Return what an interrupt leaves: the leader so far, and the stored runs."""

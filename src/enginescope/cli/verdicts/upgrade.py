@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -37,6 +37,7 @@ from enginescope.cli.verdicts.gate import limits_of
 from enginescope.core.digest import sha256_of
 from enginescope.formats.archive.archive_reader import MANIFEST
 from enginescope.records.progress import COMPARISON_TAG
+from enginescope.records.verdict.gate import InconclusivePolicy
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradedModel, UpgradeReport
 from enginescope.services.upgrade.request import REPEATS, UpgradeObserver, UpgradeRequest
 from enginescope.services.upgrade.upgrade import check_upgrade
@@ -120,9 +121,9 @@ from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 )
 @option(
     "--inconclusive",
-    type=click.Choice(("pass", "warn", "fail")),
-    default="warn",
-    help="Choose how to treat inconclusive results.",
+    type=click.Choice(get_args(InconclusivePolicy)),
+    default="fail",
+    help="Whether an inconclusive upgrade fails or passes.",
 )
 @option("--all", "everything", is_flag=True, help="Also list metrics that do not count.")
 @option("--markdown", type=FILE, help="Write a table for a pull request to FILE.")
@@ -153,7 +154,7 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
     )
 
     check_outputs([options["markdown"], options["html"]], [*map(str, models), old, new or ""])
-    progress = UpgradeProgress(quiet=options["as_json"])
+    progress = UpgradeProgress()
     with measuring(progress):
         report = check_upgrade(_request(models, old, new, options), progress)
     present_report(
@@ -203,18 +204,18 @@ class UpgradeProgress(RoundsProgress, UpgradeObserver):
 
     def model_started(self, model: Path) -> None:
         """Print the model."""
-        if not self._quiet:
-            self._line(f"{model.name} …")
+        self._line(f"{model.name} …")
 
     def outputs_progressed(self, text: str) -> None:
         """Show which process returns outputs."""
         if self._live is not None:
             self._live.update(text)
+        else:
+            self._line(text)
 
     def model_ended(self, model: UpgradedModel) -> None:
         """Print the verdict on a model."""
-        if not self._quiet:
-            self._line(f"{model.model}: {model.kind.value}")
+        self._line(f"{model.model}: {model.kind.value}")
 
 
 def _show(report: UpgradeReport, *, everything: bool) -> None:

@@ -51,7 +51,10 @@ COMPARED = frozenset(
         GateOutcome.NO_REGRESSION,
     }
 )
-InconclusivePolicy = Literal["pass", "warn", "fail"]
+#: ``fail``: an inconclusive result does not pass. ``pass``: it does.
+InconclusivePolicy = Literal["fail", "pass"]
+#: ``measure``: as ``fail``, after inconclusive jobs were measured again.
+GatePolicy = Literal["measure", "fail", "pass"]
 #: Largest increase of a metric that has no limit of its own, in percent.
 DEFAULT_REGRESSION_PCT = 2.0
 
@@ -68,14 +71,14 @@ class GateTerms(Record, frozen=True, kw_only=True):
 
     Attributes:
         limits: One for each metric that is looked at.
-        inconclusive: What an open question counts as.
+        inconclusive: How to treat inconclusive rows.
         across: Conditions whose difference is meant.
         confidence: Of the whole gate: with unchanged jobs, it fails for a regression in 1 −
             `confidence` of cases at most. Each interval has at least this confidence.
     """
 
     limits: tuple[Limit, ...] = (Limit(metric="latency", regression_pct=DEFAULT_REGRESSION_PCT),)
-    inconclusive: InconclusivePolicy = "warn"
+    inconclusive: GatePolicy = "measure"
     across: tuple[str, ...] = ()
     confidence: float = 0.95
 
@@ -135,13 +138,21 @@ class GateReport(Result, Record, frozen=True, kw_only=True):
 
     def fails(self, row: GateRow) -> bool:
         """Whether a row fails the gate."""
-        is_open = row.outcome is GateOutcome.INCONCLUSIVE and self.terms.inconclusive == "fail"
+        is_open = row.outcome is GateOutcome.INCONCLUSIVE and self.terms.inconclusive != "pass"
         return row.outcome in FAILING or is_open
+
+    @property
+    def result(self) -> Literal["passed", "inconclusive", "failed"]:
+        """``inconclusive``: nothing but inconclusive rows fails it."""
+        failing = {row.outcome for row in self.rows if self.fails(row)}
+        if not failing:
+            return "passed"
+        return "failed" if failing & FAILING else "inconclusive"
 
     @property
     def is_passed(self) -> bool:
         """Whether nothing fails it."""
-        return not any(map(self.fails, self.rows))
+        return self.result == "passed"
 
     @property
     def compared(self) -> int:

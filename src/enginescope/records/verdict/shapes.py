@@ -6,7 +6,7 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
+from enginescope.records.notice import Notice, is_unstable
 from enginescope.records.run.job import InputShape
 from enginescope.records.samples import Interval
 from enginescope.records.verdict.evidence import EvidenceLevel
@@ -187,3 +187,18 @@ class ShapesReport(Result, Record, frozen=True, kw_only=True):
     def cost(self, kind: CostKind) -> ShapeCost | None:
         """Return the cost of a kind over all shapes; ``None`` where it was not measured."""
         return next((one for one in self.costs if one.kind == kind), None)
+
+    @property
+    def is_unstable(self) -> bool:
+        """Whether its figures carry no recommendation."""
+        return any(map(is_unstable, self.notices))
+
+    @property
+    def shape_to_run(self) -> str | None:
+        """The knee; ``None`` where it is not decided, or the measurement is unstable."""
+        return None if self.is_unstable else self.knee.named
+
+    @property
+    def proposals(self) -> tuple[ProposedProfile, ...]:
+        """The profiles to build; none of an unstable measurement."""
+        return () if self.is_unstable else self.profiles

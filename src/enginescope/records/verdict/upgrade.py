@@ -23,6 +23,8 @@ UPGRADE_LIMITS = (
     Limit(metric="device_memory", regression_pct=5.0),
     Limit(metric="engine_size", regression_pct=5.0),
 )
+#: A model may take so much more memory, however small it is: less than an allocator's arena.
+MEMORY_FLOOR_BYTES = 16 << 20
 
 
 class UpgradeKind(Enum):
@@ -49,6 +51,7 @@ class UpgradeReason(Enum):
     PROCESS_FAILED = "process-failed"
     NOT_WORSE = "not-worse"
     MISSING = "missing"
+    SMALL_GROWTH = "small-growth"
 
 
 class Stack(Record, frozen=True, kw_only=True):
@@ -83,6 +86,7 @@ class UpgradeRow(Record, frozen=True, kw_only=True):
         old, new: Figure of each stack, in the unit of the metric; of outputs the largest absolute
             error against the reference.
         verdict: With the interval; ``None`` of outputs and where nothing was measured.
+        library: Of memory beyond its limit: figures of processes with an empty model, old and new.
     """
 
     metric: str
@@ -94,6 +98,7 @@ class UpgradeRow(Record, frozen=True, kw_only=True):
     old: float | None = None
     new: float | None = None
     verdict: Verdict | None = None
+    library: tuple[float, float] | None = None
 
 
 class LayerChange(Record, frozen=True, kw_only=True):
@@ -199,7 +204,7 @@ class UpgradeReport(Result, Record, frozen=True, kw_only=True):
     new: Stack
     models: tuple[UpgradedModel, ...]
     limits: tuple[Limit, ...] = UPGRADE_LIMITS
-    inconclusive: InconclusivePolicy = "warn"
+    inconclusive: InconclusivePolicy = "fail"
     notices: tuple[Notice, ...] = ()
     created: str | None = None
     command: str | None = None
@@ -212,7 +217,7 @@ class UpgradeReport(Result, Record, frozen=True, kw_only=True):
     @property
     def is_passed(self) -> bool:
         """Whether nothing got worse, and nothing is open that `inconclusive` forbids."""
-        is_open = self.kind is UpgradeKind.INCONCLUSIVE and self.inconclusive == "fail"
+        is_open = self.kind is UpgradeKind.INCONCLUSIVE and self.inconclusive != "pass"
         return self.kind is not UpgradeKind.WORSE and not is_open
 
 

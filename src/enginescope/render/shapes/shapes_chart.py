@@ -23,7 +23,7 @@ def _throughput(report: ShapesReport) -> Chart:
         _point(report, level, level.items_per_s, level.items_interval) for level in report.measured
     ]
     layers = [*_curve(rows, _x(report), "items per second", BLUE), *_knee_layers(report, rows)]
-    knee = report.knee.named
+    knee = report.shape_to_run
     title = "Throughput by shape"
     if knee is not None:
         title += f"; the dashed line is the knee, {printable(report.dimension)} {knee}"

@@ -55,6 +55,8 @@ def _answer(report: ShapesReport) -> str:
             f"{shape_name(report, last.label)} {ms(last.latency_ms)} ms"
         )
     gain = f"{knee.gain_pct:g} %"
+    if report.is_unstable:
+        return "no shape is recommended: measure again on an idle machine"
     if not knee.is_decided:
         return (
             f"the knee is not decided{_surely(report, knee)}: measure more rounds, or on an idle "
@@ -141,12 +143,14 @@ def _none_slower(report: ShapesReport) -> str:
 
 
 def _proposal(report: ShapesReport) -> str:
-    if not report.profiles:
+    if not report.proposals:
         return ""
     spans = "; ".join(
-        f"min {profile.low}, opt {profile.opt}, max {profile.high}" for profile in report.profiles
+        f"min {profile.low}, opt {profile.opt}, max {profile.high}" for profile in report.proposals
     )
-    return f"{spans}: opt is the median shape by time, with {_basis(report)}"
+    shape = report.shape_to_run
+    alone = f"{shape_name(report, shape)} alone, or for all shapes: " if shape else ""
+    return f"{alone}{spans}: opt is the median shape by time, with {_basis(report)}"
 
 
 def _basis(report: ShapesReport) -> str:
@@ -200,7 +204,7 @@ def shape_table(report: ShapesReport) -> TextTable:
 
 
 def _row(report: ShapesReport, level: ShapeLevel) -> tuple[str, ...]:
-    name = f"{level.label} *" if level.label == report.knee.named else level.label
+    name = f"{level.label} *" if level.label == report.shape_to_run else level.label
     if level.latency_ms is None:
         return (name, UNKNOWN, "not measured", *(UNKNOWN,) * 4)
     new, again = (level.cost("new"), level.cost("again"))
@@ -250,7 +254,7 @@ def cost_table(report: ShapesReport) -> TextTable | None:
 
 def profile_table(report: ShapesReport) -> TextTable | None:
     """Return the optimization profiles to build."""
-    if not report.profiles:
+    if not report.proposals:
         return None
     return TextTable(
         title="Optimization profiles to build",
@@ -262,7 +266,7 @@ def profile_table(report: ShapesReport) -> TextTable | None:
                 f"{100 * profile.requests:.3g} %",
                 f"{100 * profile.time:.3g} %",
             )
-            for at, profile in enumerate(report.profiles)
+            for at, profile in enumerate(report.proposals)
         ),
         numbers=("Profile", "min", "opt", "max", "requests", "time"),
         note=f"opt is the median shape by time, with {_basis(report)}; TensorRT chooses tactics "
@@ -272,7 +276,7 @@ def profile_table(report: ShapesReport) -> TextTable | None:
 
 def build_command(report: ShapesReport) -> str | None:
     """Return a command that builds the proposed profiles; ``None`` for an engine."""
-    parts = [part for profile in report.profiles for part in _bounds(profile)]
+    parts = [part for profile in report.proposals for part in _bounds(profile)]
     if not parts or not report.file.endswith(".onnx"):
         return None
     return " ".join(["enginescope", "build", shlex.quote(report.file), *parts])

@@ -72,7 +72,11 @@ def _fastest(result: SuiteResult) -> str:
 def _alone(winners: Sequence[Win], called: dict[str, str]) -> str:
     """Say what was measured where no case has two backends."""
     if len(winners) > 1:
-        return f"{len(winners):,} models measured, none on two backends that can be ranked"
+        models, cells = len({win.case[0] for win in winners}), len(winners)
+        where = "" if models == cells else f" in {counted(cells, 'cell')}"
+        return (
+            f"{counted(models, 'model')}{where} measured, none on two backends that can be ranked"
+        )
     row = winners[0].fastest
     return f"{_named(winners[0])}: {format_ms(row.figure('latency'))} on {called[row.cell.spec]}"
 

@@ -28,8 +28,8 @@ def gate_junit(report: GateReport) -> bytes:
     """Return one suite with a test case for each job and metric.
 
     What regressed, is lost or cannot be compared is a failure, what does not run any more an
-    error; an inconclusive one is skipped where it only warns. There is no ``time``: a row
-    compares processes of two sides, and has no duration of its own.
+    error; an inconclusive one is a failure of its own type. There is no ``time``: a row compares
+    processes of two sides, and has no duration of its own.
     """
     suites = ET.Element("testsuites", {"name": _SUITE})
     suite = ET.SubElement(suites, "testsuite", {"name": _SUITE})
@@ -78,8 +78,7 @@ def _kind(report: GateReport, row: GateRow) -> str | None:
         return "error"
     if report.fails(row):
         return "failure"
-    is_open = row.outcome is GateOutcome.INCONCLUSIVE and report.terms.inconclusive == "warn"
-    return "skipped" if is_open or row.outcome in _SKIPPED else None
+    return "skipped" if row.outcome in _SKIPPED else None
 
 
 def _text(text: str) -> str:

@@ -37,23 +37,22 @@ _SINGULARS = {
 }
 #: Failing outcomes that are nouns; others say what of: a metric or a job.
 _NOUNS = frozenset({GateOutcome.REGRESSION, GateOutcome.NEW_FAILURE})
-#: Notices on what differs, which are about the pair and not its trust: always said.
-_ALWAYS = frozenset({"I-ALTERED", "I-MEANT"})
+#: Notices on what differs or was measured, which are about the pair and not its trust: always said.
+_ALWAYS = frozenset({"I-ALTERED", "I-MEANT", "I-MEASURED-AGAIN"})
 #: Whether rows have messages of their own -> what stands before the number of rows.
 _OTHERS = {False: "in", True: "this or a similar notice in"}
 
 
 def answer_text(report: GateReport) -> str:
     """Return the result in one line: ``gate failed: 1 regression, 1 new failure``."""
-    failing = ", ".join(_failing(report))
-    if failing:
-        return f"gate failed: {failing}"
+    if report.result == "failed":
+        return f"gate failed: {', '.join(_failing(report))}"
     count = report.count(GateOutcome.INCONCLUSIVE)
     if not count:
         return "gate passed: no regression"
     metrics = counted(sum(row.metric is not None for row in report.rows), "metric")
     inconclusive = f"{count:,} of {metrics} {'is' if count == 1 else 'are'} inconclusive"
-    if report.terms.inconclusive == "pass":
+    if report.is_passed:
         return f"gate passed: no regression found; {inconclusive}, treated as passed"
     return f"gate inconclusive: no regression found, but {inconclusive}"
 

@@ -23,7 +23,6 @@ _CODES = {
     GateOutcome.INCONCLUSIVE: "GATE005",
     GateOutcome.UNSTABLE: "GATE007",
 }
-_LEVELS = {"fail": "error", "warn": "warning", "pass": "note"}
 
 
 def gate_sarif(report: GateReport, *, root: str | None = None) -> bytes:
@@ -73,7 +72,7 @@ def _below(path: str | None, root: str | None) -> str | None:
 
 
 def _open_level(report: GateReport) -> str:
-    return _LEVELS[report.terms.inconclusive]
+    return "note" if report.terms.inconclusive == "pass" else "error"
 
 
 def _rules(report: GateReport) -> list[SarifRule]:

@@ -89,6 +89,7 @@ def gate_json(report: GateReport) -> bytes:
     return answer_json(
         GATE_SCHEMA,
         passed=report.is_passed,
+        result=report.result,
         answer=answer_text(report),
         baseline=report.baseline,
         terms=report.terms,

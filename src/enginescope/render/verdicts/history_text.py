@@ -12,6 +12,7 @@ from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 from enginescope.records.verdict.history import FactChange, JobHistory, LevelChange
 from enginescope.render.verdicts.verdict_phrases import value_text
+from enginescope.stats.change_points import FEWEST_POINTS
 
 #: Facts of one change that are told; the page and JSON have all.
 _FACTS_TOLD = 6
@@ -19,8 +20,11 @@ _FACTS_TOLD = 6
 
 def title_text(found: JobHistory) -> str:
     """Return ``latency of net.onnx · ort-cpu: 2 changes of level in 34 sessions``."""
-    count = len(found.sure)
+    count, sessions = len(found.sure), len(found.points)
     changes = "no change of level" if not count else f"{count} change{_s(count)} of level"
+    if sessions < FEWEST_POINTS:
+        few = f"{sessions} session{_s(sessions)}, a change shows in {FEWEST_POINTS} or more"
+        changes = f"change of level unknown ({few})"
     return f"{_metric(found)} of {found.label}: {changes}"
 
 

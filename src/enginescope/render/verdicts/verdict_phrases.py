@@ -229,7 +229,7 @@ def _how(verdict: Verdict) -> str:
     if estimate is None or (estimate.method == "samples" and max(counts) == 1):
         return "one process a side"
     if estimate.method == "rounds":
-        again = f", {counted(estimate.left_out, 'noisy round')} repeated"
+        again = f", {counted(estimate.left_out, 'noisy round')} left out"
         repeated = again if estimate.left_out else ""
         return f"{counted(estimate.n_a, 'round')}, interleaved{repeated}"
     if estimate.method == "processes":

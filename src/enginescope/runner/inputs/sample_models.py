@@ -155,7 +155,15 @@ def _norm(net: _Graph, x: str, name: str, width: int) -> str:
     return net.add("LayerNormalization", [x, scale, bias], name, axis=-1)
 
 
+def empty_model() -> Any:
+    """Return a model that passes one value on: what is left is the runtime's own."""
+    net = _Graph("empty", seed=3)
+    net.add("Identity", ["input"], "output")
+    return net.model({"input": [1]}, {"output": [1]})
+
+
 SAMPLES = {"small_convnet.onnx": small_convnet, "small_transformer.onnx": small_transformer}
+EMPTY_MODEL = {"empty.onnx": empty_model}
 #: Computes what the net of one part does, and takes longer.
 SLOWER_SAMPLE = {"small_convnet_split.onnx": partial(small_convnet, parts=4)}
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
     Compared = Callable[[Sides], MeasuredComparison]
+    IsDecided = Callable[[MeasuredComparison], bool]
 
 
 class ContinueRequest(Record, frozen=True, kw_only=True):
@@ -76,7 +77,7 @@ def continue_rounds(request: ContinueRequest, observer: MeasurementObserver) -> 
     """
     store = writable_store(request.store)
     recorded = _recorded(request.name, store, observer)
-    return _continued(recorded, request.rounds, request.command, store, observer)
+    return continue_sides(recorded, request.rounds, request.command, store, observer)
 
 
 def continue_jobs(
@@ -103,12 +104,12 @@ def continue_jobs(
     if differing:
         raise _refused(tag, "; ".join(differing))
     is_locked = request.clock is not None
-    return _continued(
+    return continue_sides(
         recorded, request.rounds, request.command, store, observer, is_locked=is_locked
     )
 
 
-def _continued(
+def continue_sides(
     recorded: Sides,
     rounds: int | None,
     command: str | None,
@@ -116,7 +117,9 @@ def _continued(
     observer: MeasurementObserver,
     *,
     is_locked: bool = False,
+    is_decided: IsDecided = lambda interim: interim.is_final,
 ) -> InterleavedResult:
+    """Measure more rounds of a comparison's sides, as `continue_rounds`; none if `is_decided`."""
     from enginescope.analysis.verdicts.measured_sides import compare_sides
     from enginescope.runner.interleaved import Pacing
 
@@ -128,7 +131,7 @@ def _continued(
     def compared(sides: Sides) -> MeasuredComparison:
         return compare_sides(named_sides(sides), terms, floors)
 
-    looks, ended = _standing(recorded, plan, compared)
+    looks, ended = _standing(recorded, plan, compared, is_decided)
     observer.rounds_continued(tag, len(whole_rounds(recorded)), is_decided=ended)
     if ended:
         return InterleavedResult(
@@ -143,7 +146,9 @@ def _continued(
     if looks[-1] > max(MOST_ROUNDS, plan.rounds):
         why = f"the next look would be after {looks[-1]:,} rounds, more than {MOST_ROUNDS:,}"
         raise UsageError(f"{tag} cannot be continued", why=why)
-    _check_unchanged(recorded, tag, is_locked=is_locked)
+    change = change_since(recorded, is_locked=is_locked)
+    if change is not None:
+        raise _refused(tag, change)
     first = [side[0] for side in recorded]
     request = JobRequest(
         tags=tuple(one for one in first[0].tags if one != tag), store=store.place, command=command
@@ -156,10 +161,13 @@ def _continued(
         store,
         observer,
         pacing=Pacing(plan=plan, recorded=recorded),
+        is_decided=is_decided,
     )
 
 
-def _standing(recorded: Sides, plan: RoundPlan, compared: Compared) -> tuple[tuple[int, ...], bool]:
+def _standing(
+    recorded: Sides, plan: RoundPlan, compared: Compared, is_decided: IsDecided
+) -> tuple[tuple[int, ...], bool]:
     """Return the looks of a comparison, and whether it has ended with a verdict."""
     tally = Tally(looks_up_to(plan.rounds))
     upto: list[tuple[Run, ...]] = []
@@ -172,7 +180,7 @@ def _standing(recorded: Sides, plan: RoundPlan, compared: Compared) -> tuple[tup
         is_first = tally.complete == 1 and uncertainties_pct is not None
         if is_first or tally.looks_now() or tally.is_over:
             interim = compared(tuple(zip(*upto, strict=True)))
-            if (tally.complete > 1 and interim.is_final) or interim.is_vain:
+            if (tally.complete > 1 and is_decided(interim)) or interim.is_vain:
                 return tally.looks, True
     if tally.is_over:
         tally.extend()
@@ -230,29 +238,28 @@ def _of_job(recorded: Job, current: Job) -> Iterator[tuple[str, object, object]]
         yield "conditions", recorded.conditions, current.conditions
 
 
-def _check_unchanged(recorded: Sides, tag: str, *, is_locked: bool) -> None:
-    """Raise `UsageError` unless models, engines, machine and software are those recorded."""
+def change_since(recorded: Sides, *, is_locked: bool = False) -> str | None:
+    """Return how models, engines, machine, software or clocks differ from those of the sides."""
     from enginescope.probe.environment import probe_environment
 
     for label, side in zip(side_labels(len(recorded)), recorded, strict=True):
         for path, digest in _files(side):
             now = sha256_of(path) if path.is_file() else None
             if now is None:
-                raise _refused(tag, f"{label}: {path} does not exist")
+                return f"{label}: {path} does not exist"
             if digest not in (None, now):
                 change = f"SHA-256 {(digest or '')[:12]}… then, {now[:12]}… now"
-                raise _refused(tag, f"{label}: {path} has changed: {change}")
-    good = [run for side in recorded for run in side if run.outcome.kind is OutcomeKind.OK]
-    then = good[-1].environment if good else probe_environment()
-    changed = "; ".join(_changes(then, probe_environment()))
-    if changed:
-        raise _refused(tag, changed)
-    if any(device.clock_lock for device in then.devices) is not is_locked:
-        raise _refused(
-            tag,
-            f"the GPU clocks were {'not ' if is_locked else ''}locked",
-            hint="bench A B --compare --continue with the same --lock-clocks",
-        )
+                return f"{label}: {path} has changed: {change}"
+    here = probe_environment()
+    for side in recorded:
+        good = [run for run in side if run.outcome.kind is OutcomeKind.OK]
+        then = good[-1].environment if good else here
+        changed = "; ".join(_changes(then, here))
+        if changed:
+            return changed
+        if any(device.clock_lock for device in then.devices) is not is_locked:
+            return f"the GPU clocks were {'not ' if is_locked else ''}locked then"
+    return None
 
 
 def _changes(then: Environment, now: Environment) -> Iterator[str]:

@@ -119,7 +119,7 @@ def bench_interleaved(
         profile_mode: As for `bench`.
         limits: Of each process.
         data, telemetry, conditions, commit: As for `bench`.
-        rounds: Maximum number of rounds that count, 8 to 1,000; 60 by default.
+        rounds: Maximum number of rounds, 8 to 1,000; 60 by default.
         threshold_pct: Smaller differences do not matter.
         across: Conditions that differ on purpose.
         continues: Continue the newest comparison of these jobs, as `continue_comparison` does.

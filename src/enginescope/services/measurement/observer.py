@@ -36,10 +36,7 @@ class MeasurementObserver(Observer):
         """Report the clock of each GPU, by UUID; they are reset after the jobs."""
 
     def rounds_started(self, jobs: tuple[Job, ...], most: int) -> None:
-        """Report the sides of an interleaved comparison and the most rounds that count.
-
-        At most as many more are measured in place of noisy and failed ones.
-        """
+        """Report the sides of an interleaved comparison and the maximum number of rounds."""
 
     def rounds_continued(self, tag: str, rounds: int, *, is_decided: bool) -> None:
         """Report a comparison that is continued after `rounds`; no more if it is decided."""

@@ -26,7 +26,7 @@ class InterleavedRequest(JobRequest, frozen=True, kw_only=True):
     """Jobs to compare; the first is the base.
 
     Attributes:
-        rounds: Maximum number of rounds that count; 60 by default.
+        rounds: Maximum number of rounds; 60 by default.
         continues: Continue the newest recorded comparison of these jobs.
     """
 

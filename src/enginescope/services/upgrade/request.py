@@ -51,7 +51,7 @@ class UpgradeRequest(MeasureRequest, frozen=True, kw_only=True):
     rounds: int | None = None
     builds: int | None = None
     limits: tuple[Limit, ...] = UPGRADE_LIMITS
-    inconclusive: InconclusivePolicy = "warn"
+    inconclusive: InconclusivePolicy = "fail"
     evidence: Path | None = None
     without_inputs: bool = False
 

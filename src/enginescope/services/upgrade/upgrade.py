@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
@@ -49,6 +49,7 @@ from enginescope.services.upgrade.evidence import (
     write_evidence,
 )
 from enginescope.services.upgrade.kept_outputs import MOST_BYTES, KeptOutputs
+from enginescope.services.upgrade.library_memory import library_memory
 from enginescope.services.upgrade.outputs import compare_outputs, no_outputs, on_stack
 from enginescope.services.upgrade.recorded import compare_recorded, recorded_pairs, runs_of
 from enginescope.services.upgrade.request import (
@@ -69,6 +70,7 @@ from enginescope.services.upgrade.stacks import (
 from enginescope.store.machine_records import SPREADS
 
 if TYPE_CHECKING:
+    from enginescope.analysis.upgrade.memory_rows import LibraryMemory
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.notice import Notice
     from enginescope.records.run.run import Run
@@ -251,7 +253,15 @@ class _Checks:
             pacing=Pacing(builds_each=request.builds is not None, run=self._runner.run_jobs),
             is_decided=is_settled,
         )
-        return _with_figures(untimed, result, request.limits, terms)
+        return _with_figures(untimed, result, request.limits, terms, lambda: self._library(model))
+
+    def _library(self, model: Path) -> LibraryMemory:
+        """Return the memory of processes with an empty model; nothing for an engine."""
+        if subject_of(model).kind != "onnx":
+            return {}
+        self._observer.outputs_progressed("memory of the runtimes by themselves")
+        specs = self._specs_of(model)
+        return library_memory(self._request, specs, self._stacks, self._runner, self._store)
 
 
 def _with_figures(
@@ -259,6 +269,7 @@ def _with_figures(
     result: InterleavedResult,
     limits: tuple[Limit, ...],
     terms: CompareConfig,
+    library: Callable[[], LibraryMemory],
 ) -> UpgradedModel:
     from enginescope.analysis.verdicts.measured_notices import measured_notices
 
@@ -272,7 +283,7 @@ def _with_figures(
     if comparison is None or not result.is_complete:
         rows += (failed_row(sides, terms.threshold_pct),)
     else:
-        figures = metric_rows(comparison, limits, terms)
+        figures = metric_rows(comparison, limits, terms, library)
         is_compared = rows[0].kind is UpgradeKind.SAFE
         rows += figures if is_compared else without_wins(figures)
     return replace(
@@ -310,7 +321,7 @@ def upgrade(
     rounds: int | None = None,
     builds: int | None = None,
     max_regression_pct: Mapping[str, float] | None = None,
-    inconclusive: InconclusivePolicy = "warn",
+    inconclusive: InconclusivePolicy = "fail",
     limits: Limits | None = None,
     evidence: str | PathLike[str] | None = None,
     without_inputs: bool = False,

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from os import PathLike
 from typing import TYPE_CHECKING, get_args
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.verdict.gate import (
-    DEFAULT_REGRESSION_PCT,
-    GateTerms,
-    InconclusivePolicy,
-    Limit,
-)
-from enginescope.services.observer import PlanObserver
-from enginescope.services.store_access import place_of
+from enginescope.records.verdict.gate import GatePolicy, GateTerms
 from enginescope.services.verdicts.run_selection import (
     earlier_runs,
-    input_of,
     interleaved_sides,
     resolve_runs,
     runs_since,
@@ -26,11 +16,12 @@ from enginescope.services.verdicts.run_selection import (
 from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from enginescope.records.run.run import Run
     from enginescope.records.verdict.gate import GateReport
-    from enginescope.services.verdicts.run_selection import Named, RunsInput
+    from enginescope.services.observer import Observer
+    from enginescope.services.verdicts.run_selection import RunsInput
     from enginescope.store.archive import Store
     from enginescope.store.location import StorePlace
 
@@ -50,105 +41,107 @@ class GateRequest(Record, frozen=True, kw_only=True, eq=False):
     store: StorePlace | None = None
 
 
-def gate_runs(request: GateRequest, observer: PlanObserver) -> GateReport:
-    """Compare the jobs of two sets of runs.
+class GateQuestion:
+    """A gate's request, with the runs that it names and what the store knows of them.
+
+    Attributes:
+        baseline, current: The runs of both sides.
+    """
+
+    def __init__(self, request: GateRequest, observer: Observer) -> None:
+        """Read the runs.
+
+        Raises:
+            UsageError: A limit is out of range, or there are no current runs.
+            FormatError, StoreError: A file cannot be used, or a run does not exist.
+        """
+        from enginescope.services.verdicts.run_selection import rows_of_suites
+        from enginescope.store.archive import Store
+
+        _check_terms(request.terms)
+        self.terms, self.store = request.terms, Store(request.store)
+        sides = request.baseline, request.current
+        self._cells = [rows_of_suites(side, self.store) for side in sides]
+        self.baseline, self.current = _sides(
+            request, self.store, observer, has_cells=bool(self._cells[1])
+        )
+        self._name = _names(request.baseline) or "baseline"
+        self._history = earlier_runs(self.baseline, self.store, observer.warn)
+        self._floors = FLOORS.usable(self.store.path, observer.warn)
+        self._spreads = SPREADS.usable(self.store.path, observer.warn)
+
+    def compared(
+        self,
+        baseline: Sequence[Run],
+        current: Sequence[Run],
+        *,
+        measurements: int = 1,
+        begun: Collection[str] = (),
+    ) -> GateReport:
+        """Compare jobs on the terms of the request; parameters as `analysis.gate.gate` has them."""
+        from enginescope.analysis.gate.gate import gate as compare_jobs
+
+        return compare_jobs(
+            baseline,
+            current,
+            self.terms,
+            name=self._name,
+            floors=self._floors,
+            history=self._history,
+            spreads=self._spreads,
+            measurements=measurements,
+            begun=begun,
+        )
+
+    def checked(self, report: GateReport) -> GateReport:
+        """Return the report with the cells of suites; raise `UsageError` if nothing compares."""
+        from enginescope.analysis.gate.compared import check_compared
+        from enginescope.analysis.suites.suite_gate import with_cells
+
+        return check_compared(with_cells(report, *self._cells), self.baseline, self.current)
+
+
+def gate_runs(request: GateRequest, observer: Observer) -> GateReport:
+    """Compare the jobs of two sets of runs as they are; nothing is measured.
 
     Raises:
         UsageError: No job has a metric of the limits on both sides, so many jobs failed that
-            nothing is left to compare, a limit is out of range, or there are no current runs.
-        FormatError, StoreError: A file cannot be used, or a run does not exist.
+            nothing is left to compare, or as `GateQuestion`.
+        FormatError, StoreError: As `GateQuestion`.
     """
-    from enginescope.analysis.gate.compared import check_compared
-    from enginescope.analysis.gate.gate import gate as compare_jobs
-    from enginescope.analysis.suites.suite_gate import with_cells
+    question = GateQuestion(request, observer)
+    return question.checked(question.compared(question.baseline, question.current))
+
+
+def _check_terms(terms: GateTerms) -> None:
     from enginescope.analysis.verdicts.comparability import check_pct
     from enginescope.analysis.verdicts.compared_figures import check_metric
-    from enginescope.services.verdicts.run_selection import rows_of_suites
-    from enginescope.store.archive import Store
 
-    for limit in request.terms.limits:
+    for limit in terms.limits:
         check_metric(limit.metric)
         check_pct(f"`max_regression` of {limit.metric}", limit.regression_pct, 1_000)
-    policies = get_args(InconclusivePolicy)
-    if request.terms.inconclusive not in policies:
-        raise UsageError(
-            f"inconclusive {request.terms.inconclusive!r}", hint=f"one of {', '.join(policies)}"
-        )
-    store = Store(request.store)
-    cells = [rows_of_suites(side, store) for side in (request.baseline, request.current)]
-    baseline, current = _sides(request, store, observer, has_cells=bool(cells[1]))
-    report = compare_jobs(
-        baseline,
-        current,
-        request.terms,
-        name=_names(request.baseline) or "baseline",
-        floors=FLOORS.usable(store.path, observer.warn),
-        history=earlier_runs(baseline, store, observer.warn),
-        spreads=SPREADS.usable(store.path, observer.warn),
-    )
-    return check_compared(with_cells(report, *cells), baseline, current)
-
-
-def gate(
-    current: Named | None = None,
-    *,
-    baseline: Named,
-    max_regression_pct: float | Mapping[str, float] = DEFAULT_REGRESSION_PCT,
-    inconclusive: InconclusivePolicy = "warn",
-    across: Sequence[str] = (),
-    confidence: float = 0.95,
-    store: str | PathLike[str] | None = None,
-) -> GateReport:
-    """Compare runs with a baseline.
-
-    Args:
-        current, baseline: Runs as for `compare`, of any number of jobs. Without `current`: the runs
-            of the store that are newer than the baseline's, or the other sides of an interleaved
-            baseline.
-        max_regression_pct: Largest increase of latency, or of each metric:
-            ``{"latency": 2, "p99": 5}``.
-        inconclusive: How to treat inconclusive results.
-        across: Conditions whose difference is intended: ``("gpu", "driver")``.
-        confidence: Confidence of the whole gate: the probability of a false regression, over all
-            jobs and metrics, is at most the rest.
-        store: Path or URL where tags, ids, earlier runs and noise floors are looked up.
-
-    Returns:
-        ``report.is_passed``, and a row for each job and metric.
-
-    Raises:
-        UsageError: Nothing could be compared, a limit is out of range, or as `compare`.
-        FormatError, StoreError: As `compare`.
-    """
-    from enginescope.analysis.verdicts.compared_figures import HEADLINE
-
-    given = max_regression_pct
-    limits = given if isinstance(given, Mapping) else {HEADLINE: given}
-    terms = GateTerms(
-        limits=tuple(Limit(metric=name, regression_pct=pct) for name, pct in limits.items()),
-        inconclusive=inconclusive,
-        across=tuple(across),
-        confidence=confidence,
-    )
-    request = GateRequest(
-        baseline=input_of(baseline),
-        current=() if current is None else input_of(current),
-        terms=terms,
-        store=place_of(store),
-    )
-    return gate_runs(request, PlanObserver())
+    policies = get_args(GatePolicy)
+    if terms.inconclusive not in policies:
+        hint = f"one of {', '.join(policies)}"
+        raise UsageError(f"inconclusive {terms.inconclusive!r}", hint=hint)
 
 
 def _sides(
-    request: GateRequest, store: Store, observer: PlanObserver, *, has_cells: bool
+    request: GateRequest, store: Store, observer: Observer, *, has_cells: bool
 ) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
-    """Return the runs of both sides; a run of the baseline is not compared with itself."""
+    """Return the runs of both sides; a run of the baseline is not compared with itself.
+
+    Of an interleaved comparison that both sides name, the first side is the baseline.
+    """
     baseline = resolve_runs(request.baseline, store, observer.warn)
     if not request.current:
         return interleaved_sides(baseline) or (baseline, runs_since(baseline, store))
-    ids = {run.id for run in baseline}
     named = resolve_runs(request.current, store, observer.warn)
-    current = tuple(run for run in named if run.id not in ids)
+    ids = {run.id for run in named}
+    others = {run.id for run in baseline if run.id in ids and run.turn and run.turn.side != "A"}
+    baseline = tuple(run for run in baseline if run.id not in others)
+    kept = {run.id for run in baseline}
+    current = tuple(run for run in named if run.id not in kept)
     if not current and (named or not has_cells):
         names = _names(request.current)
         raise UsageError(

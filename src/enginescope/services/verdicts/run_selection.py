@@ -96,6 +96,8 @@ _DOCUMENT = "run.json"
 Warn: TypeAlias = Callable[[str], None]
 #: Runs in a request: names and runs, which are taken together.
 RunsInput: TypeAlias = tuple[str | Run, ...]
+#: Tag of runs that a gate made because its jobs were inconclusive.
+MEASURED_AGAIN = "measured-again"
 #: Earlier runs of a job that are read to estimate how much sessions differ.
 MOST_EARLIER = 200
 
@@ -242,7 +244,8 @@ def runs_of_model(
 def runs_since(baseline: Sequence[Run], store: Store) -> tuple[Run, ...]:
     """Return the stored runs that are newer than a baseline; raise `UsageError` if none is."""
     newest = max(run.created for run in baseline)
-    rows = [row for row in store.rows() if row.created > newest]
+    newer = (row for row in store.rows() if row.created > newest)
+    rows = [row for row in newer if MEASURED_AGAIN not in row.tags]
     if not rows:
         raise UsageError(
             "no current runs",

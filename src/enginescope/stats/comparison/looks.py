@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
 from enginescope.stats.comparison.steady_rounds import disturbances
 
-#: One round in so many may be lost to a failed process and is made up for.
-_SPARE_SHARE = 4
+#: The error of all looks together: the planned ones, and those of a comparison that is continued.
+LOOKS_ERROR = (len(LOOKS) + 1) * (1 - LOOK_CONFIDENCE)
 
 
 def looks_up_to(rounds: int) -> tuple[int, ...]:
@@ -67,14 +67,8 @@ class Tally:
 
     @property
     def is_over(self) -> bool:
-        """Whether the last look is reached, or all that is made up for is used up.
-
-        Never more than twice as many rounds are measured as count at the last look.
-        """
-        most, counting = self.looks[-1], self.counting
-        failed = min(self.measured - self.complete, most // _SPARE_SHARE)
-        spare = min(failed + self.complete - counting, most)
-        return counting >= most or self.measured >= most + spare
+        """Whether as many rounds are measured as the last look has, noisy and failed ones too."""
+        return self.measured >= self.looks[-1]
 
     def looks_now(self) -> bool:
         """Whether a look is reached that was not asked at yet; it then was.

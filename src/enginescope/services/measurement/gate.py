@@ -1,0 +1,288 @@
+"""Decide a gate; measure its inconclusive jobs again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.core.errors import EnginescopeError
+from enginescope.core.units import counted
+from enginescope.records.notice import Notice
+from enginescope.records.progress import COMPARISON_TAG, RoundPlan
+from enginescope.records.verdict.gate import (
+    DEFAULT_REGRESSION_PCT,
+    GateOutcome,
+    GatePolicy,
+    GateReport,
+    GateRow,
+    GateTerms,
+    Limit,
+)
+from enginescope.services.measurement.continued import change_since, continue_sides
+from enginescope.services.measurement.interleaved import paced_workload
+from enginescope.services.measurement.jobs import JobRequest
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.rounds import run_rounds
+from enginescope.services.own_command import own_command
+from enginescope.services.store_access import place_of
+from enginescope.services.verdicts.gate import GateQuestion, GateRequest
+from enginescope.services.verdicts.run_selection import MEASURED_AGAIN, input_of
+from enginescope.stats.comparison.looks import looks_up_to
+from enginescope.stats.comparison.ratio import LOOKS
+from enginescope.stats.comparison.rounds import comparison_id, plan_of, whole_rounds
+
+if TYPE_CHECKING:
+    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+    from enginescope.records.run.run import Run
+    from enginescope.runner.interleaved import Sides
+    from enginescope.services.measurement.rounds import InterleavedResult
+    from enginescope.services.verdicts.run_selection import Named
+
+#: Ids of the runs of a job's two sides.
+_Ids = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def decide_gate(
+    request: GateRequest, command: str | None, observer: MeasurementObserver
+) -> GateReport:
+    """Compare the jobs of two sets of runs; measure again where the policy and the jobs allow it.
+
+    Nothing is measured where the gate fails anyway. A job of an interleaved comparison gets more
+    rounds; any other a new comparison, for which half of the gate's error rate is reserved.
+
+    Raises:
+        UsageError, FormatError, StoreError: As `gate_runs`.
+    """
+    question = GateQuestion(request, observer)
+    baseline, current = question.baseline, question.current
+    if request.terms.inconclusive != "measure":
+        return question.checked(question.compared(baseline, current))
+    again = _Again(question, command, observer)
+    report = question.compared(baseline, current, measurements=again.measurements)
+    if report.result == "inconclusive":
+        report = again.decided(report)
+    return question.checked(report)
+
+
+class _Measured(NamedTuple):
+    """The runs of a job that was measured again, and what to say of it."""
+
+    sides: Sides
+    notice: Notice
+
+
+class _Again:
+    """Measures the inconclusive jobs of a gate again."""
+
+    def __init__(
+        self, question: GateQuestion, command: str | None, observer: MeasurementObserver
+    ) -> None:
+        self._question, self._command, self._observer = question, command, observer
+        self._runs = {run.id: run for run in (*question.baseline, *question.current)}
+        self._begun: set[str] = set()
+        #: 2 where a job may get a comparison of its own.
+        self.measurements = 1 + any(map(_seems_repeatable, question.baseline))
+
+    def decided(self, report: GateReport) -> GateReport:
+        """Return the report with new rows in place of inconclusive ones."""
+        jobs = dict.fromkeys(_ids(row) for row in report.rows if _is_open(row))
+        measured = {ids: self._measured(ids) for ids in jobs}
+        done = {ids: job for ids, job in measured.items() if isinstance(job, _Measured)}
+        notices = {
+            ids: job.notice if isinstance(job, _Measured) else _not_measured(job)
+            for ids, job in measured.items()
+        }
+        rows: dict[tuple[_Ids, str | None], GateRow] = {}
+        kept = any(row.verdict and _ids(row) not in done for row in report.rows)
+        said = report.notices if kept or not done else ()
+        if done:
+            again = self._question.compared(
+                *([run for job in done.values() for run in job.sides[side]] for side in (0, 1)),
+                measurements=self.measurements,
+                begun=self._begun,
+            )
+            rows = {(_ids(row), row.metric): row for row in again.rows}
+            said = tuple({notice.code: notice for notice in (*said, *again.notices)}.values())
+
+        def decided(row: GateRow) -> GateRow:
+            ids = _ids(row)
+            if not _is_open(row):
+                return row
+            new = (_ids_of(done[ids].sides), row.metric) if ids in done else None
+            row = rows.get(new, row) if new else row
+            return replace(row, notices=(*row.notices, notices[ids]))
+
+        order = list(GateOutcome)
+        decided_rows = sorted(map(decided, report.rows), key=lambda row: order.index(row.outcome))
+        return replace(report, rows=tuple(decided_rows), notices=said)
+
+    def _measured(self, ids: _Ids) -> _Measured | str:
+        """Return new runs of a job, or why there are none."""
+        sides = tuple(tuple(self._runs[run] for run in side) for side in ids)
+        try:
+            result = self._continued(sides) or self._begin(sides)
+        except EnginescopeError as error:
+            return str(error)
+        if isinstance(result, str):
+            return result
+        if result.comparison is None or not result.is_complete:
+            failed = next(side for side in result.sides if not side.runs[-1].headline)
+            return f"a process failed: {failed.runs[-1].outcome.message}"
+        made = tuple(side.runs for side in result.sides)
+        tag = f"{COMPARISON_TAG}{comparison_id(made)}"
+        rounds = len(whole_rounds(made))
+        return _Measured(
+            made,
+            Notice(
+                code="I-MEASURED-AGAIN",
+                message="inconclusive at first; measured again in "
+                f"{counted(rounds, 'interleaved round')}: {tag}",
+                evidence={"comparison": tag, "rounds": rounds},
+                level="info",
+            ),
+        )
+
+    def _continued(self, sides: Sides) -> InterleavedResult | None:
+        """Return the comparison of these sides with more rounds; ``None``: it is not one."""
+        if not _is_comparison(sides):
+            return None
+        store = self._question.store
+        store.check_writable()
+        return continue_sides(
+            sides, None, self._command, store, self._observer, is_decided=self._is_decided
+        )
+
+    def _begin(self, sides: Sides) -> InterleavedResult | str:
+        """Return a new comparison of the newest run of each side, or why there is none."""
+        from enginescope.runner.interleaved import Pacing
+
+        why = next((why for run in chain(*sides) if (why := _not_repeatable(run))), None)
+        why = why or change_since(sides)
+        if why is not None:
+            return why
+        store, terms = self._question.store, self._question.terms
+        store.check_writable()
+        limit_pct = min(limit.regression_pct for limit in terms.limits)
+        plan = RoundPlan(rounds=LOOKS[-1], threshold_pct=limit_pct, across=terms.across)
+        jobs = tuple(
+            replace(run.job, engine=None, workload=paced_workload(run.job.workload))
+            for run in (side[-1] for side in sides)
+        )
+        result = run_rounds(
+            jobs,
+            looks_up_to(plan.rounds),
+            CompareConfig(threshold_pct=limit_pct, across=terms.across),
+            JobRequest(tags=(MEASURED_AGAIN,), store=store.place, command=self._command),
+            store,
+            self._observer,
+            pacing=Pacing(plan=plan),
+            is_decided=self._is_decided,
+        )
+        self._begun.add(comparison_id([side.runs for side in result.sides]) or "")
+        return result
+
+    def _is_decided(self, interim: MeasuredComparison) -> bool:
+        baseline, current = (side.runs for side in interim.sides)
+        report = self._question.compared(baseline, current, measurements=self.measurements)
+        return not any(map(_is_open, report.rows))
+
+
+def _is_open(row: GateRow) -> bool:
+    return row.outcome is GateOutcome.INCONCLUSIVE
+
+
+def _ids(row: GateRow) -> _Ids:
+    return row.baseline, row.current
+
+
+def _ids_of(sides: Sides) -> _Ids:
+    """Return the ids as a row has them, the oldest first."""
+    ordered = (sorted((run.created, run.id) for run in side) for side in sides)
+    baseline, current = (tuple(run_id for _, run_id in side) for side in ordered)
+    return baseline, current
+
+
+def _is_comparison(sides: Sides) -> bool:
+    turns = [run.turn.comparison if run.turn else None for side in sides for run in side]
+    return len(set(turns)) == 1 and plan_of(sides) is not None
+
+
+def _not_repeatable(run: Run) -> str | None:
+    """Return why the job of a run cannot be measured again, as far as the run alone says."""
+    job = run.job
+    if run.origin == "imported" or job.subject.path is None:
+        return "its figures are imported"
+    if job.backend.environment is not None:
+        return f"it ran in the environment {job.backend.environment}"
+    if job.load or job.shapes or job.contention:
+        return "it is not a timed loop"
+    if run.turn is not None:
+        return "its runs are of an interleaved comparison that cannot be continued"
+    return None
+
+
+def _seems_repeatable(run: Run) -> bool:
+    """Whether a job that was not interleaved may be measured again: its model is still there."""
+    return _not_repeatable(run) is None and Path(run.job.subject.path or "").is_file()
+
+
+def _not_measured(why: str) -> Notice:
+    return Notice(code="W-NOT-MEASURED-AGAIN", message=f"not measured again: {why}")
+
+
+def gate(
+    current: Named | None = None,
+    *,
+    baseline: Named,
+    max_regression_pct: float | Mapping[str, float] = DEFAULT_REGRESSION_PCT,
+    inconclusive: GatePolicy = "measure",
+    across: Sequence[str] = (),
+    confidence: float = 0.95,
+    store: str | PathLike[str] | None = None,
+) -> GateReport:
+    """Compare runs with a baseline.
+
+    Args:
+        current, baseline: Runs as for `compare`, of any number of jobs. Without `current`: the runs
+            of the store that are newer than the baseline's, or the other sides of an interleaved
+            baseline.
+        max_regression_pct: Largest increase of latency, or of each metric:
+            ``{"latency": 2, "p99": 5}``.
+        inconclusive: ``"measure"``: measure inconclusive jobs again, interleaved, where models and
+            machine are as they were; what is inconclusive then still does not pass. ``"fail"``:
+            measure nothing. ``"pass"``: inconclusive results pass.
+        across: Conditions whose difference is intended: ``("gpu", "driver")``.
+        confidence: Confidence of the whole gate: the probability of a false regression, over all
+            jobs and metrics, is at most the rest.
+        store: Path or URL where tags, ids, earlier runs and noise floors are looked up.
+
+    Returns:
+        ``report.is_passed``, and a row for each job and metric.
+
+    Raises:
+        UsageError: Nothing could be compared, a limit is out of range, or as `compare`.
+        FormatError, StoreError: As `compare`.
+    """
+    from enginescope.analysis.verdicts.compared_figures import HEADLINE
+
+    given = max_regression_pct
+    limits = given if isinstance(given, Mapping) else {HEADLINE: given}
+    terms = GateTerms(
+        limits=tuple(Limit(metric=name, regression_pct=pct) for name, pct in limits.items()),
+        inconclusive=inconclusive,
+        across=tuple(across),
+        confidence=confidence,
+    )
+    request = GateRequest(
+        baseline=input_of(baseline),
+        current=() if current is None else input_of(current),
+        terms=terms,
+        store=place_of(store),
+    )
+    return decide_gate(request, own_command(), MeasurementObserver())

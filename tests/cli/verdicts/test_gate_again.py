@@ -1,0 +1,230 @@
+"""``enginescope gate``: jobs that are inconclusive are measured again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+import enginescope as es
+from enginescope.cli.main import main
+from enginescope.probe import environment
+from enginescope.records.run.job import BackendSpec, Job, Subject, Workload
+from enginescope.runner import interleaved
+from enginescope.store.archive import Store
+from tests.analysis.gated_runs import CRASH, HOST, process
+
+#: A process of its own scatter is nothing that a limit of 2 % can be decided on.
+ONE_EACH = ["new", "--baseline", "old"]
+
+
+class Machine:
+    """Runs jobs at once: medians by the folder of the model, and how much processes scatter."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.level = {"base": 1.0, "head": 1.0}
+        self.scatter = 0.004
+        self.jobs: list[Job] = []
+        self.draw = np.random.default_rng(1)
+
+    def model(self, side: str, name: str = "net.onnx") -> Job:
+        path = self.folder / side / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(f"{side}/{name}".encode())
+        sha = hashlib.sha256(path.read_bytes()).hexdigest()
+        subject = Subject(name=name, kind="onnx", path=str(path), sha256=sha)
+        return Job(subject=subject, backend=BackendSpec(name="fake"), workload=Workload(batch=1))
+
+    def run(self, jobs, sink, *, command=None, watcher=None) -> None:
+        (job,) = jobs
+        self.jobs.append(job)
+        side = Path(job.subject.path).parent.name
+        median = 4.0 * self.level[side] * np.exp(self.scatter * self.draw.standard_normal())
+        sink(process(median, 100 + len(self.jobs), of=job, command=command))
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch) -> Store:
+    monkeypatch.setenv("ENGINESCOPE_HOME", str(tmp_path / "store"))
+    monkeypatch.setenv("COLUMNS", "80")
+    return Store()
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch, store) -> Machine:
+    """One process of either side in the store, 3 % apart, and a machine to measure more."""
+    made = Machine(tmp_path)
+    monkeypatch.setattr(interleaved, "run_jobs", made.run)
+    monkeypatch.setattr(environment, "probe_environment", lambda: HOST)
+    store.save(process(4.0, 1, of=made.model("base")), tags=["old"])
+    store.save(process(4.12, 2, of=made.model("head")), tags=["new"])
+    return made
+
+
+def gated(capsys, *arguments: str) -> tuple[int, dict]:
+    code = main(["gate", *arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def codes(found: dict) -> list[str]:
+    return [notice["code"] for row in found["rows"] for notice in row["notices"]]
+
+
+def test_what_is_inconclusive_is_measured_again_and_decided(machine, store, capsys) -> None:
+    """It was green: "gate inconclusive", exit code 0."""
+    code, found = gated(capsys, *ONE_EACH)
+    assert (code, found["result"], found["passed"]) == (0, "passed", True)
+    (row,) = found["rows"]
+    assert row["verdict"]["estimate"]["method"] == "rounds"
+    assert "I-MEASURED-AGAIN" in codes(found)
+    assert "I-ASSUMED-SCATTER" not in {notice["code"] for notice in found["notices"]}
+    assert {Path(job.subject.path).parent.name for job in machine.jobs} == {"base", "head"}
+    assert len(store.rows()) == 2 + len(machine.jobs)
+
+
+def test_a_regression_is_found_by_measuring_again(machine, capsys) -> None:
+    machine.level["head"] = 1.04
+    code, found = gated(capsys, *ONE_EACH)
+    assert (code, found["result"]) == (1, "failed")
+    assert found["rows"][0]["outcome"] == "regression"
+
+
+def test_what_stays_inconclusive_is_not_green(machine, capsys) -> None:
+    machine.scatter = 0.2
+    code, found = gated(capsys, *ONE_EACH)
+    assert (code, found["result"]) == (1, "inconclusive")
+    assert found["answer"].startswith("gate inconclusive: ")
+    assert len(machine.jobs) >= 2 * 60
+    assert "I-MEASURED-AGAIN" in codes(found)
+
+
+def test_python_measures_as_the_command_line_does(machine, store) -> None:
+    report = es.gate("new", baseline="old", store=store.path)
+    assert report.is_passed
+    assert machine.jobs
+    assert all(run.command for run in map(store.load_id, report.rows[0].current))
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("fail", 1), ("pass", 0)])
+def test_other_policies_measure_nothing(machine, capsys, policy, expected) -> None:
+    code, found = gated(capsys, *ONE_EACH, "--inconclusive", policy)
+    assert code == expected
+    assert found["rows"][0]["outcome"] == "inconclusive"
+    assert machine.jobs == []
+
+
+def test_both_measurements_share_the_error_rate(machine, capsys) -> None:
+    """Two looks at 95 % each would raise a false regression in up to twice 5 %."""
+    _, single = gated(capsys, *ONE_EACH, "--inconclusive", "fail")
+    assert _confidence(single) == pytest.approx(0.95)
+    machine.level["head"] = 2.0
+    machine.scatter = 0.0
+    _, again = gated(capsys, *ONE_EACH)
+    assert _confidence(again) == pytest.approx(1 - 0.01 / 2)  # a look has a fifth of the error
+
+
+def _confidence(found: dict) -> float:
+    return found["rows"][0]["verdict"]["estimate"]["interval"]["confidence"]
+
+
+def test_nothing_is_measured_where_the_gate_fails_anyway(machine, store, capsys) -> None:
+    store.save(process(4.0, 1, of=machine.model("base", "slow.onnx")), tags=["old"])
+    store.save(process(9.0, 2, of=machine.model("head", "slow.onnx")), tags=["new"])
+    code, found = gated(capsys, *ONE_EACH)
+    assert code == 1
+    assert sorted(row["outcome"] for row in found["rows"]) == ["inconclusive", "regression"]
+    assert machine.jobs == []
+
+
+def test_only_inconclusive_jobs_are_measured_again(machine, store, capsys) -> None:
+    store.save(process(4.0, 1, of=machine.model("base", "quick.onnx")), tags=["old"])
+    store.save(process(2.0, 2, of=machine.model("head", "quick.onnx")), tags=["new"])
+    code, found = gated(capsys, *ONE_EACH)
+    assert code == 0
+    assert {job.subject.name for job in machine.jobs} == {"net.onnx"}
+    assert sorted(row["outcome"] for row in found["rows"]) == ["improvement", "no regression"]
+
+
+def test_its_runs_are_not_the_newer_runs_of_the_next_gate(machine, store, capsys) -> None:
+    gated(capsys, *ONE_EACH)
+    before = len(machine.jobs)
+    _, found = gated(capsys, "--baseline", "old", "--inconclusive", "fail")
+    assert len(found["rows"][0]["current"]) == 1
+    assert before == len(machine.jobs)
+
+
+def _gone(machine: Machine) -> None:
+    (machine.folder / "head/net.onnx").unlink()
+
+
+def _changed(machine: Machine) -> None:
+    (machine.folder / "base/net.onnx").write_bytes(b"other")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"), [(_gone, "net.onnx does not exist"), (_changed, "net.onnx has changed")]
+)
+def test_a_job_that_cannot_be_measured_again_says_why(machine, capsys, change, why) -> None:
+    change(machine)
+    code = main(["gate", *ONE_EACH])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert code == 1
+    assert shown.startswith("gate inconclusive: ")
+    assert why in shown
+    assert "(W-NOT-MEASURED-AGAIN)" in shown
+    assert machine.jobs == []
+
+
+def test_another_machine_cannot_measure_again(machine, monkeypatch, capsys) -> None:
+    other = replace(HOST, host=replace(HOST.host, name="elsewhere"))
+    monkeypatch.setattr(environment, "probe_environment", lambda: other)
+    code, found = gated(capsys, *ONE_EACH)
+    assert code == 1
+    (notice,) = [
+        notice for notice in found["rows"][0]["notices"] if notice["code"] == "W-NOT-MEASURED-AGAIN"
+    ]
+    assert "machine: bench-1" in notice["message"]
+
+
+def test_a_process_that_fails_decides_nothing(machine, monkeypatch, capsys) -> None:
+    def crash(jobs, sink, **_more) -> None:
+        sink(process(1.0, 9, of=jobs[0], outcome=CRASH, samples=()))
+
+    monkeypatch.setattr(interleaved, "run_jobs", crash)
+    code, found = gated(capsys, *ONE_EACH)
+    assert (code, found["result"]) == (1, "inconclusive")
+    assert "W-NOT-MEASURED-AGAIN" in codes(found)
+
+
+def test_an_interleaved_comparison_gets_more_rounds(machine, store, capsys) -> None:
+    """What `bench --compare` has decided may be inconclusive for the gate's limit."""
+    machine.scatter = 0.2
+    gated(capsys, *ONE_EACH)
+    (tag,) = {tag for row in store.rows() for tag in row.tags if tag.startswith("cmp-")}
+    machine.scatter, before = 0.001, len(machine.jobs)
+    code, found = gated(capsys, "--baseline", tag)
+    assert len(machine.jobs) > before
+    assert len({tag for row in store.rows() for tag in row.tags if tag.startswith("cmp-")}) == 1
+    assert code == (0 if found["rows"][0]["outcome"] == "no regression" else 1)
+    assert _confidence(found) == pytest.approx(0.995)  # each further look has half the error
+
+
+def test_a_comparison_that_both_sides_name_is_split(machine, store, capsys) -> None:
+    """The action names one tag for both, beside the models that only one side has."""
+    gated(capsys, *ONE_EACH)
+    (tag,) = {tag for row in store.rows() for tag in row.tags if tag.startswith("cmp-")}
+    store.save(process(4.0, 1, of=machine.model("base", "lost.onnx")), tags=["only-base"])
+    store.save(process(4.0, 2, of=machine.model("head", "new.onnx")), tags=["only-head"])
+    sides = [tag, "only-head", "--baseline", tag, "--baseline", "only-base"]
+    _, found = gated(capsys, *sides)
+    outcomes = {row["model"]: row["outcome"] for row in found["rows"]}
+    assert outcomes == {
+        "net.onnx": "no regression",
+        "lost.onnx": "lost coverage",
+        "new.onnx": "new",
+    }
