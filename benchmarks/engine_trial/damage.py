@@ -1,0 +1,161 @@
+"""Conversions of a model, and the damage that is planted in it."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import numpy_helper
+
+from benchmarks.engine_trial.models import Feeds, TrialModel
+from enginescope.records.run.run import TensorValues
+
+#: RMSE ÷ spread that an INT8 model may have of its FP32 model and counts as honest.
+_HONEST = 0.1
+_QUANTIZED = ("Conv", "Gemm", "MatMul")
+_WEIGHTED = (*_QUANTIZED, "LSTM", "GRU")
+WEIGHT_FACTOR = 1.15
+#: Damage of recorded outputs, exact for what a wrong last layer gives.
+RECORDED = ("zeroed scores", "dead channel", "swapped classes")
+#: Damage of the model, which is converted and built like the honest one.
+WEIGHT = f"weight × {WEIGHT_FACTOR}"
+
+
+class _Feeds:
+    """Samples, as ONNX Runtime's quantizer asks for them."""
+
+    def __init__(self, samples: Sequence[Feeds]) -> None:
+        self._left = iter(samples)
+
+    def get_next(self) -> Feeds | None:
+        return next(self._left, None)
+
+
+def write_int8(source: Path, target: Path, samples: Sequence[Feeds], kept: int | None) -> int:
+    """Write a model in INT8: Q/DQ nodes, symmetric, a scale for each channel of the weights.
+
+    Where the model loses its outputs, so many of its last quantized nodes stay in FP32 until it
+    does not, as a careful conversion decides; its own yardstick, not that of `validate`, decides.
+
+    Args:
+        kept: Nodes that stay; None: find how many.
+
+    Returns:
+        Nodes that stay.
+    """
+    model = onnx.load(source)
+    for number, node in enumerate(model.graph.node):
+        node.name = node.name or f"{node.op_type}_{number}"
+    named = target.with_suffix(".named.onnx")
+    onnx.save(model, named)
+    nodes = [node.name for node in model.graph.node if node.op_type in _QUANTIZED]
+    reference = run(source, samples)
+    steps = [0, *(len(nodes) * part // 8 for part in range(1, 8))]
+    for count in steps if kept is None else [kept]:
+        _quantize(named, target, samples, nodes[: len(nodes) - count])
+        if kept is not None or _error(reference, run(target, samples)) <= _HONEST:
+            break
+    named.unlink()
+    return count
+
+
+def _quantize(source: Path, target: Path, samples: Sequence[Feeds], nodes: list[str]) -> None:
+    from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
+
+    logging.disable(logging.WARNING)  # advice on preprocessing
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        quantize_static(
+            str(source),
+            str(target),
+            _Feeds(samples),
+            quant_format=QuantFormat.QDQ,
+            activation_type=QuantType.QInt8,
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+            nodes_to_quantize=nodes,
+            extra_options={
+                "ActivationSymmetric": True,
+                "WeightSymmetric": True,
+                "QuantizeBias": False,
+            },
+        )
+    logging.disable(logging.NOTSET)
+
+
+def run(path: Path, samples: Sequence[Feeds]) -> list[list[Any]]:
+    """Return the outputs of every sample on ONNX Runtime's CPU provider."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 2
+    session = onnxruntime.InferenceSession(
+        str(path), options, providers=["CPUExecutionProvider"]
+    )
+    return [session.run(None, dict(one)) for one in samples]
+
+
+def _error(reference: list[list[Any]], candidate: list[list[Any]]) -> float:
+    """Return the largest RMSE ÷ spread of any output."""
+    errors = []
+    for a, b in zip(zip(*reference, strict=True), zip(*candidate, strict=True), strict=True):
+        wide = np.stack(a).astype(np.float64)
+        error = np.sqrt(np.square(np.stack(b) - wide).mean())
+        errors.append(error / max(float(wide.std()), 1e-30))
+    return max(errors)
+
+
+def write_weight_damage(source: Path, target: Path, scores: str) -> str:
+    """Multiply the last weight before the scores; return the name of its node."""
+    model = onnx.load(source)
+    graph = model.graph
+    makers = {name: node for node in graph.node for name in node.output}
+    held = {one.name: one for one in graph.initializer}
+    names, seen = [scores], set()
+    while names:  # breadth first, from the scores
+        node = makers.get(names.pop(0))
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        weight = node.input[1] if len(node.input) > 1 else ""
+        if node.op_type in _WEIGHTED and weight in held:
+            values = numpy_helper.to_array(held[weight]) * np.float32(WEIGHT_FACTOR)
+            held[weight].CopyFrom(numpy_helper.from_array(values, weight))
+            onnx.save(model, target)
+            return str(node.name or node.output[0])
+        names += [one for one in node.input if one]
+    raise ValueError(f"{source} has no weight before {scores}")
+
+
+def strongest(model: TrialModel, reference: Sequence[TensorValues]) -> list[int]:
+    """Return the classes by how much their scores vary over places and samples; largest first."""
+    rows = [_classes(model, np.asarray(one.data).reshape(one.shape)) for one in reference]
+    variation = np.concatenate(rows, 1).astype(np.float64).std(1)
+    return [int(one) for one in variation.argsort()[::-1]]
+
+
+def _classes(model: TrialModel, values: Any) -> Any:
+    return np.moveaxis(values, model.axis, 0).reshape(values.shape[model.axis], -1)[model.first :]
+
+
+def damaged(
+    model: TrialModel, kind: str, values: TensorValues, classes: Sequence[int]
+) -> TensorValues:
+    """Return an output with one of the `RECORDED` kinds of damage."""
+    from enginescope.formats.tensors.answer_files import tensor_of
+
+    array = np.array(np.asarray(values.data).reshape(values.shape))
+    moved = np.moveaxis(array, model.axis, 0)
+    one, other = (model.first + number for number in classes[:2])
+    if kind == "zeroed scores":
+        moved[model.first :] = 0
+    elif kind == "dead channel":
+        moved[one] = 0
+    else:
+        moved[[one, other]] = moved[[other, one]]
+    return tensor_of(values.name, array)
