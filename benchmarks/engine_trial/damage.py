@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime
+from benchmarks.engine_trial.models import Feeds, TrialModel
 from onnx import numpy_helper
 
-from benchmarks.engine_trial.models import Feeds, TrialModel
 from enginescope.records.run.run import TensorValues
 
 #: RMSE ÷ spread that an INT8 model may have of its FP32 model and counts as honest.
 _HONEST = 0.1
+#: Quarters of the nodes that are quantized, the most first.
+_PARTS = ((0, 4), (1, 4), (0, 3), (2, 4), (0, 2), (1, 2), (3, 4), (0, 1))
 _QUANTIZED = ("Conv", "Gemm", "MatMul")
 _WEIGHTED = (*_QUANTIZED, "LSTM", "GRU")
 WEIGHT_FACTOR = 1.15
@@ -37,17 +39,23 @@ class _Feeds:
         return next(self._left, None)
 
 
-def write_int8(source: Path, target: Path, samples: Sequence[Feeds], kept: int | None) -> int:
+def write_int8(
+    source: Path, target: Path, samples: Sequence[Feeds], part: tuple[int, int] | None
+) -> tuple[int, int]:
     """Write a model in INT8: Q/DQ nodes, symmetric, a scale for each channel of the weights.
 
-    Where the model loses its outputs, so many of its last quantized nodes stay in FP32 until it
-    does not, as a careful conversion decides; its own yardstick, not that of `validate`, decides.
+    Where the model loses its outputs, its first or last quarters stay in FP32, as a careful
+    conversion decides; its own yardstick, not that of `validate`, decides what is lost.
 
     Args:
-        kept: Nodes that stay; None: find how many.
+        part: First quarter of the nodes to quantize, and the one behind the last; None: the
+            largest part that is honest.
 
     Returns:
-        Nodes that stay.
+        The part that was quantized.
+
+    Raises:
+        ValueError: No part is honest.
     """
     model = onnx.load(source)
     for number, node in enumerate(model.graph.node):
@@ -56,13 +64,13 @@ def write_int8(source: Path, target: Path, samples: Sequence[Feeds], kept: int |
     onnx.save(model, named)
     nodes = [node.name for node in model.graph.node if node.op_type in _QUANTIZED]
     reference = run(source, samples)
-    steps = [0, *(len(nodes) * part // 8 for part in range(1, 8))]
-    for count in steps if kept is None else [kept]:
-        _quantize(named, target, samples, nodes[: len(nodes) - count])
-        if kept is not None or _error(reference, run(target, samples)) <= _HONEST:
-            break
-    named.unlink()
-    return count
+    for begin, end in _PARTS if part is None else (part,):
+        chosen = nodes[len(nodes) * begin // 4 : -(-len(nodes) * end // 4)]
+        _quantize(named, target, samples, chosen)
+        if part is not None or _error(reference, run(target, samples)) <= _HONEST:
+            named.unlink()
+            return begin, end
+    raise ValueError(f"no part of {source} has an honest INT8 conversion")
 
 
 def _quantize(source: Path, target: Path, samples: Sequence[Feeds], nodes: list[str]) -> None:
@@ -84,6 +92,7 @@ def _quantize(source: Path, target: Path, samples: Sequence[Feeds], nodes: list[
                 "ActivationSymmetric": True,
                 "WeightSymmetric": True,
                 "QuantizeBias": False,
+                "QDQDisableWeightAdjustForInt32Bias": True,
             },
         )
     logging.disable(logging.NOTSET)
@@ -94,9 +103,7 @@ def run(path: Path, samples: Sequence[Feeds]) -> list[list[Any]]:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 2
-    session = onnxruntime.InferenceSession(
-        str(path), options, providers=["CPUExecutionProvider"]
-    )
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     return [session.run(None, dict(one)) for one in samples]
 
 

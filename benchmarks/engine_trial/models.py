@@ -57,9 +57,7 @@ def write_model(
         [value(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()],
         [value(name, TensorProto.FLOAT, None) for name in outputs],
         [
-            numpy_helper.from_array(
-                one if one.dtype == np.int64 else one.astype(np.float32), name
-            )
+            numpy_helper.from_array(one if one.dtype == np.int64 else one.astype(np.float32), name)
             for name, one in weights.items()
         ],
     )
@@ -71,7 +69,9 @@ def write_model(
 
 def write_samples(folder: Path, samples: Sequence[Feeds]) -> None:
     """Write the inputs of each sample."""
-    arrays = {f"{at}/{name}": one for at, feeds in enumerate(samples) for name, one in feeds.items()}
+    arrays = {
+        f"{at}/{name}": one for at, feeds in enumerate(samples) for name, one in feeds.items()
+    }
     np.savez_compressed(folder / "samples.npz", **arrays)
 
 
@@ -311,7 +311,7 @@ MODELS = {
         TrialModel("LSTM", "recurrent", write=_recurrent("LSTM", 4)),
         TrialModel("GRU", "recurrent", write=_recurrent("GRU", 3)),
         TrialModel("PP-OCR-orientation", "CNN"),
-        TrialModel("basic-pitch", "CNN", scores="StatefulPartitionedCall_1"),
+        TrialModel("MTCNN-proposal", "detector", scores="softmax"),
         TrialModel("PP-OCR-recognition", "transformer"),
         TrialModel("magika", "CNN"),
         TrialModel("MTCNN-output", "detector", scores="softmax_2"),

