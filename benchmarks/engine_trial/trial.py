@@ -20,7 +20,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,8 @@ from enginescope.services.accuracy.validation_run import Plan, ValidationRun, co
 PRECISIONS = ("fp32", "fp16", "int8")
 KINDS = (*damage.RECORDED, damage.WEIGHT)
 MOST_FAILED, MOST_MISSED = 1, 1
-_TRT = "tactic_sources=EDGE_MASK_CONVOLUTIONS,JIT_CONVOLUTIONS&builder_optimization_level="
+#: cuBLAS and cuDNN are not everywhere; TensorRT's own kernels and Myelin's serve every layer.
+_TRT = "workspace=2GiB&tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level="
 _CPU = "ort-cpu?graph_optimization_level=disable"
 
 
@@ -224,33 +225,61 @@ def _judge(trial: ModelTrial) -> dict[str, Any]:
 
 
 class Schedule:
-    """Runs the steps in parallel processes until a deadline.
+    """Runs the steps of every model, each as soon as those before it are done.
 
     Args:
         jobs: Processes at a time.
+        deadline: What is not done by then is left; by `time.monotonic`.
     """
 
     def __init__(self, jobs: int, deadline: float) -> None:
         self._pool = ProcessPoolExecutor(jobs)
         self._deadline = deadline
+        self._begin = time.monotonic()
+        self._open: dict[Future[Any], tuple[str, str]] = {}
 
-    def step(self, title: str, tasks: dict[str, Callable[[], Any]]) -> None:
-        """Run tasks side by side; print what each came to."""
-        begin = time.monotonic()
-        futures: dict[Future[Any], str] = {
-            self._pool.submit(task): name for name, task in tasks.items()
-        }
-        left = self._deadline - begin
-        done, late = wait(futures, timeout=max(left, 0.0))
-        for future in done:
-            error = future.exception()
-            if error is not None:
-                kind = "" if isinstance(error, EnginescopeError) else f"{type(error).__name__}: "
-                print(f"  {futures[future]}: {kind}{str(error)[:300]}")
-        if late:
-            print(f"  no time left for {', '.join(sorted(futures[one] for one in late))}")
-        print(f"{title}: {len(done)} of {len(tasks)} in {time.monotonic() - begin:.0f} s",
-              flush=True)  # fmt: skip
+    def run(self, trials: dict[str, ModelTrial], *, builds: bool) -> None:
+        """Prepare, build and judge every model; print what cannot be done."""
+        for name, trial in trials.items():
+            self._add(name, "prepare", partial(_prepare, trial))
+        while self._open:
+            left = self._deadline - time.monotonic()
+            done, _ = wait(self._open, timeout=max(left, 0.0), return_when=FIRST_COMPLETED)
+            if not done:
+                break
+            for future in done:
+                name, step = self._open.pop(future)
+                is_done = self._is_done(name, step, future)
+                if step == "prepare" and is_done and builds:
+                    self._add_builds(name, trials[name])
+                elif self._is_ready(name, step, is_done=is_done):
+                    self._add(name, "judge", partial(_judge, trials[name]))
+        for name, step in self._open.values():
+            print(f"{name}: no time left to {step}")
+
+    def _is_ready(self, name: str, step: str, *, is_done: bool) -> bool:
+        """Whether the steps before the last are over; an engine that failed is said there."""
+        if step == "judge" or (step == "prepare" and not is_done):
+            return False
+        return not any(other == name for other, _ in self._open.values())
+
+    def _add_builds(self, name: str, trial: ModelTrial) -> None:
+        for kind in ("honest", damage.WEIGHT):
+            for precision in PRECISIONS:
+                task = partial(_build, trial, kind, precision)
+                self._add(name, f"build {kind} in {precision}", task)
+
+    def _add(self, name: str, step: str, task: Callable[[], Any]) -> None:
+        self._open[self._pool.submit(task)] = name, step
+
+    def _is_done(self, name: str, step: str, future: Future[Any]) -> bool:
+        error, at = future.exception(), time.monotonic() - self._begin
+        if error is None:
+            print(f"{at:4.0f} s  {name}: {step}", flush=True)
+            return True
+        kind = "" if isinstance(error, EnginescopeError) else f"{type(error).__name__}: "
+        print(f"{at:4.0f} s  {name}: cannot {step}: {kind}{str(error)[:300]}", flush=True)
+        return False
 
     def close(self) -> None:
         """End every process of the pool, and those that they started."""
@@ -317,6 +346,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--level", type=int, default=1, help="builder_optimization_level")
     parser.add_argument("--seconds", type=float, default=480.0, help="time limit of the whole")
     parser.add_argument("--again", action="store_true", help="judge again what has a result")
+    parser.add_argument("--output", type=Path, help="JSON file; by default FOLDER/trial.json")
     return parser.parse_args()
 
 
@@ -334,16 +364,7 @@ def main() -> int:
         for name, trial in trials.items()
         if asked.again or not (asked.folder / name / "result.json").is_file()
     }
-    schedule.step("prepared", {n: partial(_prepare, one) for n, one in left.items()})
-    left = {n: one for n, one in left.items() if (asked.folder / n / "prepared.json").is_file()}
-    if asked.on == "trt":
-        schedule.step("built", {
-            f"{name}, {kind} in {precision}": partial(_build, trial, kind, precision)
-            for kind in ("honest", damage.WEIGHT)
-            for precision in PRECISIONS
-            for name, trial in left.items()
-        })  # fmt: skip
-    schedule.step("judged", {name: partial(_judge, one) for name, one in left.items()})
+    schedule.run(left, builds=asked.on == "trt")
     schedule.close()
     files = [asked.folder / name / "result.json" for name in trials]
     results = [json.loads(one.read_text()) for one in files if one.is_file()]
@@ -354,7 +375,7 @@ def main() -> int:
             wrong = verdict["passes"] is not label.endswith(": honest")
             if verdict["passes"] is None or wrong:
                 print(f"{result['model']}, {label}: {json.dumps(verdict)[:600]}")
-    (asked.folder / "trial.json").write_text(
+    (asked.output or asked.folder / "trial.json").write_text(
         json.dumps({"on": asked.on, "counts": counts, "holds": holds, "results": results}, indent=1)
     )
     return int(not holds)

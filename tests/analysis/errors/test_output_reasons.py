@@ -96,7 +96,7 @@ def test_an_error_beyond_the_noise_is_a_multiple_of_the_noise() -> None:
         "RMSE is 391 × that of honest FP16, at most 8.0 × wanted: 0.9"
     )
     assert reason(found, "error").evidence["limit"] == pytest.approx(8 * 1.03 * usual)
-    text = "largest error is 9.0 × that of honest FP16: 0.9, at [0] of sample 0"
+    text = "largest error is 0.9 of the reference's scale, at most 0.802 wanted, at [0] of sample 0"
     assert reason(found, "peak").message == text
 
 
@@ -150,7 +150,9 @@ def test_the_noise_of_each_channel_is_named_for_that_channel() -> None:
     found = comparison.result()
     text = "RMSE is 97 × that of honest FP16, at most 8.0 × wanted: 0.4 on channel 2 of axis 1"
     assert reason(found, "channel-error").message == text
-    text = "largest error is 100 × that of honest FP16: 0.4 on channel 2 of axis 1"
+    text = (
+        "largest error is 0.4 of the reference's scale, at most 0.289 wanted on channel 2 of axis 1"
+    )
     assert reason(found, "channel-peak").message == text
 
 

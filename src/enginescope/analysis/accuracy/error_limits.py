@@ -133,11 +133,11 @@ def widest_noise(orders: Sequence[ExpectedNoise | None]) -> ExpectedNoise | None
         slope=max(slopes, key=lambda slope: abs(slope - 1), default=None),
         channels=tuple(
             ChannelNoise(
-                axis=one.axis,
-                rmse=largest(noise.channels[at].rmse for noise in known),
-                peak=largest(noise.channels[at].peak for noise in known),
+                axis=first.axis,
+                rmse=largest(noise.channels[number].rmse for noise in known),
+                peak=largest(noise.channels[number].peak for noise in known),
             )
-            for at, one in enumerate(known[0].channels)
+            for number, first in enumerate(known[0].channels)
         ),
     )
 

@@ -87,15 +87,15 @@ class RoundedReference:
 
     def outputs(self, row: str, number: int) -> list[tuple[TensorValues, ...]]:
         """Return what each copy for a row gave for a sample; nothing without copies."""
-        given = []
-        for at, copy in enumerate(self._copies.get(row, ())):
-            held = read_answers(answer_file(self._folder / row / str(at), number))
-            for one in held:
-                if one.name == LARGEST:
-                    for name, size in zip(copy.activations, one.data, strict=True):
+        orders = []
+        for order, copy in enumerate(self._copies.get(row, ())):
+            tensors = read_answers(answer_file(self._folder / row / str(order), number))
+            for tensor in tensors:
+                if tensor.name == LARGEST:
+                    for name, size in zip(copy.activations, tensor.data, strict=True):
                         self._largest[name] = max(self._largest.get(name, 0.0), float(size))
-            given.append(tuple(one for one in held if one.name != LARGEST))
-        return given
+            orders.append(tuple(tensor for tensor in tensors if tensor.name != LARGEST))
+        return orders
 
     def close(self) -> None:
         """Remove what was written; add what was noticed."""
