@@ -83,7 +83,7 @@ def _draw_face(draw: Any, rng: Any) -> None:
 
 def _frames() -> list[Feeds]:
     state = np.zeros((1, 1, 128), np.float32)
-    return [{"input": speech(seed), "h": state, "c": state} for seed in range(4)]
+    return [{"input": speech(seed), "h": state, "c": state} for seed in range(8)]
 
 
 #: Wheel, file and samples of each model.

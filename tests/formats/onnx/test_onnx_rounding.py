@@ -221,4 +221,4 @@ def test_partial_sums_in_fp16_lose_half_a_bit_for_each_doubling(tmp_path) -> Non
     assert errors[16, "partial sums"] == errors[16, "nearest"]
     lost = np.sqrt(errors[4096, "partial sums"] ** 2 - errors[4096, "nearest"] ** 2)
     one_rounding = 2.0**-11 / np.sqrt(3) * 0.7  # of values of size 1, in FP16
-    assert lost == pytest.approx(16 * one_rounding, rel=0.4)
+    assert lost == pytest.approx(np.sqrt(256 / 3) * one_rounding, rel=0.4)

@@ -191,10 +191,11 @@ class _Rounding:
     def _lost_bits(self, node: Any) -> int:
         """Return how many bits of its sums an operator loses where FP16 holds partial sums.
 
-        The roundings of n partial sums are a random walk: √n times the error of one.
+        The roundings of n partial sums are a random walk, and the sums grow to the whole: √(n ÷ 3)
+        times the error of rounding the whole once.
         """
         terms = self._terms(node) if self._rounds_sums and node.op_type in _MATRIX else 0
-        return round(math.log2(max(terms / _AT_ONCE, 1)) / 2)
+        return round(math.log2(max(terms / _AT_ONCE / 3, 1)) / 2)
 
     def _terms(self, node: Any) -> int:
         """Return how many products one element of a matrix operator adds up; 0: not known."""
