@@ -8,7 +8,7 @@ import numpy as np
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import SideDiff
-from enginescope.analysis.accuracy.output_verdict import OutputReason
+from enginescope.analysis.accuracy.output_reason import OutputReason
 from enginescope.analysis.errors.output_tolerance import Tolerance, tolerance_named
 from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType

@@ -177,5 +177,5 @@ def judged(
     every: list[Any] = [reference, candidate, rounded or [None] * len(reference)]
     for number, each in enumerate(zip(*every, strict=True)):
         a, b, c = (one and [tensor_of(n, v) for n, v in one.items()] for one in each)
-        comparison.add(number, f"sample {number}", a, b, c)
+        comparison.add(number, f"sample {number}", a, b, [c] if c else ())
     return comparison.result()

@@ -91,9 +91,9 @@ def test_probabilities_round_at_a_range_of_one() -> None:
 
 def test_few_elements_may_have_a_small_spread_by_chance() -> None:
     few = whole([10.0, 10.1, 9.9], FP16)
-    assert few.scale == pytest.approx(math.exp(4.6 / 3) * np.std([10.0, 10.1, 9.9]), rel=1e-3)
+    assert few.scale == pytest.approx(100 ** (1 / 3) * np.std([10.0, 10.1, 9.9]), rel=1e-3)
     alike = whole([10.0, 10.0001], FP16)
-    assert alike.scale == pytest.approx(math.exp(4.6 / 2) * 0.00005, rel=1e-3)
+    assert alike.scale == pytest.approx(100 ** (1 / 2) * 0.00005, rel=1e-3)
     many = whole([10.0, 10.1, 9.9] * 3, FP16)
     assert many.scale == pytest.approx(np.std([10.0, 10.1, 9.9]), rel=1e-3)
 
@@ -113,7 +113,7 @@ def test_channels_of_one_population_share_their_scale() -> None:
     together = math.sqrt((1 + 16) / 2)
     assert near.scale == pytest.approx([together, 4])
     many = channel_limits(channels(wave(1000), 4 * wave(1000)), INT8)
-    assert many.scale[0] == pytest.approx(math.exp(12 / 1000))
+    assert many.scale[0] == pytest.approx(200 ** (1 / 1000))
 
 
 @pytest.mark.parametrize(
@@ -263,6 +263,25 @@ def test_places_take_the_noise_of_the_whole_map() -> None:
     assert limits.peak == pytest.approx([peak, peak])
 
 
+def test_a_channel_of_little_noise_by_chance_has_that_of_its_population() -> None:
+    """Of more channels the quietest is quieter by chance, with the same elements in each."""
+    quiet = 1e-4
+    found = []
+    for count in (10, 1000):
+        errors = channels(*[wave(8)] * count)
+        rmse = (quiet, *[0.01] * (count - 1))
+        noise = ChannelNoise(axis=0, rmse=rmse, peak=rmse)
+        found.append(channel_limits(errors, FP16, noise).noise[0])
+    few, many = found
+    moderated = quiet + 0.01 / math.sqrt(8)  # the population counts as one element
+    assert few == pytest.approx(moderated * 1000 ** (1 / 8), rel=0.1)
+    assert many == pytest.approx(0.01, rel=0.01)
+    long = channel_limits(
+        channels(*[wave(10_000)] * 2), FP16, ChannelNoise(axis=0, rmse=(quiet, 0.01), peak=(0, 0))
+    )
+    assert long.noise[0] < 2.1 * quiet
+
+
 def of_samples(count: int, *rows: Any) -> ChannelErrors:
     """Return the sums of channels over samples that differ by ±1 alone."""
     errors = ChannelErrors(0, len(rows))
@@ -298,12 +317,16 @@ def test_channels_are_named_by_runs() -> None:
 
 
 def test_an_error_is_told_beside_the_noise_or_the_scale() -> None:
-    assert _ratio("RMSE", 4.0, 1.0, 8.0, 0.1, FP16) == "RMSE is 40 × that of honest FP16: 4"
+    far = "RMSE is 20 × that of honest FP16, at most 5.0 × wanted: 4"
+    assert _ratio("RMSE", 4.0, 1.0, 8.0, 0.2, FP16) == far
+    # the resolution decides the limit, not the noise
+    tiny = "RMSE is 0.5 of the reference's scale, at most 0.125 wanted"
+    assert _ratio("RMSE", 4.0, 1.0, 8.0, 1e-6, FP16) == tiny
     text = "RMSE is 0.5 of the reference's scale, at most 0.25 wanted"
     assert _ratio("RMSE", 4.0, 2.0, 8.0, 3.9, FP16) == text
-    assert _ratio("RMSE", 4.0, 1.0, 0.0, None, FP16) == "RMSE is 4 where the reference is 0"
+    assert _ratio("RMSE", 4.0, 1.0, 0.0, 0.0, FP16) == "RMSE is 4 where the reference is 0"
     wanted = "RMSE is 0.5 of the reference's scale, at most 0.125 wanted"
-    assert _ratio("RMSE", 4.0, 1.0, 8.0, None, FP16) == wanted
+    assert _ratio("RMSE", 4.0, 1.0, 8.0, 0.0, FP16) == wanted
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import OutputDiff, SideDiff
-from enginescope.analysis.accuracy.output_verdict import OutputReason
+from enginescope.analysis.accuracy.output_reason import OutputReason
 from enginescope.analysis.errors.output_tolerance import (
     ToleranceOption,
     ToleranceRequest,
@@ -321,7 +321,7 @@ def test_small_values_within_the_expected_noise_are_a_comparison() -> None:
     (alone,) = side([values], [values + error], "fp16").outputs
     assert [reason.code for reason in alone.reasons] == ["nothing-compared"]
     comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
-    comparison.add(0, "s", [tensor(values)], [tensor(values + error)], [tensor(values - error)])
+    comparison.add(0, "s", [tensor(values)], [tensor(values + error)], [[tensor(values - error)]])
     (output,) = comparison.result().outputs
     assert output.passes
     assert output.notices == ()

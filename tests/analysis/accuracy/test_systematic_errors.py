@@ -40,7 +40,7 @@ def test_a_best_class_may_change_within_the_expected_noise(noise, changed) -> No
     wrong[3, :2] = [9, 10]
     rounded = scores + noise * scores.std() * cross_wave(2000).reshape(200, 10)
     comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
-    comparison.add(0, "s", [tensor(scores)], [tensor(wrong)], [tensor(rounded)])
+    comparison.add(0, "s", [tensor(scores)], [tensor(wrong)], [[tensor(rounded)]])
     assert ("best-class" in codes(comparison.result())) is changed
 
 
@@ -61,7 +61,7 @@ def test_a_factor_of_all_elements_is_systematic() -> None:
 def test_a_factor_that_rounding_shows_too_is_expected(rounded: float, fails: bool) -> None:
     values = wave(1000)
     comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
-    comparison.add(0, "s", [tensor(values)], [tensor(1.006 * values)], [tensor(rounded * values)])
+    comparison.add(0, "s", [tensor(values)], [tensor(1.006 * values)], [[tensor(rounded * values)]])
     assert ("systematic-scale" in codes(comparison.result())) is fails
 
 
@@ -182,7 +182,7 @@ def test_little_noise_does_not_narrow_what_a_best_class_may_lead_by() -> None:
     wrong[3, [0, 5]] = [6, 10]
     rounded = scores + 1e-5 * cross_wave(120).reshape(20, 6)
     comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
-    comparison.add(0, "s", [tensor(scores)], [tensor(wrong)], [tensor(rounded)])
+    comparison.add(0, "s", [tensor(scores)], [tensor(wrong)], [[tensor(rounded)]])
     best = reason(comparison.result(), "best-class")
     assert best.evidence["limit"] == pytest.approx(0.03)
     assert reason(side([scores], [wrong], "exact"), "best-class").evidence["limit"] == 0

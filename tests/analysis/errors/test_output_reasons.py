@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.accuracy.output_reason import OutputReason
 from enginescope.analysis.accuracy.output_verdict import (
     Compared,
-    OutputReason,
     is_negligible,
     reasons_of,
 )
@@ -86,15 +86,17 @@ def test_an_error_beyond_the_noise_is_a_multiple_of_the_noise() -> None:
     rounded = wave(10_000) + 0.002 * cross_wave(10_000)
     rounded[0] += 0.098 * np.sign(rounded[0] - wave(10_000)[0])
     far = wave(10_000) + 0.9
-    comparison.add(0, "s", [tensor(wave(10_000))], [tensor(far)], [tensor(rounded)])
+    comparison.add(0, "s", [tensor(wave(10_000))], [tensor(far)], [[tensor(rounded)]])
     found = comparison.result()
     noise = found.outputs[0].expected_noise
     assert noise.peak == pytest.approx(0.1)
     usual = np.sqrt(0.002**2 + (0.1**2 - 0.002**2) / 10_000)
     assert noise.rmse == pytest.approx(usual)
-    assert reason(found, "error").message == "RMSE is 403 × that of honest FP16: 0.9"
+    assert reason(found, "error").message == (
+        "RMSE is 391 × that of honest FP16, at most 8.0 × wanted: 0.9"
+    )
     assert reason(found, "error").evidence["limit"] == pytest.approx(8 * 1.03 * usual)
-    text = "largest error is 9.0 × that of honest FP16: 0.9, at [0] of sample 0"
+    text = "largest error is 0.9 of the reference's scale, at most 0.802 wanted, at [0] of sample 0"
     assert reason(found, "peak").message == text
 
 
@@ -144,11 +146,13 @@ def test_the_noise_of_each_channel_is_named_for_that_channel() -> None:
     rounded = values + sizes * cross_wave(400)[:, None]
     comparison = SideComparison("B", lambda _: tolerance_named("fp16"))
     wrong = values + np.array([0.0, 0.0, 0.4])
-    comparison.add(0, "s", [tensor(values)], [tensor(wrong)], [tensor(rounded)])
+    comparison.add(0, "s", [tensor(values)], [tensor(wrong)], [[tensor(rounded)]])
     found = comparison.result()
-    text = "RMSE is 100 × that of honest FP16: 0.4 on channel 2 of axis 1"
+    text = "RMSE is 97 × that of honest FP16, at most 8.0 × wanted: 0.4 on channel 2 of axis 1"
     assert reason(found, "channel-error").message == text
-    text = "largest error is 100 × that of honest FP16: 0.4 on channel 2 of axis 1"
+    text = (
+        "largest error is 0.4 of the reference's scale, at most 0.289 wanted on channel 2 of axis 1"
+    )
     assert reason(found, "channel-peak").message == text
 
 

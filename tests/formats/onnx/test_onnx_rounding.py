@@ -191,3 +191,34 @@ def test_a_model_without_fp32_is_refused(tmp_path) -> None:
         rounded_onnx(tmp_path / "m.onnx", "fp16", tmp_path / "copy")
     with pytest.raises(UnsupportedError, match="opset is 8"):
         rounded_onnx(identity(tmp_path / "old.onnx", 8), "fp16", tmp_path / "copy")
+
+
+def product(path: Path, rows: int, weight: Any) -> Path:
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    return saved(path, nodes, ([rows, weight.shape[0]], [rows, weight.shape[1]]), {"w": weight})
+
+
+def test_tf32_toward_zero_drops_the_lower_bits(tmp_path) -> None:
+    values = np.random.default_rng(3).standard_normal((4, 64)).astype(np.float32)
+    model = product(tmp_path / "m.onnx", 4, np.eye(64, dtype=np.float32))
+    copy = rounded_onnx(model, "tf32", tmp_path / "copy", "toward zero")
+    found = outputs(copy.path, values)["y"]
+    dropped = (values.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
+    np.testing.assert_array_equal(found, dropped)
+
+
+def test_partial_sums_in_fp16_lose_half_a_bit_for_each_doubling(tmp_path) -> None:
+    rng, errors = np.random.default_rng(3), {}
+    for terms in (16, 4096):
+        weight = (rng.standard_normal((terms, 8)) / np.sqrt(terms)).astype(np.float32)
+        values = rng.standard_normal((256, terms)).astype(np.float32)
+        model = product(tmp_path / f"{terms}.onnx", 256, weight)
+        exact = values @ weight
+        for order in ("nearest", "partial sums"):
+            copy = rounded_onnx(model, "fp16", tmp_path / f"{terms}{order}", order)
+            found = outputs(copy.path, values)["y"]
+            errors[terms, order] = float(np.sqrt(np.square(found - exact).mean()))
+    assert errors[16, "partial sums"] == errors[16, "nearest"]
+    lost = np.sqrt(errors[4096, "partial sums"] ** 2 - errors[4096, "nearest"] ** 2)
+    one_rounding = 2.0**-11 / np.sqrt(3) * 0.7  # of values of size 1, in FP16
+    assert lost == pytest.approx(np.sqrt(256 / 3) * one_rounding, rel=0.4)

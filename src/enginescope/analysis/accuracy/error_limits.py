@@ -12,7 +12,7 @@ The error that rounding alone is expected to cause: that of a rounded reference.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,6 +116,32 @@ class NoiseSum:
         )
 
 
+def widest_noise(orders: Sequence[ExpectedNoise | None]) -> ExpectedNoise | None:
+    """Return the largest of each error over honest ways to round; None unless all are known."""
+    known = [noise for noise in orders if noise is not None]
+    if not known or len(known) < len(orders):
+        return None
+    slopes = [noise.slope for noise in known if noise.slope is not None]
+
+    def largest(values: Iterable[tuple[float | None, ...]]) -> tuple[float | None, ...]:
+        channels = zip(*values, strict=True)
+        return tuple(max((v for v in each if v is not None), default=None) for each in channels)
+
+    return ExpectedNoise(
+        rmse=max(noise.rmse for noise in known),
+        peak=max(noise.peak for noise in known),
+        slope=max(slopes, key=lambda slope: abs(slope - 1), default=None),
+        channels=tuple(
+            ChannelNoise(
+                axis=first.axis,
+                rmse=largest(noise.channels[number].rmse for noise in known),
+                peak=largest(noise.channels[number].peak for noise in known),
+            )
+            for number, first in enumerate(known[0].channels)
+        ),
+    )
+
+
 def _known(values: Any) -> tuple[float | None, ...]:
     return tuple(float(value) if np.isfinite(value) else None for value in values)
 
@@ -140,10 +166,8 @@ _RANGES = 4.0
 _TAIL = 3.0
 #: The largest error allowed, ÷ the range.
 _MOST_OF_RANGE = 0.9
-#: Exponent of how much larger than its norm a channel of few elements may be by chance:
-#: n elements of 1,000 channels are all below exp(−12 ÷ n) of it once in a hundred outputs;
-#: and those of a single channel below exp(−4.6 ÷ n).
-_CHANCE, _CHANCE_OF_ONE = 12.0, 4.6
+#: Outputs of which one has a channel that is smaller by chance than its limits allow for.
+_OUTPUTS = 100
 #: Spread ÷ norm up to which a channel is constant.
 _CONSTANT = 1e-6
 #: Channels are of one population unless their norms have a gap of this factor, which m elements
@@ -160,6 +184,7 @@ class Limits:
         rmse, peak: Largest RMSE and largest |error| of an element.
         unexcused: The largest RMSE without regard to the row's resolution.
         hidden: All values are below the resolution of the row: no error can show there.
+        noise: The honest RMSE that `rmse` is a multiple of; 0 where it is not known.
     """
 
     scale: Any
@@ -167,6 +192,15 @@ class Limits:
     peak: Any
     unexcused: Any
     hidden: Any
+    noise: Any = 0.0
+
+
+def _chance(count: Any, channels: int) -> Any:
+    """Return how much larger than a root mean square of `count` elements the true one may be.
+
+    All n elements of one of c channels are below exp(−ln(100·c) ÷ n) of it once in 100 outputs.
+    """
+    return np.exp(math.log(_OUTPUTS * max(channels, 1)) / count)
 
 
 def whole_limits(
@@ -183,18 +217,20 @@ def whole_limits(
     """
     scale = moments.scale or 0.0
     if 0 < moments.count < _FEW:  # their spread may be small by chance
-        few = math.exp(_CHANCE_OF_ONE / moments.count)
+        few = float(_chance(moments.count, 1))
         scale = max(scale, min(few * scale, moments.norm or 0.0))
     low, high = low or 0.0, high or 0.0
     reach = scale if moments.is_constant else max(high - moments.mean, moments.mean - low)
     rmse = (row.error_to_spread or 0.0) * scale
     peak = (row.peak_to_spread or 0.0) * max(scale, reach / _RANGES)
+    honest = 0.0
     if noise is not None and row.resolution:
-        tail = 1 + _TAIL / math.sqrt(max(moments.count, 1))
-        rmse = min(NOISE_FACTOR * tail * noise.rmse, CEILING * scale)
+        honest = (1 + _TAIL / math.sqrt(max(moments.count, 1))) * noise.rmse
+        rmse = min(NOISE_FACTOR * honest, CEILING * scale)
         peak = max(peak, NOISE_FACTOR * noise.peak)  # one element may be far off by chance
     size = max(high, -low)
     limits = _limits(row, scale, reach, rmse, peak, low >= 0 and high <= 1, size)
+    limits = replace(limits, noise=honest)
     if limits.hidden:
         return limits
     # no resolution excuses the loss of a whole output
@@ -208,7 +244,7 @@ def channel_limits(
     """Return the limits of each channel; those without a finite element have no limits (NaN)."""
     count = np.maximum(errors.count, 1)
     own, group = populations(errors)
-    chance = np.exp(_CHANCE / count)
+    chance = _chance(count, int(np.count_nonzero(errors.count)))
     typical, farthest = _typical(own, count, group), _largest(errors.high, group)
     scale, reach = np.maximum(own, typical), np.maximum(errors.high, farthest)
     has_own = (own > 0) & (not errors.is_spatial)  # zeros and places take that of their population
@@ -220,7 +256,7 @@ def channel_limits(
     coherent &= count >= _FEW
     most = np.where(coherent, _MOST_COHERENT, CEILING)
     ceiling = most * (1 + 1 / count)
-    one = row.peak_to_spread or 0.0
+    one, honest = row.peak_to_spread or 0.0, np.zeros(count.size)
     limit = np.maximum(row.channel_error or 0.0, _TAIL * one * few)
     rmse = np.minimum(limit, ceiling) * scale
     peak = one * (1 + _TAIL * few) * np.maximum(scale, reach / _RANGES)
@@ -230,17 +266,19 @@ def channel_limits(
         )
         if errors.is_spatial:
             usual_peak = _largest(usual_peak, group)
-        # of few elements, and where nothing is, the noise may be small too
-        shared = _typical(usual, count, group) * (1.0 if errors.is_spatial else few)
-        rmse = np.minimum(NOISE_FACTOR * (usual + shared), ceiling * scale)
-        peak = np.maximum(peak, NOISE_FACTOR * (usual_peak + shared))
+        # the noise of few elements is small by chance too: that of the population is added as one
+        # element more, and it may be as far below it as that of the least of so many channels
+        common = _typical(usual, count, group)
+        honest = usual + common * (1.0 if errors.is_spatial else few)
+        honest = np.minimum(chance * honest, np.maximum(honest, common))
+        rmse = np.minimum(NOISE_FACTOR * honest, ceiling * scale)
+        peak = np.maximum(peak, NOISE_FACTOR * (usual_peak + honest - usual))
     natural = (errors.low >= 0) & (errors.high <= 1)
     limits = _limits(row, scale, reach, rmse, peak, natural, errors.high)
     # no resolution excuses a factor, where values are large enough to show it
     shown = coherent & (errors.high > row.resolution)
-    return replace(
-        limits, rmse=np.where(shown, np.minimum(limits.rmse, ceiling * scale), limits.rmse)
-    )
+    most_shown = np.where(shown, np.minimum(limits.rmse, ceiling * scale), limits.rmse)
+    return replace(limits, rmse=most_shown, noise=honest)
 
 
 def _limits(

@@ -10,6 +10,7 @@ from enginescope.analysis.accuracy.error_limits import (
     by_name,
     channel_limits,
     whole_limits,
+    widest_noise,
 )
 from enginescope.analysis.accuracy.nearest_reference import (
     NearestArrangement,
@@ -24,10 +25,10 @@ from enginescope.analysis.accuracy.output_diff import (
     farthest,
     figures_of,
 )
+from enginescope.analysis.accuracy.output_reason import OutputReason
 from enginescope.analysis.accuracy.output_verdict import (
     FEWEST_ELEMENTS,
     Compared,
-    OutputReason,
     accepts_noise,
     is_negligible,
     misplaced,
@@ -75,15 +76,15 @@ class SideComparison:
         name: str,
         reference: Sequence[TensorValues],
         candidate: Sequence[TensorValues],
-        rounded: Sequence[TensorValues] | None = None,
+        rounded: Sequence[Sequence[TensorValues]] = (),
     ) -> None:
         """Add one sample's outputs; they belong together by name.
 
         Args:
-            rounded: Outputs of the rounded reference: their distance from the reference is the
-                error that the row's precision is expected to cause.
+            rounded: Outputs of the rounded reference, for each honest way to round: their distance
+                from the reference is the error that the row's precision is expected to cause.
         """
-        ours, expected = by_name(candidate), by_name(rounded)
+        ours, expected = by_name(candidate), [by_name(order) for order in rounded]
         theirs = by_name(reference)
         for output in dict.fromkeys((*theirs, *ours)):
             if output not in self._outputs:
@@ -92,7 +93,9 @@ class SideComparison:
                 )
             found = self._outputs[output]
             pair = theirs.get(output), ours.get(output)
-            self._samples.append(found.add(sample, name, pair, expected.get(output)))
+            self._samples.append(
+                found.add(sample, name, pair, [one.get(output) for one in expected])
+            )
 
     def result(self) -> SideDiff:
         """Return what was added so far."""
@@ -113,7 +116,7 @@ class _Output:
         self._allow_nothing = allow_nothing
         self._errors = ElementErrors()
         self._channels = ChannelAxes()
-        self._noise = NoiseSum()
+        self._noise: list[NoiseSum] = []
         self._best = BestClasses()
         self._steps = ValueSteps(tolerance.name)
         self._nearest = NearestReference()
@@ -129,7 +132,7 @@ class _Output:
         sample: int,
         name: str,
         pair: tuple[TensorValues | None, TensorValues | None],
-        rounded: TensorValues | None,
+        rounded: Sequence[TensorValues | None],
     ) -> SampleDiff:
         """Add one sample's pair and return its figures."""
         a, b = pair
@@ -148,7 +151,9 @@ class _Output:
                 reason=reason.code if reason else None,
             )
         errors = self._compared(sample, a, b)
-        self._noise.add(a, rounded)
+        self._noise = self._noise or [NoiseSum() for _ in rounded or (None,)]
+        for at, noise in enumerate(self._noise):
+            noise.add(a, rounded[at] if at < len(rounded) else None)
         broken = reasons_of(Compared(errors), self._tolerance, kind_of(a.dtype))
         return SampleDiff(
             sample=sample,
@@ -177,7 +182,7 @@ class _Output:
     def result(self) -> OutputDiff:
         """Return the output's figures and verdict."""
         reference_dtype, dtype = self._dtypes
-        noise = self._noise.result()
+        noise = widest_noise([one.result() for one in self._noise])
         channels = self._channels
         reasons = [*self._structure.values()]
         if self._count and reference_dtype is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.analysis.accuracy.error_limits import ExpectedNoise, Limits
-from enginescope.analysis.accuracy.output_verdict import OutputReason
+from enginescope.analysis.accuracy.output_reason import OutputReason
 from enginescope.analysis.accuracy.topk_agreement import RankAgreement
 from enginescope.analysis.errors.channel_errors import ChannelErrors
 from enginescope.analysis.errors.element_errors import ElementErrors, Peak

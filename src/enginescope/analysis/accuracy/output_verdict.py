@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from enginescope.analysis.accuracy.error_limits import (
     NEGLIGIBLE,
+    NOISE_FACTOR,
     ExpectedNoise,
     channel_limits,
     whole_limits,
@@ -18,42 +19,15 @@ from enginescope.analysis.accuracy.nearest_reference import (
     NearestReference,
     ValueSteps,
 )
+from enginescope.analysis.accuracy.output_reason import Code, OutputReason
 from enginescope.analysis.accuracy.topk_agreement import BestClasses
 from enginescope.analysis.errors.channel_errors import ChannelErrors
 from enginescope.analysis.errors.element_errors import ElementErrors
 from enginescope.analysis.errors.output_tolerance import Tolerance
-from enginescope.core.record import Record
 from enginescope.core.units import format_significant
 
-#: ``missing`` and ``extra``: an output of one side alone. ``not-finite``: NaN or an infinity where
-#: the reference has none, or the other way round. ``channel-error``, ``channel-peak``: channels
-#: beyond their own limits. ``nothing-compared``: no element shows anything. ``best-class``: it is
-#: another though the reference's margin is large. ``few-values``: the output was rounded to 8 bits.
-#: ``systematic-scale``: nearly all of the error is one factor and one offset. ``other-samples``:
-#: outputs are nearer to other samples' references. ``arrangement``: they are nearer to the
-#: reference with its axes swapped or its channels reversed. Only older files have ``correlation``
-#: and ``slope``.
-Code: TypeAlias = Literal[
-    "missing",
-    "extra",
-    "shape",
-    "type",
-    "not-finite",
-    "nothing-compared",
-    "unequal",
-    "mismatch",
-    "error",
-    "peak",
-    "channel-error",
-    "channel-peak",
-    "correlation",
-    "slope",
-    "best-class",
-    "few-values",
-    "systematic-scale",
-    "other-samples",
-    "arrangement",
-]
+#: FP16's smallest normal value: smaller ones lose digits, or all of them.
+_SMALLEST_FP16 = 2.0**-14
 #: Fewer elements than these fit one factor and one offset by chance; or nearly.
 _FEW_ELEMENTS, _SOME_ELEMENTS = 8, 64
 #: Share of the squared error from which on it is taken for one factor and one offset; of few
@@ -77,14 +51,6 @@ _MOST_RUNS = 4
 _MOST_NAMED = 64
 
 
-class OutputReason(Record, frozen=True, kw_only=True):
-    """One limit that does not hold, with what was found and what was allowed."""
-
-    code: Code
-    message: str
-    evidence: Mapping[str, Any] = {}
-
-
 class Compared(NamedTuple):
     """One output's errors: of all elements, by channel, and those that rounding should cause."""
 
@@ -104,7 +70,8 @@ def reasons_of(compared: Compared, tolerance: Tolerance, kind: str) -> tuple[Out
     reasons = [*_nonfinite(found)]
     if kind in ("float", "complex"):
         if not tolerance.is_given:
-            reasons += _beyond_limits(compared, tolerance)
+            beyond = _beyond_limits(compared, tolerance)
+            reasons += sorted(beyond, key=lambda reason: reason.code != "underflow")
         reasons += _mismatch(found, tolerance)
     elif tolerance.is_given and kind == "int":
         reasons += _mismatch(found, tolerance)
@@ -186,15 +153,16 @@ def _beyond_limits(compared: Compared, row: Tolerance) -> Iterator[OutputReason]
     limits = whole_limits(moments, found.low, found.high, row, noise)
     rmse, largest = moments.rmse or 0.0, found.largest
     if not rmse <= limits.rmse:
+        size = max(found.high or 0.0, -(found.low or 0.0))
+        if row.name == "fp16" and 0 < size < _SMALLEST_FP16:
+            yield _underflow("every element", size, {"largest": size})
         yield OutputReason(
             code="error",
-            message=_ratio(
-                "RMSE", rmse, limits.rmse, limits.scale, noise.rmse if noise else None, row
-            ),
+            message=_ratio("RMSE", rmse, limits.rmse, limits.scale, limits.noise, row),
             evidence={"value": rmse, "limit": float(limits.rmse), "scale": limits.scale},
         )
     if largest is not None and not largest.value <= limits.peak:
-        place, expected = largest.place, noise.peak if noise else None
+        place, expected = largest.place, noise.peak if noise else 0.0
         text = _ratio("largest error", largest.value, limits.peak, limits.scale, expected, row)
         yield OutputReason(
             code="peak",
@@ -232,10 +200,18 @@ def _channels(
     """Yield the channels beyond their own limits."""
     expected = noise.along(errors.axis, errors.count.size) if noise else None
     limits = channel_limits(errors, row, expected)
+    lost = (errors.count > 0) & ~(errors.rmse <= limits.rmse) & (row.name == "fp16")
+    lost &= (errors.high > 0) & (errors.high < _SMALLEST_FP16)
+    if lost.any():
+        at, high = np.flatnonzero(lost), float(errors.high[lost].max())
+        evidence = {"axis": errors.axis, "channels": at[:_MOST_NAMED].tolist(), "largest": high}
+        yield _underflow(f"{runs_text(at)} of axis {errors.axis}", high, evidence)
+    none = [0.0] * errors.count.size
     judged: tuple[tuple[Code, str, Any, Any, Any], ...] = (
-        ("channel-error", "RMSE", errors.rmse, limits.rmse, expected and expected.rmse),
-        ("channel-peak", "largest error", errors.largest, limits.peak, expected and expected.peak),
-    )
+        ("channel-error", "RMSE", errors.rmse, limits.rmse, limits.noise),
+        ("channel-peak", "largest error", errors.largest, limits.peak,
+         expected.peak if expected else none),
+    )  # fmt: skip
     for code, what, values, allowed, usual in judged:
         bad = np.flatnonzero((errors.count > 0) & ~(values <= allowed))
         if not bad.size:
@@ -247,7 +223,7 @@ def _channels(
             float(values[worst]),
             float(allowed[worst]),
             float(limits.scale[worst]),
-            usual[worst] if usual else None,
+            usual[worst] or 0.0,
             row,
         )
         several = f" (worst of {bad.size:,}: {worst})" if bad.size > 1 else ""
@@ -265,6 +241,16 @@ def _channels(
                 "scale": float(limits.scale[worst]),
             },
         )
+
+
+def _underflow(what: str, size: float, evidence: dict[str, Any]) -> OutputReason:
+    return OutputReason(
+        code="underflow",
+        message=f"FP16 underflow: the reference's values in {what} are at most {_digits(size)}, "
+        f"below FP16's smallest normal value of {_digits(_SMALLEST_FP16)}: scale the output, or "
+        "keep its last layers in FP32",
+        evidence=evidence,
+    )
 
 
 def _best_class(compared: Compared, most: float) -> Iterator[OutputReason]:
@@ -296,12 +282,13 @@ def runs_text(channels: Any) -> str:
 
 
 def _ratio(
-    what: str, value: float, limit: float, scale: float, expected: float | None, row: Tolerance
+    what: str, value: float, limit: float, scale: float, honest: float, row: Tolerance
 ) -> str:
-    """Return an error beside its limit, or how far beyond expected noise below the limit it is."""
-    if expected and expected < limit:
-        far = format_significant(value / expected, 2)
-        return f"{what} is {far} × that of honest {row.name.upper()}: {_digits(value)}"
+    """Return an error beside its limit: in honest errors, where these decide the limit."""
+    if honest and 1 < limit / honest <= NOISE_FACTOR * (1 + 1e-9):
+        far, allowed = (format_significant(one / honest, 2) for one in (value, limit))
+        text = f"{what} is {far} × that of honest {row.name.upper()}, at most {allowed} × wanted"
+        return f"{text}: {_digits(value)}"
     if not scale:
         return f"{what} is {_digits(value)} where the reference is 0"
     part, most = value / scale, limit / scale

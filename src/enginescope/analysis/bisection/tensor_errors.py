@@ -21,7 +21,7 @@ from enginescope.records.tensor import DataType
 
 #: The first limit that a tensor breaks; ``shape``: it has another one than the reference's.
 InnerCode: TypeAlias = Literal[
-    "not-finite", "shape", "error", "peak", "channel-error", "channel-peak"
+    "not-finite", "shape", "underflow", "error", "peak", "channel-error", "channel-peak"
 ]
 
 #: No layer computes such sizes: they stand for minus infinity in masks and paddings.

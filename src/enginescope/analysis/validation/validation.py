@@ -18,7 +18,7 @@ from enginescope.analysis.accuracy.output_diff import (
     SampleDiff,
     SideDiff,
 )
-from enginescope.analysis.accuracy.output_verdict import OutputReason
+from enginescope.analysis.accuracy.output_reason import OutputReason
 from enginescope.analysis.accuracy.topk_agreement import RankAgreement
 from enginescope.analysis.bisection.error_growth import Bisected
 from enginescope.analysis.bisection.precision_proposals import PrecisionTrials

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.optional import require
@@ -21,6 +21,14 @@ from enginescope.formats.onnx.onnx_rounding_nodes import RoundingNodes
 
 #: Rows of limits whose type a copy can round to.
 ROUNDED_ROWS = frozenset({"fp16", "bf16", "tf32", "int8", "fp8"})
+#: Honest ways to round, by row; of the others only ``nearest``. ``toward zero``: tensor cores drop
+#: the lower bits of FP32. ``partial sums``: FP16 holds the sums of a matrix product too.
+ORDERS: dict[str, tuple[str, ...]] = {
+    "tf32": ("nearest", "toward zero"),
+    "fp16": ("nearest", "partial sums"),
+}
+#: Products that a tensor core adds up before it rounds, and explicit bits of FP16's mantissa.
+_AT_ONCE, _FP16_BITS = 16, 10
 #: Output of a copy for FP16: the largest |value| of each activation, before it is rounded.
 LARGEST = "enginescope::largest"
 #: Rows that store every activation in their type; the others round what matrix operators read.
@@ -60,7 +68,7 @@ class RoundedCopy(Record, frozen=True, kw_only=True):
     activations: tuple[str, ...]
 
 
-def rounded_onnx(path: Path, row: str, folder: Path) -> RoundedCopy:
+def rounded_onnx(path: Path, row: str, folder: Path, order: str = "nearest") -> RoundedCopy:
     """Write a copy of a model that rounds weights and activations to the type of a row.
 
     FP16 and BF16: every FP32 tensor. TF32, INT8 and FP8: the inputs of matrix operators; INT8 with
@@ -69,6 +77,7 @@ def rounded_onnx(path: Path, row: str, folder: Path) -> RoundedCopy:
 
     Args:
         row: One of `ROUNDED_ROWS`.
+        order: One of `ORDERS` of the row.
         folder: Gets the copy and links to the files of its weights.
 
     Raises:
@@ -85,8 +94,9 @@ def rounded_onnx(path: Path, row: str, folder: Path) -> RoundedCopy:
         inliner = require("onnx.inliner", purpose="rounding a model", install="onnx")
         model = inliner.inline_local_functions(model)
     model = inferred(model)
-    nodes = RoundingNodes(row, opset)
-    rounding = _Rounding(row, nodes, dict(_types(model.graph)))
+    nodes = RoundingNodes(row, opset, order)
+    sums = order == "partial sums"
+    rounding = _Rounding(row, nodes, dict(_types(model.graph)), rounds_sums=sums)
     rounding.whole(model.graph)
     if not rounding.count:
         why = "it holds no FP32 tensor whose type is known"
@@ -100,20 +110,24 @@ def rounded_onnx(path: Path, row: str, folder: Path) -> RoundedCopy:
     return RoundedCopy(path=copy, tensors=rounding.count, activations=activations)
 
 
-def _types(graph: Any) -> Iterator[tuple[str, tuple[int, int | None, int | None]]]:
-    """Yield element type, rank and size of every tensor in a graph and those within it."""
+#: Element type and shape; 0 for a size that is not known, None for a shape that is not.
+_Type: TypeAlias = tuple[int, tuple[int, ...] | None]
+
+
+def _types(graph: Any) -> Iterator[tuple[str, _Type]]:
+    """Yield element type and shape of every tensor in a graph and those within it."""
     for value in (*graph.input, *graph.output, *graph.value_info):
         tensor = value.type.tensor_type
         if value.type.HasField("tensor_type"):
-            rank = len(tensor.shape.dim) if tensor.HasField("shape") else None
-            yield value.name, (tensor.elem_type, rank, None)
+            sizes = tuple(one.dim_value for one in tensor.shape.dim)
+            yield value.name, (tensor.elem_type, sizes if tensor.HasField("shape") else None)
     for one in graph.initializer:
-        yield one.name, (one.data_type, len(one.dims), math.prod(one.dims))
+        yield one.name, (one.data_type, tuple(one.dims))
     for node in graph.node:
         for attribute in node.attribute:
             if node.op_type == "Constant" and attribute.name == "value":
                 held = attribute.t
-                yield node.output[0], (held.data_type, len(held.dims), math.prod(held.dims))
+                yield node.output[0], (held.data_type, tuple(held.dims))
         for inner in inner_graphs(node):
             yield from _types(inner)
 
@@ -122,10 +136,10 @@ class _Rounding:
     """Puts rounding nodes into a graph and those within it."""
 
     def __init__(
-        self, row: str, nodes: RoundingNodes, types: dict[str, tuple[int, int | None, int | None]]
+        self, row: str, nodes: RoundingNodes, types: dict[str, _Type], *, rounds_sums: bool
     ) -> None:
-        self._row, self._nodes, self._types = row, nodes, types
-        self._stores = row in _STORED
+        self._nodes, self._types = nodes, types
+        self._stores, self._rounds_sums = row in _STORED, rounds_sums
         self.count = 0
 
     def whole(self, graph: Any) -> None:
@@ -137,6 +151,7 @@ class _Rounding:
             for name in inputs:
                 if self._is_fp32(name):
                     renamed[name] = self._nodes.activation(name)
+                    self._types[renamed[name]] = self._types[name]
                     self.count += 1
         before = self._nodes.taken()
         _rename(graph, renamed)
@@ -157,17 +172,43 @@ class _Rounding:
                 continue
             for inner in inner_graphs(node):
                 self._graph(inner, static)
+            lost = self._lost_bits(node)
             for at, name in enumerate(node.input):
                 node.input[at] = self._input(node, at, name, static, weights)
             made += [*self._nodes.taken(), node]
             for at, name in enumerate(node.output):
                 if name and self._stores and self._is_fp32(name) and not _is_exempt(node):
                     node.output[at] = f"{name}::exact"
-                    self._nodes.activation(node.output[at], name)
+                    exact = node.output[at]
+                    if lost:
+                        exact = self._nodes.mantissa(exact, "", _FP16_BITS - lost)
+                    self._nodes.activation(exact, name)
                     self.count += 1
             made += self._nodes.taken()
         del graph.node[:]
         graph.node.extend(made)
+
+    def _lost_bits(self, node: Any) -> int:
+        """Return how many bits of its sums an operator loses where FP16 holds partial sums.
+
+        The roundings of n partial sums are a random walk, and the sums grow to the whole: √(n ÷ 3)
+        times the error of rounding the whole once.
+        """
+        terms = self._terms(node) if self._rounds_sums and node.op_type in _MATRIX else 0
+        return round(math.log2(max(terms / _AT_ONCE / 3, 1)) / 2)
+
+    def _terms(self, node: Any) -> int:
+        """Return how many products one element of a matrix operator adds up; 0: not known."""
+        shapes = [(self._types.get(name) or (0, None))[1] or () for name in node.input[:3]]
+        if len(shapes) < 2 or not all(shapes[:2]):
+            return 0
+        first, second = shapes[:2]
+        if "Conv" in node.op_type:
+            return math.prod(second[1:])
+        if node.op_type in _RECURRENT:
+            return second[-1] + (shapes[2][-1] if len(shapes) > 2 and shapes[2] else 0)
+        transposed = any(one.name == "transA" and one.i for one in node.attribute)
+        return first[0 if transposed else -1] if node.op_type != "Einsum" else 0
 
     def _input(
         self,
@@ -185,13 +226,14 @@ class _Rounding:
         is_weight = name in static
         if not is_weight and self._stores:  # rounded where it was computed
             return name
-        if is_weight and self._types[name][2] == 1:  # a factor or an epsilon
+        shape = self._types[name][1]
+        if is_weight and shape is not None and math.prod(shape) == 1:  # a factor or an epsilon
             return name
         axis = self._weight_axis(node, name) if is_weight else None
         key = name, axis
         if key not in weights:
             if is_weight:
-                rank = self._types[name][1]
+                rank = None if shape is None else len(shape)
                 weights[key] = self._nodes.weight(name, axis=axis, rank=rank)
             else:
                 weights[key] = self._nodes.activation(name)
@@ -200,8 +242,8 @@ class _Rounding:
 
     def _weight_axis(self, node: Any, name: str) -> int | None:
         """Return the axis of a weight's output channels; None without one."""
-        axis, rank = _MATRIX.get(node.op_type), self._types[name][1]
-        if self._stores or axis is None or rank is None or rank < 2:
+        axis, rank = _MATRIX.get(node.op_type), len(self._types[name][1] or ())
+        if self._stores or axis is None or rank < 2:
             return None
         if any(one.name == "transB" and one.i for one in node.attribute):
             axis = 0 if node.op_type in ("Gemm", "FusedGemm") else -2

@@ -17,12 +17,15 @@ _TINY = 1e-30
 class RoundingNodes:
     """Makes the nodes of one row of limits, for one opset.
 
+    Args:
+        order: One of `onnx_rounding.ORDERS`.
+
     Attributes:
         constants: Nodes to put before all others.
     """
 
-    def __init__(self, row: str, opset: int) -> None:
-        self._row, self._opset = row, opset
+    def __init__(self, row: str, opset: int, order: str = "nearest") -> None:
+        self._row, self._opset, self._order = row, opset, order
         self._onnx = require("onnx", purpose="rounding a model", install="onnx")
         self._made: list[Any] = []
         self._names: dict[str, str] = {}
@@ -65,10 +68,23 @@ class RoundingNodes:
             types = self._onnx.TensorProto
             half = self._add("Cast", within, to=types.FLOAT16)
             return self._add("Cast", half, target=target, to=types.FLOAT)
-        # Veltkamp's splitting: the upper bits of x are c − (c − x) with c = (2ᵏ + 1)·x
-        shift = _FP32_BITS - _MANTISSA_BITS[self._row]
-        factor = self._constant("factor", 2.0**shift + 1)
-        most = self._constant("most", 2.0 ** (126 - shift))
+        bits = _MANTISSA_BITS[self._row]
+        if self._order != "toward zero":
+            return self.mantissa(source, target, bits)
+        nearest = self.mantissa(source, "", bits)  # one step less where that is farther from 0
+        less = self._add("Mul", nearest, self._constant("less", 1 - 0.75 * 2.0**-bits))
+        is_beyond = self._add("Less", self._add("Abs", source), self._add("Abs", nearest))
+        below = self.mantissa(less, "", bits)
+        return self._add("Where", is_beyond, below, nearest, target=target)
+
+    def mantissa(self, source: str, target: str, bits: int) -> str:
+        """Round to so many explicit bits of the mantissa: Veltkamp's splitting.
+
+        The upper bits of x are c − (c − x) with c = (2ᵏ + 1)·x.
+        """
+        shift = _FP32_BITS - bits
+        factor = self._constant(f"factor_{shift}", 2.0**shift + 1)
+        most = self._constant(f"most_{shift}", 2.0 ** (126 - shift))
         scaled = self._add("Mul", source, factor)
         upper = self._add("Sub", scaled, self._add("Sub", scaled, source))
         is_small = self._add("Less", self._add("Abs", source), most)

@@ -127,9 +127,7 @@ def difference_text(one: BindingDifference) -> str:
 
 
 #: Limits on figures of the whole output: where one is broken, others mostly are too.
-_ON_FIGURES = frozenset(
-    {"error", "peak", "channel-error", "channel-peak", "correlation", "slope", "mismatch"}
-)
+_ON_FIGURES = frozenset({"underflow", "error", "peak", "channel-error", "channel-peak", "mismatch"})
 
 
 def reason_texts(one: OutputDiff) -> tuple[str, ...]:

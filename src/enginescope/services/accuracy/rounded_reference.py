@@ -1,4 +1,8 @@
-"""The reference once more, rounded to each row's type: what error rounding alone causes."""
+"""The reference once more, rounded to each row's type: what error rounding alone causes.
+
+Kernels differ in how they round, so that one rounded copy is too little: there is one for each of
+`ORDERS`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,13 @@ import msgspec
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.units import format_significant
-from enginescope.formats.onnx.onnx_rounding import LARGEST, ROUNDED_ROWS, RoundedCopy, rounded_onnx
+from enginescope.formats.onnx.onnx_rounding import (
+    LARGEST,
+    ORDERS,
+    ROUNDED_ROWS,
+    RoundedCopy,
+    rounded_onnx,
+)
 from enginescope.formats.tensors.answer_files import answer_file, read_answers
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job
@@ -26,7 +36,7 @@ _UNOPTIMIZED = "&graph_optimization_level=disable"
 
 
 class RoundedReference:
-    """Runs rounded copies of the reference, one for each row, and reads their outputs.
+    """Runs rounded copies of the reference, some for each row, and reads their outputs.
 
     Args:
         rows: Rows of limits in play; those that do not round, such as ``fp32``, need no copy.
@@ -37,7 +47,7 @@ class RoundedReference:
         self._reference = reference
         self._rows = sorted({*rows} & (ROUNDED_ROWS | _WITHOUT))
         self._folder = folder / "rounded"
-        self._copies: dict[str, RoundedCopy] = {}
+        self._copies: dict[str, list[RoundedCopy]] = {}
         self._largest: dict[str, float] = {}
         self.notices: list[Notice] = []
 
@@ -55,33 +65,37 @@ class RoundedReference:
                 self.notices.append(_unknown(row, why))
 
     def _ran(self, row: str, answer: Callable[[Job, Path], object]) -> str | None:
-        """Run one copy; return why it could not run."""
-        job, home = self._reference.job, self._folder / row
+        """Run the copies of a row; return why one could not run."""
+        job, copies = self._reference.job, []
         if job is None:
             return None
-        try:
-            copy = rounded_onnx(Path(job.subject.path or ""), row, home / "model")
-            subject = msgspec.structs.replace(job.subject, path=str(copy.path), sha256=None)
-            backend = parse_backend(REFERENCE + _UNOPTIMIZED)  # no optimizer may drop the rounding
-            rounded = msgspec.structs.replace(job, subject=subject, backend=backend)
-            answer(rounded, home / "outputs")
-        except (EnginescopeError, ValueError) as error:
-            return str(error)
-        finally:
-            shutil.rmtree(home / "model", ignore_errors=True)
-        self._copies[row] = copy
+        for number, order in enumerate(ORDERS.get(row, ("nearest",))):
+            home = self._folder / row / str(number)
+            try:
+                path = Path(job.subject.path or "")
+                copies.append(rounded_onnx(path, row, home / "model", order))
+                copy = str(copies[-1].path)
+                subject = msgspec.structs.replace(job.subject, path=copy, sha256=None)
+                backend = parse_backend(REFERENCE + _UNOPTIMIZED)  # optimizers drop rounding
+                answer(msgspec.structs.replace(job, subject=subject, backend=backend), home)
+            except (EnginescopeError, ValueError) as error:
+                return str(error)
+            finally:
+                shutil.rmtree(home / "model", ignore_errors=True)
+        self._copies[row] = copies
         return None
 
-    def outputs(self, row: str, number: int) -> tuple[TensorValues, ...] | None:
-        """Return what the copy for a row gave for a sample; None without a copy."""
-        if row not in self._copies:
-            return None
-        held = read_answers(answer_file(self._folder / row / "outputs", number))
-        for one in held:
-            if one.name == LARGEST:
-                for name, size in zip(self._copies[row].activations, one.data, strict=True):
-                    self._largest[name] = max(self._largest.get(name, 0.0), float(size))
-        return tuple(one for one in held if one.name != LARGEST)
+    def outputs(self, row: str, number: int) -> list[tuple[TensorValues, ...]]:
+        """Return what each copy for a row gave for a sample; nothing without copies."""
+        orders = []
+        for order, copy in enumerate(self._copies.get(row, ())):
+            tensors = read_answers(answer_file(self._folder / row / str(order), number))
+            for tensor in tensors:
+                if tensor.name == LARGEST:
+                    for name, size in zip(copy.activations, tensor.data, strict=True):
+                        self._largest[name] = max(self._largest.get(name, 0.0), float(size))
+            orders.append(tuple(tensor for tensor in tensors if tensor.name != LARGEST))
+        return orders
 
     def close(self) -> None:
         """Remove what was written; add what was noticed."""

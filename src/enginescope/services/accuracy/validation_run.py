@@ -190,7 +190,7 @@ class ValidationRun:
                 continue
             reference = self._reference_answers(number, sample, outputs)
             rounded = {
-                row: self._rounded.outputs(row, number) if self._rounded else None
+                row: self._rounded.outputs(row, number) if self._rounded else []
                 for row in {self._row(side) for side in sides.others}
             }
             for side in sides.others:

@@ -1,0 +1,388 @@
+"""Honest engines that `validate` fails, and planted damage that it passes.
+
+Twelve models (CNN, transformer, detector, recurrent; half with random weights, half trained), each
+in FP32, FP16 and INT8: 36 honest engines, and four kinds of damage in each. INT8 models carry Q/DQ
+nodes. Damage of recorded outputs (zeroed scores, a dead channel, swapped classes) is made in the
+outputs of the honest engine; a weight × 1.15 in the ONNX file, which is converted and built again.
+The dead channel is the one of the largest scores, which is swapped with the one farthest from it;
+the weight is the last one whose damage moves the outputs in FP32 by 10 % of their spread, or else
+the one that moves them most.
+
+Passes if at most 1 of 36 honest engines fails, and of each kind at least 35 of 36 are caught. A run
+that was interrupted goes on where it ended.
+
+python -m benchmarks.engine_trial.trial FOLDER [--on ort-cpu|trt] [--trained FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from benchmarks.engine_trial import damage
+from benchmarks.engine_trial.models import MODELS, TrialModel, read_samples
+
+from enginescope.analysis.errors.output_tolerance import ToleranceRequest
+from enginescope.analysis.validation.validation import ValidatedSide
+from enginescope.core.errors import BackendError, EnginescopeError
+from enginescope.formats.tensors.answer_files import answer_file, read_answers, write_answers
+from enginescope.records.run.job import Job, Limits
+from enginescope.records.run.run import Run
+from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample, SampleFile
+from enginescope.services.accuracy.request import ValidateRequest
+from enginescope.services.accuracy.sides import REFERENCE, Side, Sides, spanning_jobs
+from enginescope.services.accuracy.validation_run import Plan, ValidationRun, collect_outputs
+
+PRECISIONS = ("fp32", "fp16", "int8")
+KINDS = (*damage.RECORDED, damage.WEIGHT)
+MOST_FAILED, MOST_MISSED = 1, 1
+#: cuBLAS and cuDNN are not everywhere; TensorRT's own kernels and Myelin's serve every layer.
+_TRT = "workspace=2GiB&tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level="
+_CPU = "ort-cpu?graph_optimization_level=disable"
+
+
+def backend(on: str, precision: str, level: int) -> str:
+    """Return the backend of an engine side; INT8 models carry their ranges."""
+    if on == "ort-cpu":
+        return "ort-cpu:fp16" if precision == "fp16" else _CPU
+    name = "trt" if precision == "fp32" else f"trt:{precision}"
+    return f"{name}?{_TRT}{level}"
+
+
+class ModelTrial:
+    """One model's part of the trial: files, engines, verdicts.
+
+    Args:
+        folder: Of the trial; the model's files and results lie in a folder of its name.
+        trained: Folder with the trained models; None: they are there already.
+    """
+
+    def __init__(self, name: str, folder: Path, on: str, level: int, trained: Path | None) -> None:
+        self._name = name
+        self._folder, self._on, self._level, self._trained = folder / name, on, level, trained
+        self._runs: dict[str, Run] = {}
+
+    @property
+    def _model(self) -> TrialModel:
+        return MODELS[self._name]
+
+    def prepare(self) -> None:
+        """Write the model, its conversions and its samples."""
+        home, model = self._folder, self._model
+        done = home / "prepared.json"
+        if done.is_file():
+            return
+        home.mkdir(parents=True, exist_ok=True)
+        if model.write is not None:
+            model.write(home)
+        elif self._trained is not None:
+            for file in (self._trained / model.name).iterdir():
+                (home / file.name).write_bytes(file.read_bytes())
+        samples = read_samples(home)
+        for number, feeds in enumerate(samples):
+            for name, values in feeds.items():
+                np.save(home / f"{number}.{name.replace('/', '_')}.npy", values)
+        model_file, damaged_file = home / "model.onnx", home / "weight.onnx"
+        weight = damage.write_weight_damage(model_file, damaged_file, self._scores(), samples)
+        part = damage.write_int8(home / "model.onnx", home / "model.int8.onnx", samples, None)
+        damage.write_int8(home / "weight.onnx", home / "weight.int8.onnx", samples, part)
+        done.write_text(json.dumps({"damaged_weight": weight, "quarters_in_int8": part}))
+
+    def _scores(self) -> str:
+        import onnx
+
+        model = onnx.load(self._folder / "model.onnx", load_external_data=False)
+        return self._model.scores or str(model.graph.output[0].name)
+
+    def build(self, kind: str, precision: str) -> float:
+        """Build one engine into the cache; return the seconds it took."""
+        begin = time.perf_counter()
+        request = AnswerRequest(folder=str(self._folder / "built"))
+        collect_outputs(self._job(kind, precision), request, lambda _job, _progress: None)
+        return time.perf_counter() - begin
+
+    def judge(self) -> dict[str, Any]:
+        """Compare all sides with the reference; return and store their verdicts."""
+        reference = self._request(self._folder / "model.onnx", REFERENCE)
+        sides = [
+            Side(label=f"{precision}: {kind}", job=self._job(kind, precision))
+            for precision in PRECISIONS
+            for kind in ("honest", *KINDS)
+        ]
+        plan = Plan(
+            sides=Sides(reference=Side(label="reference", job=reference), others=tuple(sides),
+                        note=None),
+            samples=self._samples(),
+            preprocessing=Preprocessing(),
+            folder=str(self._folder / "outputs"),
+            keeps_inputs=False,
+            tolerance=None,
+            asked=ToleranceRequest(),
+        )  # fmt: skip
+        run = ValidationRun(plan, lambda _job, _progress: None, self._collect)
+        run.bindings()
+        run.answers()
+        found = run.compared(lambda _number: None)
+        notes = json.loads((self._folder / "prepared.json").read_text())
+        result = {
+            "model": self._model.name,
+            "family": self._model.family,
+            "weights": "random" if self._model.write else "trained",
+            **notes,
+            "verdicts": {side.label: _verdict(side) for side in found.sides},
+            "notices": [notice.message for notice in found.notices],
+        }
+        (self._folder / "result.json").write_text(json.dumps(result, indent=1))
+        return result
+
+    def _collect(self, side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
+        """Damage the recorded outputs of the honest engine; run every other side."""
+        precision, _, kind = side.label.partition(": ")
+        if kind not in damage.RECORDED:
+            self._runs[side.label] = run_here()
+            return self._runs[side.label]
+        honest = self._runs.get(f"{precision}: honest")
+        if honest is None:
+            raise BackendError(side.label, why="the honest engine has no outputs")
+        outputs = Path(request.folder).parent
+        number = 1 + PRECISIONS.index(precision) * (1 + len(KINDS))
+        Path(request.folder).mkdir(parents=True, exist_ok=True)
+        count, scores = len(request.samples), self._scores()
+        classes = (0, 0)
+        if count:
+            every = [read_answers(answer_file(outputs / "reference", at)) for at in range(count)]
+            named = [next(one for one in each if one.name == scores) for each in every]
+            classes = damage.strongest(self._model, named)
+        for at in range(count):
+            held = read_answers(answer_file(outputs / f"side-{number}", at))
+            changed = [
+                damage.damaged(self._model, kind, one, classes) if one.name == scores else one
+                for one in held
+            ]
+            write_answers(answer_file(Path(request.folder), at), changed)
+        return honest
+
+    def _job(self, kind: str, precision: str) -> Job:
+        stem = "weight" if kind == damage.WEIGHT else "model"
+        name = f"{stem}.int8.onnx" if precision == "int8" else f"{stem}.onnx"
+        return self._request(self._folder / name, backend(self._on, precision, self._level))
+
+    def _request(self, path: Path, on: str) -> Job:
+        limits = Limits(timeout_s=400.0)
+        request = ValidateRequest(models=(path,), on=(on,), limits=limits)
+        return spanning_jobs(request, self._samples())[0]
+
+    def _samples(self) -> tuple[Sample, ...]:
+        samples = read_samples(self._folder)
+        return tuple(
+            Sample(
+                name=f"sample {number}",
+                files=tuple(
+                    SampleFile(
+                        input=name,
+                        path=str(self._folder / f"{number}.{name.replace('/', '_')}.npy"),
+                    )
+                    for name in feeds
+                ),
+            )
+            for number, feeds in enumerate(samples)
+        )
+
+
+def _verdict(side: ValidatedSide) -> dict[str, Any]:
+    """Return whether a side passes; None where it gave no outputs."""
+    if side.diff is None:
+        why = side.failure or "; ".join(one.message for one in side.bindings)
+        return {"passes": None, "why": why}
+    outputs = {
+        output.name: {
+            "reasons": [f"{one.code}: {one.message}" for one in output.reasons],
+            "error_to_spread": output.figures.error_to_spread if output.figures else None,
+            "limit": output.error_limit,
+        }
+        for output in side.diff.outputs
+    }
+    return {"passes": side.passes, "row": side.tolerance, "outputs": outputs}
+
+
+def _prepare(trial: ModelTrial) -> None:
+    trial.prepare()
+
+
+def _build(trial: ModelTrial, kind: str, precision: str) -> float:
+    return trial.build(kind, precision)
+
+
+def _judge(trial: ModelTrial) -> dict[str, Any]:
+    return trial.judge()
+
+
+class Schedule:
+    """Runs the steps of every model, each as soon as those before it are done.
+
+    Args:
+        jobs: Processes at a time.
+        deadline: What is not done by then is left; by `time.monotonic`.
+    """
+
+    def __init__(self, jobs: int, deadline: float) -> None:
+        self._pool = ProcessPoolExecutor(jobs)
+        self._deadline = deadline
+        self._begin = time.monotonic()
+        self._open: dict[Future[Any], tuple[str, str]] = {}
+
+    def run(self, trials: dict[str, ModelTrial], *, builds: bool) -> None:
+        """Prepare, build and judge every model; print what cannot be done."""
+        for name, trial in trials.items():
+            self._add(name, "prepare", partial(_prepare, trial))
+        while self._open:
+            left = self._deadline - time.monotonic()
+            done, _ = wait(self._open, timeout=max(left, 0.0), return_when=FIRST_COMPLETED)
+            if not done:
+                break
+            for future in done:
+                name, step = self._open.pop(future)
+                is_done = self._is_done(name, step, future)
+                if step == "prepare" and is_done and builds:
+                    self._add_builds(name, trials[name])
+                elif self._is_ready(name, step, is_done=is_done):
+                    self._add(name, "judge", partial(_judge, trials[name]))
+        for name, step in self._open.values():
+            print(f"{name}: no time left to {step}")
+
+    def _is_ready(self, name: str, step: str, *, is_done: bool) -> bool:
+        """Whether the steps before the last are over; an engine that failed is said there."""
+        if step == "judge" or (step == "prepare" and not is_done):
+            return False
+        return not any(other == name for other, _ in self._open.values())
+
+    def _add_builds(self, name: str, trial: ModelTrial) -> None:
+        for kind in ("honest", damage.WEIGHT):
+            for precision in PRECISIONS:
+                task = partial(_build, trial, kind, precision)
+                self._add(name, f"build {kind} in {precision}", task)
+
+    def _add(self, name: str, step: str, task: Callable[[], Any]) -> None:
+        self._open[self._pool.submit(task)] = name, step
+
+    def _is_done(self, name: str, step: str, future: Future[Any]) -> bool:
+        error, at = future.exception(), time.monotonic() - self._begin
+        if error is None:
+            print(f"{at:4.0f} s  {name}: {step}", flush=True)
+            return True
+        kind = "" if isinstance(error, EnginescopeError) else f"{type(error).__name__}: "
+        print(f"{at:4.0f} s  {name}: cannot {step}: {kind}{str(error)[:300]}", flush=True)
+        return False
+
+    def close(self) -> None:
+        """End every process of the pool, and those that they started."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in psutil.Process().children(recursive=True):
+            try:
+                process.kill()
+            except psutil.NoSuchProcess:
+                continue
+
+
+def _cell(verdict: dict[str, Any] | None, *, honest: bool) -> str:
+    if verdict is None or verdict["passes"] is None:
+        return "not run"
+    if honest:
+        return "passes" if verdict["passes"] else "**FAILS**"
+    return "**MISSED**" if verdict["passes"] else "caught"
+
+
+def report(results: Sequence[dict[str, Any]]) -> tuple[str, dict[str, Any], bool]:
+    """Return the table, the counts, and whether the limits hold."""
+    lines = [f"| model | weights | precision | honest | {' | '.join(KINDS)} |",
+             "|---|---|---|---" + "|---" * len(KINDS) + "|"]  # fmt: skip
+    counts: dict[str, dict[str, int]] = {
+        kind: {"run": 0, "wrong": 0} for kind in ("honest", *KINDS)
+    }
+    for result in results:
+        for precision in PRECISIONS:
+            cells = []
+            for kind in ("honest", *KINDS):
+                verdict = result["verdicts"].get(f"{precision}: {kind}")
+                cells.append(_cell(verdict, honest=kind == "honest"))
+                if verdict is not None and verdict["passes"] is not None:
+                    counts[kind]["run"] += 1
+                    counts[kind]["wrong"] += verdict["passes"] is (kind != "honest")
+            name = f"{result['model']} ({result['family']})"
+            lines.append(f"| {name} | {result['weights']} | {precision} | {' | '.join(cells)} |")
+    wanted = len(MODELS) * len(PRECISIONS)
+    holds = all(
+        one["run"] == wanted and one["wrong"] <= (MOST_FAILED if kind == "honest" else MOST_MISSED)
+        for kind, one in counts.items()
+    )
+    lines += ["", *_sentences(counts, wanted)]
+    return "\n".join(lines), counts, holds
+
+
+def _sentences(counts: dict[str, dict[str, int]], wanted: int) -> Iterator[str]:
+    for kind, one in counts.items():
+        if kind == "honest":
+            said = f"{one['wrong']} of {one['run']} honest engines fail; at most {MOST_FAILED}"
+        else:
+            caught = one["run"] - one["wrong"]
+            said = f"{kind}: {caught} of {one['run']} caught; at least {wanted - MOST_MISSED}"
+        yield f"{said} of {wanted} wanted"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="for models, engines and results")
+    parser.add_argument("--on", choices=["ort-cpu", "trt"], default="ort-cpu")
+    parser.add_argument("--trained", type=Path, help="folder that `trained.py` wrote")
+    parser.add_argument("--only", default="", help="part of a model's name")
+    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2))
+    parser.add_argument("--level", type=int, default=1, help="builder_optimization_level")
+    parser.add_argument("--seconds", type=float, default=480.0, help="time limit of the whole")
+    parser.add_argument("--again", action="store_true", help="judge again what has a result")
+    parser.add_argument("--output", type=Path, help="JSON file; by default FOLDER/trial.json")
+    return parser.parse_args()
+
+
+def main() -> int:
+    asked = _arguments()
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    schedule = Schedule(asked.jobs, time.monotonic() + asked.seconds)
+    trials = {
+        name: ModelTrial(name, asked.folder, asked.on, asked.level, asked.trained)
+        for name in MODELS
+        if asked.only in name
+    }
+    left = {
+        name: trial
+        for name, trial in trials.items()
+        if asked.again or not (asked.folder / name / "result.json").is_file()
+    }
+    schedule.run(left, builds=asked.on == "trt")
+    schedule.close()
+    files = [asked.folder / name / "result.json" for name in trials]
+    results = [json.loads(one.read_text()) for one in files if one.is_file()]
+    table, counts, holds = report(results)
+    print(f"\n{table}\n")
+    for result in results:
+        for label, verdict in result["verdicts"].items():
+            wrong = verdict["passes"] is not label.endswith(": honest")
+            if verdict["passes"] is None or wrong:
+                print(f"{result['model']}, {label}: {json.dumps(verdict)[:600]}")
+    (asked.output or asked.folder / "trial.json").write_text(
+        json.dumps({"on": asked.on, "counts": counts, "holds": holds, "results": results}, indent=1)
+    )
+    return int(not holds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

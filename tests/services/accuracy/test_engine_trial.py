@@ -1,0 +1,81 @@
+"""The trial of engines plants what it says, and counts what it finds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enginescope.formats.tensors.answer_files import tensor_of
+
+pytest.importorskip("onnxruntime")
+
+from benchmarks.engine_trial import damage
+from benchmarks.engine_trial.models import MODELS, TrialModel, read_samples
+from benchmarks.engine_trial.trial import KINDS, PRECISIONS, report
+
+BOXES = TrialModel("boxes", "detector", axis=1, first=2)
+VALUES = np.arange(24, dtype=np.float32).reshape(1, 6, 4) + 1
+
+
+def changed(kind: str) -> Any:
+    return damage.damaged(BOXES, kind, tensor_of("y", VALUES), (3, 0)).data - VALUES
+
+
+def test_damage_hits_the_classes_and_no_boxes() -> None:
+    assert damage.strongest(BOXES, [tensor_of("y", VALUES)]) == (3, 0)
+    for kind in damage.RECORDED:
+        assert (changed(kind)[:, :2] == 0).all()
+    assert (changed("zeroed scores")[:, 2:] == -VALUES[:, 2:]).all()
+    dead = changed("dead channel")
+    assert (dead[:, 5] == -VALUES[:, 5]).all()
+    assert (dead[:, :5] == 0).all()
+    swapped = changed("swapped classes")
+    assert (swapped[:, 2] == 12).all()
+    assert (swapped[:, 5] == -12).all()
+
+
+def test_a_recurrent_model_gets_a_damaged_weight_and_an_int8_form(tmp_path) -> None:
+    folder = tmp_path / "GRU"
+    folder.mkdir()
+    MODELS["GRU"].write(folder)
+    samples = read_samples(folder)
+    source, target = folder / "model.onnx", folder / "weight.onnx"
+    assert damage.write_weight_damage(source, target, "scores", samples) == "scores.w"
+    reference, wrong = damage.run(source, samples), damage.run(target, samples)
+    assert 0.1 < np.std(np.array(wrong) - np.array(reference)) / np.std(reference) < 0.2
+    assert damage.write_int8(source, folder / "int8.onnx", samples, None) == (0, 4)
+
+
+def result(name: str, **passes: bool | None) -> dict[str, Any]:
+    verdicts = {
+        f"{precision}: {kind}": {"passes": kind == "honest"}
+        for precision in PRECISIONS
+        for kind in ("honest", *KINDS)
+    }
+    for label, verdict in passes.items():
+        verdicts[label.replace("_", ": ")] = {"passes": verdict}
+    return {"model": name, "family": "CNN", "weights": "random", "verdicts": verdicts}
+
+
+def test_the_counts_hold_with_one_failure_and_not_with_two() -> None:
+    every = [result(name) for name in MODELS]
+    _, counts, holds = report(every)
+    assert holds
+    assert all(count == {"run": 36, "wrong": 0} for count in counts.values())
+    one = [result("a", fp32_honest=False), *every[1:]]
+    table, counts, holds = report(one)
+    assert holds
+    assert counts["honest"] == {"run": 36, "wrong": 1}
+    assert "1 of 36 honest engines fail" in table
+    assert not report([result("a", fp32_honest=False, fp16_honest=False), *every[1:]])[2]
+    assert not report([result("a", **{"int8_dead channel": True, "fp16_dead channel": True}),
+                       *every[1:]])[2]  # fmt: skip
+
+
+def test_an_engine_that_did_not_run_is_not_counted_as_fine() -> None:
+    table, counts, holds = report([result("a", fp32_honest=None), *map(result, [*MODELS][1:])])
+    assert counts["honest"] == {"run": 35, "wrong": 0}
+    assert "not run" in table
+    assert not holds
