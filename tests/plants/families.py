@@ -1,4 +1,4 @@
-"""Six families of models, in FP32 and quantized, each with a sample."""
+"""Eight families of models, in FP32 and quantized, each with a sample."""
 
 from __future__ import annotations
 
@@ -46,6 +46,14 @@ def _page() -> Any:
     draw.text((30, 60), "FP16 ends at 65,504", fill=0)
     pixels = (np.asarray(page, np.float32) / 255 - 0.5) / 0.5
     return np.repeat(pixels[None, None], 3, axis=1)
+
+
+def _digit() -> Any:
+    """Return a seven, as the classifier of digits wants it."""
+    image = Image.new("L", (28, 28), 0)
+    draw = ImageDraw.Draw(image)
+    draw.line([(7, 7), (20, 7), (12, 22)], fill=255, width=3)
+    return ((np.asarray(image, np.float32) / 255 - 0.1307) / 0.3081)[None, None]
 
 
 def convolutional(folder: Path) -> Family:
@@ -103,6 +111,50 @@ def u_shaped(folder: Path) -> Family:
     return Family(plain=plain, quantized=_quantized(plain, sample, folder), sample=sample)
 
 
+def digits(folder: Path) -> Family:
+    """A trained classifier of digits; its nodes have no names."""
+    return Family(
+        plain=_shared("mnist_cnn"), quantized=None, sample=_sample(folder, **{"0": _digit()})
+    )
+
+
+def gated(folder: Path) -> Family:
+    """Blocks whose sigmoid opens what their tanh computes, and a softmax at the end."""
+    draw = np.random.default_rng(6)
+    nodes: list[Any] = []
+    weights: list[Any] = []
+    source = "x"
+    for block in range(4):
+        made = {
+            one: f"block{block}/{one}" for one in ("gate", "open", "value", "bend", "mix", "add")
+        }
+        for one in ("gate", "value"):
+            values = (draw.standard_normal((24, 24)) / 3).astype(np.float32)
+            weights.append(numpy_helper.from_array(values, f"{made[one]}/w"))
+            nodes.append(helper.make_node("MatMul", [source, f"{made[one]}/w"], [made[one]]))
+        nodes += [
+            helper.make_node("Sigmoid", [made["gate"]], [made["open"]]),
+            helper.make_node("Tanh", [made["value"]], [made["bend"]]),
+            helper.make_node("Mul", [made["open"], made["bend"]], [made["mix"]]),
+            helper.make_node("Add", [source, made["mix"]], [made["add"]]),
+        ]
+        source = made["add"]
+    nodes.append(helper.make_node("Softmax", [source], ["weights"], axis=-1))
+    nodes.append(helper.make_node("ReduceMean", ["weights"], ["mean"], axes=[0], keepdims=1))
+    nodes.append(helper.make_node("Div", ["weights", "mean"], ["y"]))
+    for node in nodes:
+        node.name = f"{node.output[0]}_node"
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "gated", [value("x", TensorProto.FLOAT, [16, 24])],
+        [value("y", TensorProto.FLOAT, [16, 24])], weights,
+    )  # fmt: skip
+    plain = folder / "gated.onnx"
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), plain)
+    return Family(plain=plain, quantized=None, sample=_sample(folder, x=_pixels(16, 24) * 3))
+
+
 FAMILIES: dict[str, Callable[[Path], Family]] = {
     "convolutional": convolutional,
     "MobileNet": mobilenet,
@@ -110,6 +162,8 @@ FAMILIES: dict[str, Callable[[Path], Family]] = {
     "OCR detection": detection,
     "speech with If": speech,
     "U-shaped": u_shaped,
+    "digits": digits,
+    "gated": gated,
 }
 
 

@@ -12,7 +12,8 @@ from msgspec import field
 from enginescope.analysis.accuracy.binding_check import renamed
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.bisection.bisection import Bisection
-from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, growth_of, started
+from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, growth_of
+from enginescope.analysis.bisection.error_start import started
 from enginescope.analysis.bisection.tensor_errors import TensorError, TensorErrors
 from enginescope.analysis.bisection.tensor_pairs import TensorPair, TensorPairs, paired_tensors
 from enginescope.analysis.bisection.tensor_ranges import KnownTensor, beyond_range, known_tensor
