@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,11 @@ from tests.wheels import unpacked
 
 
 class Family(Record, frozen=True, kw_only=True):
-    """A model in FP32, the same quantized where there is one, and a sample."""
+    """A model in FP32, a sample, and what makes the same model quantized where that is possible."""
 
     plain: Path
-    quantized: Path | None
     sample: Path
+    quantized: Callable[[], Path] | None = None
 
 
 def _sample(folder: Path, **arrays: Any) -> Path:
@@ -60,7 +61,8 @@ def convolutional(folder: Path) -> Family:
     """The bundled convolutional net."""
     plain = sample_models(folder)[0]
     sample = _sample(folder, image=_pixels(1, 3, 96, 96))
-    return Family(plain=plain, quantized=_quantized(plain, sample, folder), sample=sample)
+    quantized = partial(_quantized, plain, sample, folder)
+    return Family(plain=plain, quantized=quantized, sample=sample)
 
 
 def mobilenet(folder: Path) -> Family:
@@ -71,7 +73,7 @@ def mobilenet(folder: Path) -> Family:
         (source.parent / "test_data_set_0" / "input_0.pb").read_bytes()
     )
     sample = _sample(folder, image=numpy_helper.to_array(proto))
-    return Family(plain=plain, quantized=source, sample=sample)
+    return Family(plain=plain, quantized=lambda: source, sample=sample)
 
 
 def transformer(folder: Path) -> Family:
@@ -82,7 +84,7 @@ def transformer(folder: Path) -> Family:
         folder, input_ids=tokens, token_type_ids=tokens % 2,
         input_mask=np.array([[1] * 12, [1] * 7 + [0] * 5]),
     )  # fmt: skip
-    return Family(plain=_shared("bert_toy"), quantized=None, sample=sample)
+    return Family(plain=_shared("bert_toy"), sample=sample)
 
 
 def detection(folder: Path) -> Family:
@@ -90,7 +92,7 @@ def detection(folder: Path) -> Family:
     models = unpacked("rapidocr-onnxruntime") / "rapidocr_onnxruntime" / "models"
     sample = _sample(folder, x=_page())
     plain = models / "ch_PP-OCRv4_det_infer.onnx"
-    return Family(plain=plain, quantized=None, sample=sample)
+    return Family(plain=plain, sample=sample)
 
 
 def speech(folder: Path) -> Family:
@@ -101,21 +103,20 @@ def speech(folder: Path) -> Family:
         folder, input=sound[None].astype(np.float32), sr=np.array(16_000),
         state=np.zeros((2, 1, 128), np.float32),
     )  # fmt: skip
-    return Family(plain=plain, quantized=None, sample=sample)
+    return Family(plain=plain, sample=sample)
 
 
 def u_shaped(folder: Path) -> Family:
     """A small U-shaped net: down, up, and skip connections."""
     plain = _write_u_shaped(folder / "u_shaped.onnx")
     sample = _sample(folder, x=_pixels(1, 3, 48, 48))
-    return Family(plain=plain, quantized=_quantized(plain, sample, folder), sample=sample)
+    quantized = partial(_quantized, plain, sample, folder)
+    return Family(plain=plain, quantized=quantized, sample=sample)
 
 
 def digits(folder: Path) -> Family:
     """A trained classifier of digits; its nodes have no names."""
-    return Family(
-        plain=_shared("mnist_cnn"), quantized=None, sample=_sample(folder, **{"0": _digit()})
-    )
+    return Family(plain=_shared("mnist_cnn"), sample=_sample(folder, **{"0": _digit()}))
 
 
 def gated(folder: Path) -> Family:
@@ -152,7 +153,7 @@ def gated(folder: Path) -> Family:
     plain = folder / "gated.onnx"
     opsets = [helper.make_opsetid("", 17)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), plain)
-    return Family(plain=plain, quantized=None, sample=_sample(folder, x=_pixels(16, 24) * 3))
+    return Family(plain=plain, sample=_sample(folder, x=_pixels(16, 24) * 3))
 
 
 FAMILIES: dict[str, Callable[[Path], Family]] = {

@@ -199,7 +199,7 @@ def named(plant: Plant, folder: Path) -> Named:
     """Plant the fault, look for it, and return what is named."""
     folder.mkdir(parents=True, exist_ok=True)
     family: Family = FAMILIES[plant.family](folder)
-    source = family.quantized if plant.is_quantized and family.quantized else family.plain
+    source = family.quantized() if plant.is_quantized and family.quantized else family.plain
     side, expected = folder / "side.onnx", plant.names
     if plant.fault is None:
         shutil.copyfile(source, side)

@@ -31,7 +31,7 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.tensor import DataType
-from enginescope.render.bisection.bisect_phrases import start_text, why_text
+from enginescope.render.bisection.bisect_phrases import why_text
 from enginescope.services.accuracy.request import BisectionRequest
 from enginescope.services.accuracy.sides import REFERENCE, Side, tolerance_name
 from enginescope.services.accuracy.validation_run import Plan, Watch
@@ -226,10 +226,10 @@ def extracted(found: Bisected, plan: BisectPlan, run: BisectRun, folder: Path) -
         _write(found, step, plan, NodeErrors(plan, run, [one.pair for one in found.steps]), folder)
     except (EnginescopeError, OSError) as error:
         return _not(str(error))
+    part = "the part of the model up to " if step.not_compared else ""
     return Notice(
         code="I-EXTRACTED",
-        message=f"{start_text(found)}: the part of the model with its inputs and a script is in "
-        f"{folder}",
+        message=f"{part}{step.pair.node} with its inputs and a script is in {folder}",
         level="info",
         evidence={"folder": str(folder)},
     )
