@@ -15,6 +15,7 @@ from enginescope.analysis.bisection.error_growth import Bisected
 from enginescope.analysis.bisection.error_start import started
 from enginescope.analysis.bisection.tensor_errors import LARGEST, TensorErrors
 from enginescope.analysis.bisection.tensor_pairs import TensorPair
+from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import BackendError
 from enginescope.formats.onnx.onnx_marks import GIVEN, split_model_at
 from enginescope.formats.tensors.answer_files import answer_file, read_answers, write_answers
@@ -23,6 +24,7 @@ from enginescope.records.run.job import Workload
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample, SampleFile
 from enginescope.records.tensor import DataType
+from enginescope.services.accuracy.sides import REFERENCE
 from enginescope.services.bisection.search import BisectPlan, BisectRun
 
 _NUMPY = {DataType.FP64: np.float64, DataType.FP32: np.float32, DataType.FP16: np.float16}
@@ -40,16 +42,19 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
         own: Measure in the side's precision. In FP32 they are measured where another model than
             the reference's was converted.
     """
+    in_fp32 = _is_another_model(plan)
+    if not own and not in_fp32:
+        return found
     pairs = [step.pair for step in found.steps]
     measured = NodeErrors(plan, run, pairs), NodeErrors(plan, run, pairs, in_fp32=True)
-    for errors, wanted in zip(measured, (own, is_another_model(plan)), strict=True):
+    for errors, wanted in zip(measured, (own, in_fp32), strict=True):
         try:
             if wanted:
                 errors.measure()
         except BackendError as error:
             notice = Notice(
                 code="I-NO-OWN-ERRORS",
-                message=f"the own error of each node could not be measured: {error}",
+                message=f"the own error of each node{errors.where} could not be measured: {error}",
                 level="info",
             )
             errors.added, errors.stored = {}, {}
@@ -66,7 +71,7 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
     return started(msgspec.structs.replace(found, steps=steps))
 
 
-def is_another_model(plan: BisectPlan) -> bool:
+def _is_another_model(plan: BisectPlan) -> bool:
     """Whether the side is converted to a narrow type from another model than the reference's."""
     if plan.largest is None or plan.job.backend.precision is None:
         return False
@@ -93,14 +98,15 @@ class NodeErrors:
         self._folder = run.answers.folder / "own"
         self.added: dict[str, float] = {}
         self.stored: dict[str, float] = {}
-        self._job = run.sides.job
+        self._job, self.where = run.sides.job, " in FP32" if in_fp32 else ""
         looks = {pair.candidate: run.looks[pair.candidate] for pair in pairs}
         if in_fp32:
             self._job = msgspec.structs.replace(
-                self._job, backend=run.sides.reference.backend, engine=None
+                self._job, backend=parse_backend(REFERENCE), engine=None
             )
+            types = {pair.candidate: run.typed(pair).dtype for pair in pairs}
             looks = {
-                name: msgspec.structs.replace(look, dtype=run.flow.tensor(name).dtype or look.dtype)
+                name: msgspec.structs.replace(look, dtype=types[name] or look.dtype)
                 for name, look in looks.items()
             }
         self._given = {name: look for name, look in looks.items() if look.dtype in _NUMPY}
