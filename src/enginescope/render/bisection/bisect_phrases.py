@@ -49,17 +49,11 @@ def why_text(found: Bisected) -> str | None:
         "not-finite": _departs_text,
         "unlike": _unlike_text,
     }
-    text = texts[found.cause](found, step)
-    return f"{replaced_text(found, step)}; {text}" if step.pair.is_replaced else text
-
-
-def replaced_text(found: Bisected, step: GrowthStep) -> str:
-    """Return which operators a node has on both sides."""
-    pair = step.pair
-    return (
-        f"{pair.node} is {pair.reference_operator} in {found.reference}, "
-        f"{pair.operator} in {found.side}"
-    )
+    text, pair = texts[found.cause](found, step), step.pair
+    if not pair.is_replaced:
+        return text
+    kinds = f"{pair.reference_operator} in {found.reference}, {pair.operator} in {found.side}"
+    return f"{pair.node} is {kinds}; {text}"
 
 
 def _unseen_text(found: Bisected) -> str | None:
@@ -120,9 +114,10 @@ def _inputs_text(step: GrowthStep) -> str:
         return _not_compared_text(step) or "it is computed from the model's inputs"
     whose = "the nearest compared tensors before it" if step.not_compared else "its inputs"
     if step.inputs_error is None:
-        known = f"{whose} have no error to compare with: the reference has zeros alone"
+        known = f"{whose} have no figure: the reference is 0 there, or the shapes differ"
     else:
-        known = f"{whose} have {inputs_text(step)}"
+        is_odd = step.inputs_error == math.inf
+        known = f"{whose} have {'NaN or infinities' if is_odd else error_text(step.inputs_error)}"
     return f"{_not_compared_text(step)}; {known}" if step.not_compared else known
 
 
@@ -131,13 +126,6 @@ def _not_compared_text(step: GrowthStep) -> str:
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
     verb = "was" if len(names) == 1 else "were"
     return f"{', '.join(names[:_MOST_NAMES])}{more} {verb} not compared" if names else ""
-
-
-def inputs_text(step: GrowthStep) -> str:
-    """Return the largest error of what a tensor is computed from."""
-    if step.inputs_error == math.inf:
-        return "NaN or infinities"
-    return error_text(step.inputs_error)
 
 
 def inputs_cell(step: GrowthStep) -> str:
