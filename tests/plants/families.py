@@ -1,8 +1,9 @@
-"""Six families of models, in FP32 and quantized, each with a sample."""
+"""Eight families of models, in FP32 and quantized, each with a sample."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,11 @@ from tests.wheels import unpacked
 
 
 class Family(Record, frozen=True, kw_only=True):
-    """A model in FP32, the same quantized where there is one, and a sample."""
+    """A model in FP32, a sample, and what makes the same model quantized where that is possible."""
 
     plain: Path
-    quantized: Path | None
     sample: Path
+    quantized: Callable[[], Path] | None = None
 
 
 def _sample(folder: Path, **arrays: Any) -> Path:
@@ -48,11 +49,20 @@ def _page() -> Any:
     return np.repeat(pixels[None, None], 3, axis=1)
 
 
+def _digit() -> Any:
+    """Return a seven, as the classifier of digits wants it."""
+    image = Image.new("L", (28, 28), 0)
+    draw = ImageDraw.Draw(image)
+    draw.line([(7, 7), (20, 7), (12, 22)], fill=255, width=3)
+    return ((np.asarray(image, np.float32) / 255 - 0.1307) / 0.3081)[None, None]
+
+
 def convolutional(folder: Path) -> Family:
     """The bundled convolutional net."""
     plain = sample_models(folder)[0]
     sample = _sample(folder, image=_pixels(1, 3, 96, 96))
-    return Family(plain=plain, quantized=_quantized(plain, sample, folder), sample=sample)
+    quantized = partial(_quantized, plain, sample, folder)
+    return Family(plain=plain, quantized=quantized, sample=sample)
 
 
 def mobilenet(folder: Path) -> Family:
@@ -63,7 +73,7 @@ def mobilenet(folder: Path) -> Family:
         (source.parent / "test_data_set_0" / "input_0.pb").read_bytes()
     )
     sample = _sample(folder, image=numpy_helper.to_array(proto))
-    return Family(plain=plain, quantized=source, sample=sample)
+    return Family(plain=plain, quantized=lambda: source, sample=sample)
 
 
 def transformer(folder: Path) -> Family:
@@ -74,7 +84,7 @@ def transformer(folder: Path) -> Family:
         folder, input_ids=tokens, token_type_ids=tokens % 2,
         input_mask=np.array([[1] * 12, [1] * 7 + [0] * 5]),
     )  # fmt: skip
-    return Family(plain=_shared("bert_toy"), quantized=None, sample=sample)
+    return Family(plain=_shared("bert_toy"), sample=sample)
 
 
 def detection(folder: Path) -> Family:
@@ -82,7 +92,7 @@ def detection(folder: Path) -> Family:
     models = unpacked("rapidocr-onnxruntime") / "rapidocr_onnxruntime" / "models"
     sample = _sample(folder, x=_page())
     plain = models / "ch_PP-OCRv4_det_infer.onnx"
-    return Family(plain=plain, quantized=None, sample=sample)
+    return Family(plain=plain, sample=sample)
 
 
 def speech(folder: Path) -> Family:
@@ -93,14 +103,57 @@ def speech(folder: Path) -> Family:
         folder, input=sound[None].astype(np.float32), sr=np.array(16_000),
         state=np.zeros((2, 1, 128), np.float32),
     )  # fmt: skip
-    return Family(plain=plain, quantized=None, sample=sample)
+    return Family(plain=plain, sample=sample)
 
 
 def u_shaped(folder: Path) -> Family:
     """A small U-shaped net: down, up, and skip connections."""
     plain = _write_u_shaped(folder / "u_shaped.onnx")
     sample = _sample(folder, x=_pixels(1, 3, 48, 48))
-    return Family(plain=plain, quantized=_quantized(plain, sample, folder), sample=sample)
+    quantized = partial(_quantized, plain, sample, folder)
+    return Family(plain=plain, quantized=quantized, sample=sample)
+
+
+def digits(folder: Path) -> Family:
+    """A trained classifier of digits; its nodes have no names."""
+    return Family(plain=_shared("mnist_cnn"), sample=_sample(folder, **{"0": _digit()}))
+
+
+def gated(folder: Path) -> Family:
+    """Blocks whose sigmoid opens what their tanh computes, and a softmax at the end."""
+    draw = np.random.default_rng(6)
+    nodes: list[Any] = []
+    weights: list[Any] = []
+    source = "x"
+    for block in range(4):
+        made = {
+            one: f"block{block}/{one}" for one in ("gate", "open", "value", "bend", "mix", "add")
+        }
+        for one in ("gate", "value"):
+            values = (draw.standard_normal((24, 24)) / 3).astype(np.float32)
+            weights.append(numpy_helper.from_array(values, f"{made[one]}/w"))
+            nodes.append(helper.make_node("MatMul", [source, f"{made[one]}/w"], [made[one]]))
+        nodes += [
+            helper.make_node("Sigmoid", [made["gate"]], [made["open"]]),
+            helper.make_node("Tanh", [made["value"]], [made["bend"]]),
+            helper.make_node("Mul", [made["open"], made["bend"]], [made["mix"]]),
+            helper.make_node("Add", [source, made["mix"]], [made["add"]]),
+        ]
+        source = made["add"]
+    nodes.append(helper.make_node("Softmax", [source], ["weights"], axis=-1))
+    nodes.append(helper.make_node("ReduceMean", ["weights"], ["mean"], axes=[0], keepdims=1))
+    nodes.append(helper.make_node("Div", ["weights", "mean"], ["y"]))
+    for node in nodes:
+        node.name = f"{node.output[0]}_node"
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "gated", [value("x", TensorProto.FLOAT, [16, 24])],
+        [value("y", TensorProto.FLOAT, [16, 24])], weights,
+    )  # fmt: skip
+    plain = folder / "gated.onnx"
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), plain)
+    return Family(plain=plain, sample=_sample(folder, x=_pixels(16, 24) * 3))
 
 
 FAMILIES: dict[str, Callable[[Path], Family]] = {
@@ -110,6 +163,8 @@ FAMILIES: dict[str, Callable[[Path], Family]] = {
     "OCR detection": detection,
     "speech with If": speech,
     "U-shaped": u_shaped,
+    "digits": digits,
+    "gated": gated,
 }
 
 

@@ -23,10 +23,10 @@ def graphs(graph: Any) -> Iterator[Any]:
 
 
 def node_of(model: Any, name: str) -> tuple[Any, Any]:
-    """Return the graph that holds a node, and the node; ``%conv3``: the third Conv."""
-    if name.startswith("%conv"):
-        convs = [one for one in model.graph.node if one.op_type == "Conv"]
-        return model.graph, convs[int(name.removeprefix("%conv"))]
+    """Return the graph that holds a node, and the node; ``%Conv:3``: the Conv of index 3."""
+    if name.startswith("%"):
+        kind, at = name[1:].split(":")
+        return model.graph, [one for one in model.graph.node if one.op_type == kind][int(at)]
     for graph in graphs(model.graph):
         for node in graph.node:
             if node.name == name:
@@ -163,6 +163,32 @@ def wrong_attribute(node: str, attribute: str, value: Any) -> Fault:
         others = [each for each in changed.attribute if each.name != attribute]
         del changed.attribute[:]
         changed.attribute.extend([*others, helper.make_attribute(attribute, value)])
+        return (changed.name,)
+
+    return plant
+
+
+def replaced(node: str, operator: str, *, renamed: bool = False, **attributes: Any) -> Fault:
+    """Another operator stands in a node's place.
+
+    Args:
+        renamed: The node and its output have other names too, as after another export.
+    """
+
+    def plant(model: Any) -> tuple[str, ...]:
+        graph, changed = node_of(model, node)
+        changed.op_type = operator
+        (version,) = (one.version for one in model.opset_import if one.domain in ("", "ai.onnx"))
+        known = onnx.defs.get_schema(operator, max_inclusive_version=version).attributes
+        others = [each for each in changed.attribute if each.name in known]
+        del changed.attribute[:]
+        changed.attribute.extend(others)
+        changed.attribute.extend(helper.make_attribute(*each) for each in attributes.items())
+        if renamed:
+            old, new = changed.output[0], f"replaced/{changed.output[0]}"
+            changed.name, changed.output[0] = f"replaced/{changed.name}", new
+            for reader in graph.node:
+                reader.input[:] = [new if each == old else each for each in reader.input]
         return (changed.name,)
 
     return plant

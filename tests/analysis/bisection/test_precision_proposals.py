@@ -7,9 +7,9 @@ from enginescope.analysis.bisection.error_growth import (
     BeyondRange,
     Bisected,
     growth_of,
-    started,
     steepest,
 )
+from enginescope.analysis.bisection.error_start import started
 from enginescope.analysis.bisection.precision_proposals import (
     PrecisionTrial,
     PrecisionTrials,

@@ -134,10 +134,73 @@ def test_without_names_the_nth_of_an_operator_is_the_same_if_there_are_as_many()
         ("2b", "Relu", ("11",), "12"),
         ("3", "Conv", ("12",), "y"),
     )
-    names = [one.candidate for one in paired_tensors(PLAIN, more).pairs]
-    assert names == ["10", "y"]
+    found = paired_tensors(PLAIN, more).pairs
+    assert [(one.candidate, one.reference, one.how) for one in found] == [
+        ("10", "a", "order"),
+        ("12", "b", "reader"),
+        ("y", "y", "name"),
+    ]
+    assert [one.unpaired for one in found] == [(), ("11",), ()]
 
 
 def test_one_name_for_things_of_different_kinds_is_no_pair() -> None:
     other = flow(("0", "Tanh", ("x",), "a"), ("1", "Conv", ("a",), "y"))
-    assert [one.reference for one in paired_tensors(PLAIN, other).pairs] == ["y"]
+    found = paired_tensors(PLAIN, other)
+    assert [(one.reference, one.candidate) for one in found.pairs] == [("b", "a"), ("y", "y")]
+    assert found.reference_alone == 1
+
+
+@pytest.mark.parametrize("names", [("n1", "b"), ("n1", "other"), ("other", "b"), ("other", "new")])
+def test_a_replaced_operator_is_a_pair_by_its_name_or_its_place(names) -> None:
+    node, tensor = names
+    other = flow(
+        ("n0", "Conv", ("x",), "a"),
+        (node, "LeakyRelu", ("a",), tensor),
+        ("n2", "Conv", (tensor,), "y"),
+    )
+    found = paired_tensors(PLAIN, other)
+    (_, middle, _) = found.pairs
+    assert (middle.candidate, middle.reference) == (tensor, "b")
+    assert (middle.reference_operator, middle.operator) == ("Relu", "LeakyRelu")
+    assert [one.is_replaced for one in found.pairs] == [False, True, False]
+    assert (found.candidate_alone, found.reference_alone) == (0, 0)
+
+
+def test_a_replaced_operator_without_any_names_is_a_pair_by_its_place() -> None:
+    """Counts of both operators differ, so the order of one kind does not pair any of them."""
+    plain = flow(
+        ("", "Conv", ("x",), "a"), ("", "Relu", ("a",), "b"), ("", "Conv", ("b",), "c"),
+        ("", "Relu", ("c",), "d"), ("", "Conv", ("d",), "y"),
+    )  # fmt: skip
+    other = flow(
+        ("", "Conv", ("x",), "1"), ("", "Sigmoid", ("1",), "2"), ("", "Conv", ("2",), "3"),
+        ("", "Relu", ("3",), "4"), ("", "Conv", ("4",), "5"),
+    )  # fmt: skip
+    pairs = {one.candidate: one.reference for one in paired_tensors(plain, other).pairs}
+    assert pairs == {"1": "a", "2": "b", "3": "c", "4": "d", "5": "y"}
+
+
+def test_a_replaced_last_operator_is_a_pair() -> None:
+    plain = flow(("n0", "MatMul", ("x",), "a"), ("n1", "Softmax", ("a",), "y"))
+    other = flow(("m0", "MatMul", ("x",), "1"), ("m1", "LogSoftmax", ("1",), "scores"))
+    last = paired_tensors(plain, other).pairs[-1]
+    assert (last.reference, last.candidate, last.is_replaced) == ("y", "scores", True)
+
+
+def test_a_fused_node_is_the_last_of_those_that_it_stands_for() -> None:
+    """It has the name of the first one, and its output is that of the last one."""
+    fused = flow(("n0", "FusedConv", ("x",), "b"), ("n2", "Conv", ("b",), "y"))
+    found = paired_tensors(PLAIN, fused)
+    assert [(one.reference, one.candidate) for one in found.pairs] == [("b", "b"), ("y", "y")]
+
+
+def test_what_has_no_counterpart_is_told_and_what_depends_on_shapes_alone_is_not() -> None:
+    other = flow(
+        ("n0", "Conv", ("x",), "a"),
+        ("s", "Shape", ("a",), "shape"),
+        ("e", "Custom", ("a",), "extra"),
+        ("n1", "Relu", ("extra", "shape"), "b"),
+        ("n2", "Conv", ("b",), "y"),
+    )
+    found = {one.candidate: one.unpaired for one in paired_tensors(PLAIN, other).pairs}
+    assert found == {"a": (), "b": ("extra",), "y": ()}

@@ -7,7 +7,8 @@ import json
 import msgspec
 import pytest
 
-from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, started
+from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected
+from enginescope.analysis.bisection.error_start import started
 from enginescope.analysis.bisection.precision_proposals import (
     PrecisionTrial,
     PrecisionTrials,
@@ -17,6 +18,7 @@ from enginescope.records.samples import Interval
 from enginescope.render.base.text import as_text
 from enginescope.render.bisection.bisect_phrases import (
     also_text,
+    growth_row,
     spark,
     start_text,
     suggestion_text,
@@ -62,7 +64,7 @@ def test_each_cause_has_its_words() -> None:
     grown = bisected(error("a", 0.008), error("b", 0.011, over=True))
     assert "no single layer: its inputs have 0.008 already" in why_text(grown)
     nan = bisected(fine, error("b", 0.5, over=True, nan=3))
-    assert why_text(nan) == "3 NaN of 10; its inputs have none"
+    assert why_text(nan) == "3 NaN of 10; its inputs have 0.001"
     away = bisected(fine, error("b", 0.5, over=True))
     assert why_text(away) == "err ÷ spread 0.5, at most 0.01; its inputs have 0.001"
     peak = bisected(fine, msgspec.structs.replace(error("b", 0.5, over=True), over="peak"))
@@ -82,6 +84,66 @@ def test_each_cause_has_its_words() -> None:
     weight = BeyondRange(tensor="w", kind="weight", node="side/b", operator="Relu", peak=9.8e7)
     heavy = started(msgspec.structs.replace(away, beyond=(weight,)))
     assert why_text(heavy).startswith("overflow: weight w goes up to 9.8e+07 in the reference")
+
+
+def changed(found: Bisected, tensor: str, **changes) -> Bisected:
+    """Return a search in which one step is another one."""
+    steps = tuple(
+        msgspec.structs.replace(step, **changes) if step.tensor == tensor else step
+        for step in found.steps
+    )
+    return msgspec.structs.replace(found, steps=steps)
+
+
+def test_what_was_not_compared_has_no_figure() -> None:
+    found = bisected(error("a", 1e-3), error("b", 0.5, over=True))
+    nothing = changed(found, "b_out", inputs=(), inputs_error=None, not_compared=("p", "q"))
+    assert why_text(nothing) == "err ÷ spread 0.5, at most 0.01; p, q were not compared"
+    assert start_text(nothing).startswith(
+        "side/b (Relu), tensor b_out, or before it: p, q were not compared"
+    )
+    part = changed(found, "b_out", not_compared=("p",))
+    assert why_text(part).endswith(
+        "p was not compared; the nearest compared tensors before it have 0.001"
+    )
+    odd = changed(found, "b_out", inputs_error=float("inf"))
+    assert why_text(odd).endswith("its inputs have NaN or infinities")
+    zeros = changed(found, "b_out", inputs_error=None)
+    assert "the reference is 0 there" in why_text(zeros)
+    rows = {
+        name: growth_row(each.first_step, each)[4]
+        for name, each in (("none", nothing), ("part", part), ("odd", odd), ("zeros", zeros))
+    }
+    assert rows == {"none": "—", "part": "≥ 0.001", "odd": "not finite", "zeros": "—"}
+    data = bisect_data(nothing)["first"]
+    assert data["inputs_error_to_spread"] is None
+    assert data["inputs_not_compared"] == ("p", "q")
+
+
+def test_a_replaced_operator_is_said_with_both_kinds() -> None:
+    found = bisected(error("a", 1e-3), error("b", 0.5, over=True))
+    pair = msgspec.structs.replace(found.first_step.pair, reference_operator="Sigmoid")
+    shown = changed(found, "b_out", pair=pair)
+    assert why_text(shown).startswith(
+        f"side/b is Sigmoid in {found.reference}, Relu in {found.side}; err ÷ spread 0.5"
+    )
+    assert bisect_data(shown)["first"]["reference_operator"] == "Sigmoid"
+    cast = changed(found, "b_out", pair=msgspec.structs.replace(pair, reference_operator="Cast"))
+    assert why_text(cast).startswith("err ÷ spread")
+
+
+def test_an_overflow_that_the_converted_reference_has_stays_beside_a_wrong_node() -> None:
+    loud = bisected(error("a", 1e-3, peak=1e5), error("b", 0.3, over=True), error("c", 0.2))
+    assert (loud.first, loud.cause) == ("a_out", "overflow")
+    found = started(changed(loud, "b_out", model_error=0.3, reaches_output=True))
+    assert (found.first, found.cause) == ("b_out", "departs")
+    assert (found.beside, found.overflowing) == ("a_out", "a_out")
+    assert "and 0.3 in FP32 with the reference's inputs" in why_text(found)
+    shown = text(bisect_lines(found, width=200), 200)
+    assert "overflow: its values go up to 100,000 in the reference" in shown
+    assert "the converted reference has it too" in shown
+    assert shown.index("starts at") < shown.index("beside it")
+    assert bisect_data(found)["beside"] == "a_out"
 
 
 def test_other_starts_are_told_with_whether_an_output_shows_them() -> None:

@@ -13,7 +13,8 @@ import pytest
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
-from tests.plants.faults import damaged_weight, large_activation, planted
+from enginescope.render.bisection.bisect_phrases import why_text
+from tests.plants.faults import behind, damaged_weight, large_activation, planted, replaced
 from tests.plants.in_process import workers_in_process
 
 pytestmark = pytest.mark.slow
@@ -55,6 +56,41 @@ def test_the_folder_shows_the_failure_of_one_node(convnet, tmp_path, on) -> None
             weight.CopyFrom(onnx.numpy_helper.from_array(values.astype(kind), good.name))
     onnx.save(model, folder / "model.onnx")
     assert check(folder).returncode == 0
+
+
+def test_the_readme_says_which_operator_was_replaced(convnet, tmp_path) -> None:
+    planted(convnet, tmp_path / "wrong.onnx", replaced("stage1/down/relu", "LeakyRelu", alpha=0.2))
+    with workers_in_process():
+        found = es.validate(
+            tmp_path / "wrong.onnx", reference=convnet, on="ort-cpu", samples=1, bisect=True,
+            extract=tmp_path / "report",
+        )  # fmt: skip
+    readme = (tmp_path / "report" / "README.md").read_text()
+    assert "# stage1/down/relu (LeakyRelu) is wrong by itself" in readme
+    inside = found.sides[0].inside
+    assert f"| departs: {why_text(inside)} |" in readme
+    assert "stage1/down/relu is Relu in " in readme
+    assert check(tmp_path / "report").returncode == 1
+
+
+def test_the_readme_names_every_node_whose_output_was_not_compared(convnet, tmp_path) -> None:
+    """Two nodes that the reference does not have stand before the one that is compared."""
+    planted(convnet, tmp_path / "wrong.onnx", lambda model: behind(
+        model, "stage1/down", ("Mul", "half", 0.5), ("Tanh", "bend", None)))  # fmt: skip
+    with workers_in_process():
+        found = es.validate(
+            tmp_path / "wrong.onnx", reference=convnet, on="ort-cpu", samples=1, bisect=True,
+            extract=tmp_path / "report",
+        )  # fmt: skip
+    step = found.sides[0].inside.first_step
+    assert step.pair.node == "stage1/down/relu"
+    assert step.not_compared == ("half::out", "stage1/down")
+    readme = (tmp_path / "report" / "README.md").read_text()
+    assert "# The part of the model up to stage1/down/relu (Relu) is wrong by itself" in readme
+    assert "| nodes | half (Mul), bend (Tanh), stage1/down/relu (Relu) |" in readme
+    assert "half::out, stage1/down were not compared" in readme
+    (notice,) = (one for one in found.sides[0].inside.notices if one.code == "I-EXTRACTED")
+    assert notice.message.startswith("the part of the model up to stage1/down/relu with")
 
 
 def test_an_overflow_of_fp16_shows_on_the_cpu_too(convnet, tmp_path) -> None:

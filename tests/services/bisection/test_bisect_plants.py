@@ -13,6 +13,7 @@ import enginescope as es
 from enginescope.analysis.bisection.error_growth import Bisected
 from tests.plants.families import transformer
 from tests.plants.in_process import workers_in_process
+from tests.plants.operator_plants import OPERATOR_PLANTS
 from tests.plants.plants import FP32_PLANTS, PLANTS, Plant, named
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_process")]
@@ -23,9 +24,15 @@ _QUICK = (1, 2, 3, 4, 9, 15, 20, 24, 26, 27, 28, 30, 31, 36, 37, 38, 39)
 _QUICK_FP32 = (3, 4, 13, 14, 15, 16, 17, 24, 25, 26, 27, 28, 30, 31, 32, 33, 34, 35)
 
 
+#: One replaced operator of each kind, in FP32 or FP16.
+_QUICK_OPERATORS = (10, 13, 18, 21, 22, 25, 26, 30, 39)
+
+
 @pytest.mark.parametrize(
     "plant",
-    [PLANTS[at] for at in _QUICK] + [FP32_PLANTS[at] for at in _QUICK_FP32],
+    [PLANTS[at] for at in _QUICK]
+    + [FP32_PLANTS[at] for at in _QUICK_FP32]
+    + [OPERATOR_PLANTS[at] for at in _QUICK_OPERATORS],
     ids=lambda plant: f"{plant.family}-{plant.runs_in}-{plant.kind}",
 )
 @pytest.mark.filterwarnings("ignore")
@@ -33,6 +40,7 @@ def test_the_node_of_a_planted_fault_is_named(plant: Plant, tmp_path: Path) -> N
     with workers_in_process():
         found = named(plant, tmp_path)
     assert found.node in found.expected
+    assert found.false == ()
 
 
 def inside(model: Path, on: str, **more: object) -> Bisected:
@@ -137,6 +145,36 @@ def test_a_mask_of_large_numbers_does_not_cut_the_trail(tmp_path: Path) -> None:
     assert found.first_step is not None
     assert (found.first_step.pair.node, found.cause) == ("product", "departs")
     assert found.first_step.reaches_output
+
+
+@pytest.mark.parametrize("damaged", ["before", "behind"])
+def test_an_overflow_that_the_converted_reference_has_too_stays_beside(
+    tmp_path: Path, damaged: str
+) -> None:
+    """A variance beyond FP16 in both models, and a damaged weight before it or behind it."""
+    draw = np.random.default_rng(3)
+    variance = np.full(4, 9.8e7, np.float32)
+    nodes = [
+        helper.make_node("Conv", ["x", "before"], ["a"], name="conv_before"),
+        helper.make_node("BatchNormalization", ["a", "s", "z", "z", "v"], ["b"], name="norm"),
+        helper.make_node("Add", ["b", "a"], ["c"], name="add"),
+        helper.make_node("Conv", ["c", "behind"], ["y"], name="conv_behind"),
+    ]
+    weights = {
+        "before": draw.standard_normal((4, 2, 1, 1)).astype(np.float32),
+        "behind": draw.standard_normal((4, 4, 1, 1)).astype(np.float32),
+        "s": np.sqrt(variance), "z": np.zeros(4, np.float32), "v": variance,
+    }  # fmt: skip
+    right = _save(tmp_path / "right.onnx", nodes, weights, [1, 2, 8, 8])
+    wrong = {**weights, damaged: weights[damaged][::-1]}
+    side = _save(tmp_path / "wrong.onnx", nodes, wrong, [1, 2, 8, 8])
+    found = inside(side, "ort-cpu:fp16", reference=right, samples=1)
+    assert found.first_step is not None
+    assert (found.first_step.pair.node, found.cause) == (f"conv_{damaged}", "departs")
+    assert found.overflowing == "v"
+    assert found.step(found.beside).pair.node == "norm"  # type: ignore[union-attr]
+    alone = inside(right, "ort-cpu:fp16", reference=right, samples=1)
+    assert (alone.first_step.pair.node, alone.beside) == ("norm", None)
 
 
 def test_what_fp16_cannot_hold_is_named_from_the_reference_alone(tmp_path: Path) -> None:

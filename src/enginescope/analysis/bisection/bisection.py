@@ -48,7 +48,7 @@ class Bisection:
         start = self.start(seen)
         if start is None:
             return ()
-        return self._spread([name for name in self._order if name in self._before(start, seen)[1]])
+        return self._spread([one for one in self.passed(start, seen) if one not in seen])
 
     def start(self, seen: Seen) -> str | None:
         """Return the tensor that departs most, of those whose error reaches a failing output.
@@ -80,8 +80,11 @@ class Bisection:
         """Return the nearest tensors before a tensor that were compared."""
         return self._before(tensor, seen)[0]
 
-    def _before(self, tensor: str, seen: Seen) -> tuple[tuple[str, ...], set[str]]:
-        """Return the nearest tensors that were compared, and those in between not looked at."""
+    def passed(self, tensor: str, seen: Seen) -> tuple[str, ...]:
+        """Return the tensors between a tensor and those: they were not compared."""
+        return self._before(tensor, seen)[1]
+
+    def _before(self, tensor: str, seen: Seen) -> tuple[tuple[str, ...], tuple[str, ...]]:
         compared: set[str] = set()
         passed: set[str] = set()
         queue = list(self._parents[tensor])
@@ -92,7 +95,8 @@ class Bisection:
             elif name not in passed:
                 passed.add(name)
                 queue += self._parents[name]
-        return tuple(sorted(compared, key=self._place.__getitem__)), passed - set(seen)
+        both = (tuple(sorted(one, key=self._place.__getitem__)) for one in (compared, passed))
+        return next(both), next(both)
 
     def _spread(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return as many as a round may look at, evenly spread, the last among them."""

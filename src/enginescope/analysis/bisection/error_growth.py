@@ -6,9 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
-import msgspec
-
-from enginescope.analysis.bisection.bisection import CARRIED, Bisection, departure
+from enginescope.analysis.bisection.bisection import Bisection
 from enginescope.analysis.bisection.tensor_errors import TensorError
 from enginescope.analysis.bisection.tensor_pairs import TensorPair
 from enginescope.core.record import Record
@@ -30,9 +28,6 @@ Cause: TypeAlias = Literal[
     "gone",
     "unpaired",
 ]
-#: An operator whose error is at most so many times its inputs' has passed it on.
-_PASSED_ON = 4.0
-_QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 
 class BeyondRange(Record, frozen=True, kw_only=True):
@@ -58,13 +53,15 @@ class GrowthStep(Record, frozen=True, kw_only=True):
             computed.
         inputs: The nearest tensors looked at that it is computed from.
         inputs_error: The largest error of those; 0 where it is computed from the model's inputs
-            alone, ``None`` where one of them has no finite figure.
+            alone, infinite where one of them is not finite, ``None`` where one has no figure.
+        not_compared: Tensors between it and those, or the model's inputs.
         reaches_output: Whether its error is handed on, all the way, to an output that is over its
             limits.
         stored_error: The error of the reference's own values, stored in the side's type; ``None``:
             not known.
         own_error: Its error where its maker is given the reference's values; infinite where that
             gives NaN or infinities; ``None``: not measured.
+        model_error: The same in FP32, where another model than the reference's was converted.
     """
 
     pair: TensorPair
@@ -73,9 +70,11 @@ class GrowthStep(Record, frozen=True, kw_only=True):
     inputs: tuple[str, ...] = ()
     inputs_error: float | None = 0.0
     inputs_over: bool = False
+    not_compared: tuple[str, ...] = ()
     reaches_output: bool = False
     stored_error: float | None = None
     own_error: float | None = None
+    model_error: float | None = None
 
     @property
     def tensor(self) -> str:
@@ -96,7 +95,7 @@ class GrowthStep(Record, frozen=True, kw_only=True):
         if self.own_error is not None:
             return self.own_error
         if self.error.odd or self.error.over == "shape":
-            return math.inf if self.inputs_error is not None else 0.0
+            return math.inf if self.inputs_error != math.inf else 0.0
         return max((self.error.error or 0.0) - (self.inputs_error or 0.0), 0.0)
 
 
@@ -113,6 +112,7 @@ class Bisected(Record, frozen=True, kw_only=True):
         rounds: Times that a marked copy of the side was built or loaded.
         first: The tensor at which the error starts.
         overflowing: The tensor that the side's type cannot hold.
+        beside: The tensor of another start: an overflow that the converted reference has too.
         beyond: Weights and activations that the side's type cannot hold, from the reference's run
             alone.
         not_compared: Tensors that the side or the reference did not return.
@@ -133,6 +133,7 @@ class Bisected(Record, frozen=True, kw_only=True):
     first: str | None = None
     cause: Cause = "within"
     overflowing: str | None = None
+    beside: str | None = None
     beyond: tuple[BeyondRange, ...] = ()
     not_compared: tuple[str, ...] = ()
     optimisation: str = ""
@@ -170,174 +171,37 @@ def growth_of(
     search = Bisection(pairs, most=len(pairs) or 1)
     seen = {name: error.share for name, error in errors.items()}
     reaching = search.reaching(seen)
+    by_name = {pair.tensor: pair for pair in pairs}
 
     def steps() -> Iterator[GrowthStep]:
         for at, pair in enumerate(pairs):
             if pair.tensor not in errors:
                 continue
             inputs = search.nearest(pair.tensor, seen)
-            known = [errors[name].error for name in inputs if not errors[name].odd]
+            passed = search.passed(pair.tensor, seen)
+            between = [*pair.unpaired]
+            for name in passed:
+                between += [*by_name[name].unpaired, by_name[name].candidate]
             yield GrowthStep(
                 pair=pair,
                 error=errors[pair.tensor],
                 position=at,
                 inputs=inputs,
-                inputs_error=max((error or 0.0 for error in known), default=0.0)
-                if len(known) == len(inputs)
-                else None,
+                inputs_error=_largest([errors[name] for name in inputs], alone=not between),
                 inputs_over=any(errors[name].over for name in inputs),
+                not_compared=tuple(dict.fromkeys(between)),
                 reaches_output=pair.tensor in reaching,
             )
 
     return tuple(steps())
 
 
-def started(found: Bisected) -> Bisected:
-    """Return what was found with the tensor at which the error starts, and its cause.
-
-    The start is the tensor whose node adds the largest error, of those whose error reaches an
-    output that is over its limits; where no output is, of those over their own. Where nodes' own
-    errors are known, these decide.
-    """
-    found = msgspec.structs.replace(found, steps=_traced(found.steps))
-    unstorable = _unstorable(found)
-    loud = _harmful(found, unstorable)
-    among = _candidates(found, unstorable - loud, loud)
-    if found.cause == "gone" and not among:
-        return found
-    by_name = {step.tensor: step for step in found.steps}
-
-    def added(step: GrowthStep) -> float:
-        own = step.own_error
-        if step.tensor in loud:
-            own = step.stored_error if step.stored_error is not None else math.inf
-        elif not loud.isdisjoint(step.inputs):  # wrong because of what it is given
-            return 0.0
-        if own is not None:
-            # a runtime that computes in a wider type does not make all of a finite error
-            seen = math.inf if step.error.odd else step.error.error or 0.0
-            return min(own, seen) if step.reaches_output and math.isfinite(own) else own
-        inputs = (by_name[name].error.share for name in step.inputs)
-        return departure(step.error.share, max(inputs, default=0.0))
-
-    first = max(among, key=added, default=None)
-    cause, overflowing = cause_of(found, first)
-    name = first.tensor if first else None
-    return msgspec.structs.replace(found, first=name, cause=cause, overflowing=overflowing)
-
-
-def _traced(steps: tuple[GrowthStep, ...]) -> tuple[GrowthStep, ...]:
-    """Return the steps, with the trail of an error that no input carries and its node does not add.
-
-    Such an error comes through an input whose large values hide it: scores after a mask of −10,000
-    are added have the mask's scale.
-    """
-    by_name = {step.tensor: step for step in steps}
-    reaching = {step.tensor for step in steps if step.reaches_output}
-    for step in reversed(steps):
-        if step.tensor not in reaching:
-            continue
-        carrying = {name for name in step.inputs if by_name[name].error.share > CARRIED}
-        own, error = step.own_error, step.error.error
-        if not carrying and own is not None and error and own * _PASSED_ON <= error:
-            carrying = set(step.inputs)
-        reaching |= carrying
-    return tuple(
-        msgspec.structs.replace(step, reaches_output=step.tensor in reaching) for step in steps
-    )
-
-
-def _candidates(found: Bisected, harmless: set[str], loud: set[str]) -> list[GrowthStep]:
-    """Return the tensors of which one is the start, in order.
-
-    Where no tensor's error reaches a failing output in the marked run: those over their limits
-    there, and those whose node is wrong by itself.
-    """
-    reaching = {step.tensor for step in found.steps if step.reaches_output}
-    for step in reversed(found.steps):  # a runtime may pass a value on before it stores it
-        if step.tensor in reaching:
-            reaching.update(loud.intersection(step.inputs))
-    steps = [step for step in found.steps if step.tensor not in harmless]
-    if reaching:
-        return [step for step in steps if step.tensor in reaching]
-    is_gone, limit = found.cause == "gone", found.limit or 0.0
-    return [
-        step
-        for step in steps
-        if step.tensor in loud
-        or (step.error.over and not is_gone)
-        or (step.own_error or 0.0) > limit
-    ]
-
-
-def _unstorable(found: Bisected) -> set[str]:
-    """Return tensors whose right values the side's type cannot hold: too large, or too small."""
-    limit = found.limit or 0.0
-    beyond = {one.tensor for one in found.beyond if one.kind == "activation"}
-    return beyond | {step.tensor for step in found.steps if (step.stored_error or 0.0) > limit}
-
-
-def _harmful(found: Bisected, unstorable: set[str]) -> set[str]:
-    """Return tensors that the side's type cannot hold and of which a reader is wrong.
-
-    The others are harmless: numbers that stand for minus infinity in a mask become 0 in a softmax.
-    """
-    readers: dict[str, list[GrowthStep]] = {}
-    for step in found.steps:
-        for name in step.inputs:
-            readers.setdefault(name, []).append(step)
-    over = {step.tensor for step in found.steps if step.error.over} - unstorable
-    harmful: set[str] = set()
-    for step in reversed(found.steps):
-        if step.tensor in unstorable:
-            behind = readers.get(step.tensor, [])
-            wrong = (
-                one.tensor in harmful
-                if one.tensor in unstorable
-                else not _is_right(one, found.limit or 0.0, over)
-                for one in behind
-            )
-            if not behind or any(wrong):
-                harmful.add(step.tensor)
-    return harmful
-
-
-def _is_right(step: GrowthStep, limit: float, over: set[str]) -> bool:
-    """Whether a node is right, given the reference's inputs in the side's type.
-
-    Where its own error is not known: whether what it reads explains its error.
-    """
-    if step.own_error is not None:
-        return step.own_error <= limit
-    return not step.error.odd and (not step.error.over or not over.isdisjoint(step.inputs))
-
-
-def cause_of(found: Bisected, step: GrowthStep | None) -> tuple[Cause, str | None]:
-    """Return why the error starts at a step, and the tensor that overflows, if one does."""
-    if step is None:
-        return "within" if found.steps else "unpaired", None
-    if step.error.over == "shape":
-        return "unlike", None
-    loud = {one.tensor for one in found.beyond if one.kind == "activation"}
-    weights = (
-        one.tensor for one in found.beyond if one.kind == "weight" and one.node == step.pair.node
-    )
-    # a value may be passed on before it is stored: then its reader is the first to show it
-    overflowing = next((name for name in (*step.inputs, step.tensor) if name in loud), None)
-    overflowing = next(weights, None) or overflowing
-    if overflowing is not None:
-        return "overflow", overflowing
-    if step.error.over == "not-finite" or step.own_error == math.inf:
-        return "not-finite", None
-    if step.pair.operator in _QUANTIZERS:
-        return "scale", None
-    error, before = step.error.error, step.inputs_error
-    own = step.own_error
-    if own is not None:
-        is_passed_on = own * _PASSED_ON <= min(error or 0.0, found.limit or math.inf)
-    else:
-        is_passed_on = bool(before) and (error or 0.0) <= _PASSED_ON * (before or 0.0)
-    return ("grows" if is_passed_on else "departs"), None
+def _largest(inputs: Sequence[TensorError], *, alone: bool) -> float | None:
+    """Return the largest error of what a tensor is computed from, as `GrowthStep` has it."""
+    if not inputs:
+        return 0.0 if alone else None
+    known = [error for one in inputs if (error := one.figure) is not None]
+    return max(known) if len(known) == len(inputs) else None
 
 
 def steepest(steps: Sequence[GrowthStep], count: int) -> tuple[GrowthStep, ...]:
@@ -365,8 +229,8 @@ def telling_steps(found: Bisected) -> tuple[GrowthStep, ...]:
     else:
         by_name = {step.tensor: step for step in found.steps}
         _take(chosen, [by_name[name] for name in first.inputs[-_INPUTS:]])
-        overflowing = found.step(found.overflowing)
-        _take(chosen, [first, *([overflowing] if overflowing else [])])
+        others = (found.step(found.overflowing), found.step(found.beside))
+        _take(chosen, [first, *(one for one in others if one)])
         behind = [step for step in found.steps if step.position > first.position]
         _take(chosen, [one for one in behind if one.reaches_output][:_BEHIND])
         _take(chosen, found.starts[:_STARTS])

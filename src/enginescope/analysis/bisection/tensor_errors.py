@@ -64,6 +64,17 @@ class TensorError(Record, frozen=True, kw_only=True):
         """Elements that are finite on one side alone."""
         return self.nan + self.infinite + self.finite_only_here
 
+    @property
+    def figure(self) -> float | None:
+        """RMSE ÷ spread: infinite where elements are not finite, 0 without any error.
+
+        ``None``: the reference is 0 throughout, and this tensor is not, or their shapes differ.
+        """
+        if self.odd:
+            return math.inf
+        is_equal = self.over != "shape" and self.max_abs_error in (None, 0)
+        return 0.0 if self.error is None and is_equal else self.error
+
 
 @dataclass(slots=True)
 class TensorErrors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from enginescope.analysis.errors.channel_errors import kind_of
@@ -11,6 +11,8 @@ from enginescope.formats.onnx.onnx_flow import FlowNode, OnnxFlow
 
 #: Operators that hand on what they get in another type: a tensor keeps its name through them.
 _CONVERSIONS = frozenset({"Cast", "QuantizeLinear", "DequantizeLinear", "Identity"})
+#: Operators whose output depends on the shape of what they read alone.
+_OF_SHAPES = frozenset({"Shape", "Size"})
 
 
 class TensorPair(Record, frozen=True, kw_only=True):
@@ -19,10 +21,11 @@ class TensorPair(Record, frozen=True, kw_only=True):
     Attributes:
         reference, candidate: Its names.
         node, operator: What makes it in the candidate.
-        reference_node: What makes it in the reference.
+        reference_node, reference_operator: What makes it in the reference.
         how: ``node``: nodes of one name make them. ``order``: its maker is the nth of its operator
-            on both sides. ``reader``: it is dequantized, and the same operator reads both.
+            on both sides. ``reader``: the same node reads both.
         parents: The nearest pairs that it is computed from.
+        unpaired: The candidate's tensors without a counterpart between it and those.
         is_output: Whether it is an output of the model.
         is_end: Whether it is one, or an output without a counterpart (integers, a sequence, a map)
             is computed from it.
@@ -34,8 +37,10 @@ class TensorPair(Record, frozen=True, kw_only=True):
     node: str
     operator: str
     reference_node: str
+    reference_operator: str | None = None
     how: Literal["name", "node", "order", "reader"] = "name"
     parents: tuple[str, ...] = ()
+    unpaired: tuple[str, ...] = ()
     is_output: bool = False
     is_end: bool = False
     label: str | None = None
@@ -44,6 +49,12 @@ class TensorPair(Record, frozen=True, kw_only=True):
     def tensor(self) -> str:
         """The pair's own name: the reference's, unless another pair has it."""
         return self.label or self.reference
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether nodes of different operators make them, and neither is a conversion."""
+        kinds = {self.operator, self.reference_operator or self.operator}
+        return len(kinds) > 1 and not kinds & _CONVERSIONS
 
 
 class TensorPairs(Record, frozen=True, kw_only=True):
@@ -70,8 +81,10 @@ class _Made(Record, frozen=True, kw_only=True):
 def paired_tensors(reference: OnnxFlow, candidate: OnnxFlow) -> TensorPairs:
     """Return the floating tensors that both sides compute from their inputs.
 
-    Tensors of one name are one, unless operators of different kinds make them. What is left is
-    paired by its place among the nodes of its operator, where both sides have as many of them.
+    Tensors of one name are one, unless operators of different kinds make them, and so are those of
+    nodes of one name. What is left is paired by its place: among the nodes of its operator, where
+    both sides have as many of them, then by the node that reads it. A node in the same place, or of
+    the same name, is the same node whatever its operator.
     """
     ours = {one.name: one for one in _made(reference)}
     theirs = {one.name: one for one in _made(candidate)}
@@ -79,46 +92,50 @@ def paired_tensors(reference: OnnxFlow, candidate: OnnxFlow) -> TensorPairs:
         name: (name, "name") for name, one in theirs.items() if _same(ours.get(name), one)
     }
 
-    def rest() -> tuple[list[_Made], list[_Made]]:
+    def rest() -> tuple[dict[str, _Made], dict[str, _Made]]:
         taken = {other for other, _ in how.values()}
         return (
-            [one for name, one in ours.items() if name not in taken],
-            [one for name, one in theirs.items() if name not in how],
+            {name: one for name, one in ours.items() if name not in taken},
+            {name: one for name, one in theirs.items() if name not in how},
         )
 
-    how |= {name: (other, "node") for name, other in _by_node(ours, rest()[1]).items()}
-    how |= {name: (other, "order") for name, other in _by_order(*rest()).items()}
-    makers = {name: node for node in reference.nodes for name in node.outputs}
-    how |= {name: (other, "reader") for name, other in _by_reader(makers, candidate, how).items()}
+    how |= _by_node(ours, rest()[1], _kind)
+    how |= _by_order(*rest())
+    how |= _by_reader(reference, candidate, how, *rest())
+    how |= _by_node(*rest(), lambda _: "")
     return TensorPairs(
-        pairs=tuple(_pairs(makers, candidate, how)),
+        pairs=tuple(_pairs(reference, candidate, how)),
         reference_alone=len(set(ours) - {other for other, _ in how.values()}),
         candidate_alone=len(set(theirs) - set(how)),
     )
 
 
 def _pairs(
-    makers: Mapping[str, FlowNode], candidate: OnnxFlow, how: Mapping[str, _How]
+    reference: OnnxFlow, candidate: OnnxFlow, how: Mapping[str, _How]
 ) -> Iterator[TensorPair]:
+    makers = {name: node for node in reference.nodes for name in node.outputs}
     labels = _labels(how)
     sources, ends = _sources(candidate, labels)
+    unpaired = _unpaired(candidate, labels)
     for node in candidate.nodes:
         for name in node.outputs:
             if name not in how:
                 continue
-            reference, way = how[name]
-            maker = makers.get(reference)
+            other, way = how[name]
+            maker = makers.get(other)
             yield TensorPair(
-                reference=reference,
+                reference=other,
                 candidate=name,
                 node=node.name,
                 operator=node.operator,
                 reference_node=maker.name if maker else "",
+                reference_operator=maker.operator if maker else None,
                 how=way,
                 parents=sources[name],
+                unpaired=unpaired[name],
                 is_output=name in candidate.outputs,
                 is_end=name in ends,
-                label=labels[name] if labels[name] != reference else None,
+                label=labels[name] if labels[name] != other else None,
             )
 
 
@@ -152,53 +169,86 @@ def _same(ours: _Made | None, theirs: _Made) -> bool:
     return len(kinds) == 1 or bool(kinds & _CONVERSIONS)
 
 
-def _by_node(ours: Mapping[str, _Made], theirs: list[_Made]) -> dict[str, str]:
+def _kind(one: _Made) -> str:
+    return one.node.operator
+
+
+def _by_node(
+    ours: Mapping[str, _Made], theirs: Mapping[str, _Made], kind: Callable[[_Made], str]
+) -> dict[str, _How]:
     """Return the candidate's name -> the reference's, where nodes of one name make them."""
-    named = {
-        (our.node.own_name, our.node.operator, our.slot): our.name
-        for our in ours.values()
-        if our.node.own_name
-    }
-    keys = {their.name: (their.node.own_name, their.node.operator, their.slot) for their in theirs}
-    return {name: named[key] for name, key in keys.items() if key in named}
+    named = {(our.node.own_name, kind(our), our.slot): our.name for our in ours.values()}
+    keys = {name: (one.node.own_name, kind(one), one.slot) for name, one in theirs.items()}
+    return {name: (named[key], "node") for name, key in keys.items() if key[0] and key in named}
 
 
-def _by_order(ours: list[_Made], theirs: list[_Made]) -> dict[str, str]:
+def _by_order(ours: Mapping[str, _Made], theirs: Mapping[str, _Made]) -> dict[str, _How]:
     """Return the candidate's name -> the reference's, of what names did not pair."""
-    found: dict[str, str] = {}
+    found: dict[str, _How] = {}
     for key, mine in _by_kind(ours).items():
         others = _by_kind(theirs).get(key, [])
         if key[0] not in _CONVERSIONS and len(mine) == len(others):
-            found |= {b.name: a.name for a, b in zip(mine, others, strict=True)}
+            found |= {b.name: (a.name, "order") for a, b in zip(mine, others, strict=True)}
     return found
 
 
 def _by_reader(
-    makers: Mapping[str, FlowNode], candidate: OnnxFlow, how: Mapping[str, _How]
-) -> dict[str, str]:
-    """Return dequantized tensors, weights too, with what the reference's same node reads there."""
-    found: dict[str, str] = {}
-    dequantized: dict[str, str] = {}
-    for node in candidate.nodes:
-        if node.operator == "DequantizeLinear":
-            dequantized[node.outputs[0]] = node.outputs[0]
-        elif node.operator in ("Cast", "Identity") and node.inputs[0] in dequantized:
-            dequantized[node.outputs[0]] = dequantized[node.inputs[0]]
-    for node in candidate.nodes:
-        pairs = (how[name][0] for name in node.outputs if name in how)
-        same = next((makers[name] for name in pairs if name in makers), None)
-        if same is None or len(same.inputs) != len(node.inputs):
-            continue
-        for ours, theirs in zip(same.inputs, node.inputs, strict=True):
-            name = dequantized.get(theirs)
-            if name is not None and name not in how:
-                found.setdefault(name, ours)
-    return found
+    reference: OnnxFlow,
+    candidate: OnnxFlow,
+    how: Mapping[str, _How],
+    ours: Mapping[str, _Made],
+    theirs: Mapping[str, _Made],
+) -> dict[str, _How]:
+    """Return tensors with what the reference's same node reads there.
+
+    Dequantized ones, weights too, and those without a pair that are computed from the same pairs.
+    """
+    paired = {name: other for name, (other, _) in how.items()}
+    converted = {one.outputs[0]: one for one in candidate.nodes if one.operator in _CONVERSIONS}
+    left = _sources(reference, {one: one for one in paired.values()})[0]
+    right = _sources(candidate, paired)[0]
+    added: dict[str, str] = {}
+    for mine, read in _read_alike(reference, candidate, paired, added):
+        root = read
+        while root in converted:
+            root = converted[root].inputs[0]
+        is_left = mine in ours and root in theirs and mine not in added.values()
+        if is_left and root not in added:
+            is_between = set(left[mine]) == set(right[root])
+            if is_between or _same(ours[mine], theirs[root]):
+                added[root] = mine
+        if read not in how and _is_dequantized(read, converted):
+            added.setdefault(read, mine)
+    return {name: (other, "reader") for name, other in added.items()}
 
 
-def _by_kind(tensors: list[_Made]) -> dict[tuple[str, int], list[_Made]]:
+def _read_alike(
+    reference: OnnxFlow, candidate: OnnxFlow, paired: Mapping[str, str], added: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield what both models give, or both nodes of a pair read, in one place.
+
+    Args:
+        added: Further pairs, which grow: the last nodes come first.
+    """
+    makers = {name: node for node in reference.nodes for name in node.outputs}
+    if len(reference.outputs) == len(candidate.outputs):
+        yield from zip(reference.outputs, candidate.outputs, strict=True)
+    for node in reversed(candidate.nodes):
+        outputs = (paired.get(name) or added.get(name) for name in node.outputs)
+        same = next((makers[name] for name in outputs if name in makers), None)
+        if same is not None and len(same.inputs) == len(node.inputs):
+            yield from zip(same.inputs, node.inputs, strict=True)
+
+
+def _is_dequantized(name: str, converted: Mapping[str, FlowNode]) -> bool:
+    while (node := converted.get(name)) and node.operator in ("Cast", "Identity"):
+        name = node.inputs[0]
+    return node is not None and node.operator == "DequantizeLinear"
+
+
+def _by_kind(tensors: Mapping[str, _Made]) -> dict[tuple[str, int], list[_Made]]:
     kinds: dict[tuple[str, int], list[_Made]] = {}
-    for tensor in tensors:
+    for tensor in tensors.values():
         kinds.setdefault((tensor.node.operator, tensor.slot), []).append(tensor)
     return kinds
 
@@ -217,3 +267,22 @@ def _sources(
             reach[name] = (names[name],) if name in names else found
     ends = {candidates[name] for output in flow.outputs for name in reach.get(output, ())}
     return sources, ends
+
+
+def _unpaired(flow: OnnxFlow, names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the tensors without a pair between each tensor and its sources.
+
+    Those computed from shapes alone are left out: shapes are the same on both sides.
+    """
+    behind: dict[str, tuple[str, ...]] = {}  # a tensor that carries values -> those up to it
+    between: dict[str, tuple[str, ...]] = {}
+    carrying = set(flow.inputs)
+    for node in flow.nodes:
+        read = [name for name in node.inputs if name in carrying]
+        before = tuple(dict.fromkeys(one for name in read for one in behind.get(name, ())))
+        for name in node.outputs:
+            between[name] = before
+            if read and node.operator not in _OF_SHAPES:
+                carrying.add(name)
+                behind[name] = () if name in names else (*before, name)
+    return between

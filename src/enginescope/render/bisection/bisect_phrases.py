@@ -32,26 +32,28 @@ def start_text(found: Bisected) -> str:
         looked = "all" if found.is_complete else "the"
         return f"{looked} {len(found.steps):,} compared tensors are within their limits"
     unseen = "" if step.reaches_output else "; no output shows it"
-    return f"{step.pair.node} ({step.pair.operator}), tensor {step.tensor}{unseen}"
+    before = f", or before it: {_not_compared_text(step)}" if step.not_compared else ""
+    return f"{step.pair.node} ({step.pair.operator}), tensor {step.tensor}{before}{unseen}"
 
 
 def why_text(found: Bisected) -> str | None:
-    """Return what the figures say of the cause."""
+    """Return what the figures say of the cause, and whether the reference has another operator."""
     step = found.first_step
     if step is None:
         return _unseen_text(found)
-    if found.cause == "not-finite":
-        return f"{odd_text(step)}; its inputs have none"
-    if found.cause == "unlike":
-        return "its shape is not the reference's"
     texts = {
         "overflow": _overflow_text,
         "grows": _grows_text,
         "departs": _departs_text,
+        "scale": _scale_text,
+        "not-finite": _departs_text,
+        "unlike": _unlike_text,
     }
-    if found.cause == "scale":
-        return _scale_text(step)
-    return texts[found.cause](found, step)
+    text, pair = texts[found.cause](found, step), step.pair
+    if not pair.is_replaced:
+        return text
+    kinds = f"{pair.reference_operator} in {found.reference}, {pair.operator} in {found.side}"
+    return f"{pair.node} is {kinds}; {text}"
 
 
 def _unseen_text(found: Bisected) -> str | None:
@@ -75,33 +77,67 @@ def _overflow_text(found: Bisected, step: GrowthStep) -> str:
     )
 
 
-def _scale_text(step: GrowthStep) -> str:
+def _scale_text(_: Bisected, step: GrowthStep) -> str:
     own = step.own_error if step.own_error is not None else step.error.error
+    alone = "from the last compared tensor to it" if step.not_compared else "this node alone adds"
     return (
-        f"the scale or zero point of {step.pair.node} does not fit: this node alone adds err ÷ "
+        f"the scale or zero point of {step.pair.node} does not fit: {alone} err ÷ "
         f"spread {error_text(own)}; the reference goes up to {magnitude(step.error.reference_peak)}"
     )
 
 
 def _grows_text(found: Bisected, step: GrowthStep) -> str:
     return (
-        f"no single layer: its inputs have {error_text(step.inputs_error)} already, and from here "
-        f"on it is over {error_text(found.limit)}"
+        f"no single layer: {_inputs_text(step)} already, and from here on the error is over "
+        f"{error_text(found.limit)}"
     )
 
 
 def _departs_text(found: Bisected, step: GrowthStep) -> str:
+    figure = f"err ÷ spread {error_text(step.error.error)}, at most {error_text(found.limit)}"
     if step.error.over == "peak":
         figure = f"largest error ÷ spread {error_text(step.error.peak)}"
-        return f"{figure}, at most {error_text(found.peak_limit)}; {_inputs_text(step)}"
-    figure = f"err ÷ spread {error_text(step.error.error)}, at most {error_text(found.limit)}"
+        figure += f", at most {error_text(found.peak_limit)}"
+    elif step.error.odd:
+        figure = odd_text(step)
+    if (step.model_error or 0.0) > (found.limit or 0.0):
+        figure += f", and {error_text(step.model_error)} in FP32 with the reference's inputs"
     return f"{figure}; {_inputs_text(step)}"
+
+
+def _unlike_text(_: Bisected, step: GrowthStep) -> str:
+    return f"its shape is not the reference's; {_inputs_text(step)}"
 
 
 def _inputs_text(step: GrowthStep) -> str:
     if not step.inputs:
-        return "it is computed from the model's inputs"
-    return f"its inputs have {error_text(step.inputs_error)}"
+        return _not_compared_text(step) or "it is computed from the model's inputs"
+    whose = "the nearest compared tensors before it" if step.not_compared else "its inputs"
+    if step.inputs_error is None:
+        known = f"{whose} have no figure: the reference is 0 there, or the shapes differ"
+    else:
+        is_odd = step.inputs_error == math.inf
+        known = f"{whose} have {'NaN or infinities' if is_odd else error_text(step.inputs_error)}"
+    return f"{_not_compared_text(step)}; {known}" if step.not_compared else known
+
+
+def _not_compared_text(step: GrowthStep) -> str:
+    names = step.not_compared
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    verb = "was" if len(names) == 1 else "were"
+    return f"{', '.join(names[:_MOST_NAMES])}{more} {verb} not compared" if names else ""
+
+
+def inputs_cell(step: GrowthStep) -> str:
+    """Return the largest error of a tensor's inputs, for a table.
+
+    It is a lower bound where some of them were not compared.
+    """
+    if step.inputs_error == math.inf:
+        return "not finite"
+    if step.not_compared:
+        return f"≥ {error_text(step.inputs_error)}" if step.inputs_error else UNKNOWN
+    return error_text(step.inputs_error)
 
 
 def odd_text(step: GrowthStep) -> str:
@@ -125,6 +161,15 @@ def not_finite_text(found: Bisected) -> str | None:
     if step is None or step.tensor == found.first:
         return None
     return f"first in {step.tensor} ({step.pair.operator}): {odd_text(step)}"
+
+
+def beside_text(found: Bisected) -> str | None:
+    """Return the overflow that the converted reference has too."""
+    step = found.step(found.beside)
+    if step is None:
+        return None
+    why = _overflow_text(found, step)
+    return f"{step.pair.node} ({step.pair.operator}): {why}; the converted reference has it too"
 
 
 def also_text(found: Bisected) -> str | None:
@@ -155,7 +200,7 @@ def growth_row(step: GrowthStep, found: Bisected) -> tuple[str, ...]:
         step.pair.operator,
         "starts" if step.tensor == found.first else "over" if step.error.over else "ok",
         figure_text(step),
-        error_text(step.inputs_error) if step.inputs_error is not None else "not finite",
+        inputs_cell(step),
         own_text(step),
         magnitude(step.error.reference_peak),
     )

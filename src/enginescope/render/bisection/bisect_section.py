@@ -12,6 +12,7 @@ from enginescope.render.base.palette import BLUE, GREY, VERMILLION
 from enginescope.render.bisection.bisect_phrases import (
     FRONT,
     also_text,
+    beside_text,
     failures,
     growth_row,
     not_finite_text,
@@ -197,6 +198,7 @@ def inside_section(
     told = (
         ("Why", why_text(found)),
         ("NaN and infinities", not_finite_text(found)),
+        ("Beside it", beside_text(found)),
         ("Also over the limits", also_text(found)),
         ("Looked at", scope_text(found)),
         ("Samples", "; ".join(found.samples)),

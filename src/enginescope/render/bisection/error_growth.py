@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep
-from enginescope.render.accuracy.validate_phrases import error_text
 from enginescope.render.base.palette import BLUE, GREY, ORANGE, VERMILLION
-from enginescope.render.bisection.bisect_phrases import figure_text, magnitude
+from enginescope.render.bisection.bisect_phrases import figure_text, inputs_cell, magnitude
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
 #: More points than a picture can tell apart: of the rest those with the largest errors stay.
@@ -116,7 +115,7 @@ def _row(one: GrowthStep, found: Bisected, edge: float) -> Spec:
         "node": one.pair.node,
         "operator": one.pair.operator,
         "figure": figure_text(one),
-        "inputs": error_text(one.inputs_error),
+        "inputs": inputs_cell(one),
         "peak": magnitude(one.error.reference_peak),
     }
 
@@ -127,7 +126,7 @@ def _cells(one: GrowthStep) -> tuple[str, ...]:
         one.tensor,
         one.pair.operator,
         figure_text(one),
-        error_text(one.inputs_error),
+        inputs_cell(one),
         magnitude(one.error.reference_peak),
     )
 

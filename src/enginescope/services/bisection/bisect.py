@@ -25,11 +25,13 @@ from enginescope.core.errors import (
 )
 from enginescope.core.optional import require
 from enginescope.core.temporary_folder import temporary_folder
+from enginescope.formats.onnx.onnx_flow import read_onnx_flow
 from enginescope.records.notice import Notice
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.tensor import DataType
+from enginescope.render.bisection.bisect_phrases import why_text
 from enginescope.services.accuracy.request import BisectionRequest
 from enginescope.services.accuracy.sides import REFERENCE, Side, tolerance_name
 from enginescope.services.accuracy.validation_run import Plan, Watch
@@ -98,9 +100,9 @@ class _Bisecting:
         request = self._request
         plan = msgspec.structs.replace(plan, most=request.marks or plan.most)
         run = BisectRun(plan, self._watch)
-        inside, precision = run.find(), None
-        if _is_cheap(plan.job):  # an engine would have to be built of the pieces
-            inside = add_node_errors(inside, plan, run)
+        # an engine would have to be built of the pieces
+        inside = add_node_errors(run.find(), plan, run, own=_is_cheap(plan.job))
+        precision = None
         if request.extract is not None:
             notice = extracted(inside, plan, run, self._folder_of(result, request.extract))
             inside = msgspec.structs.replace(inside, notices=(*inside.notices, notice))
@@ -224,9 +226,10 @@ def extracted(found: Bisected, plan: BisectPlan, run: BisectRun, folder: Path) -
         _write(found, step, plan, NodeErrors(plan, run, [one.pair for one in found.steps]), folder)
     except (EnginescopeError, OSError) as error:
         return _not(str(error))
+    part = "the part of the model up to " if step.not_compared else ""
     return Notice(
         code="I-EXTRACTED",
-        message=f"{step.pair.node} with its inputs and a script is in {folder}",
+        message=f"{part}{step.pair.node} with its inputs and a script is in {folder}",
         level="info",
         evidence={"folder": str(folder)},
     )
@@ -247,7 +250,8 @@ def _write(
     }
     (folder / "case.json").write_bytes(msgspec.json.format(msgspec.json.encode(case)))
     (folder / "check.py").write_text(_SCRIPT, encoding="utf-8")
-    (folder / "README.md").write_text(_readme(found, step, plan), encoding="utf-8")
+    nodes = [f"{one.name} ({one.operator})" for one in read_onnx_flow(copy).nodes if one.varies]
+    (folder / "README.md").write_text(_readme(found, step, plan, nodes), encoding="utf-8")
 
 
 def _save(folder: Path, name: str, values: TensorValues) -> dict[str, Any]:
@@ -276,23 +280,28 @@ def _save_model(copy: Path, target: Path, *, half: bool) -> None:
         plain.unlink()
 
 
-def _readme(found: Bisected, step: GrowthStep, plan: BisectPlan) -> str:
+def _readme(found: Bisected, step: GrowthStep, plan: BisectPlan, nodes: Sequence[str]) -> str:
     error = (
         "NaN or infinities" if not math.isfinite(step.own_error or 0.0) else f"{step.own_error:.3g}"
     )
-    return f"""# {step.pair.node} ({step.pair.operator}) is wrong by itself
+    whole = f"{step.pair.node} ({step.pair.operator})"
+    title, parts = f"{whole} is wrong by itself", "the node"
+    if len(nodes) > 1:
+        title = f"The part of the model up to {whole} is wrong by itself"
+        parts = f"{len(nodes):,} nodes, whose outputs but the last were not compared"
+    return f"""# {title}
 
-This folder holds the node, its weights, its right inputs and its right output.
+This folder holds {parts}, the weights, the right inputs and the right output.
 `python check.py` needs onnxruntime and numpy. It exits with 1 while the failure is there.
 
 | | |
 |---|---|
-| node | {step.pair.node} ({step.pair.operator}) |
+| nodes | {", ".join(nodes)} |
 | tensor | {step.pair.candidate} |
-| cause | {found.cause} |
+| cause | {found.cause}: {why_text(found)} |
 | side | {found.side} on {plan.job.backend} |
 | reference | {found.reference} |
-| RMSE ÷ spread of this node alone | {error} |
+| RMSE ÷ spread of this part alone | {error} |
 | limit | {found.limit} ({found.tolerance}) |
 | sample | {found.samples[0] if found.samples else ""} |
 """

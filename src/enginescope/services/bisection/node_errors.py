@@ -11,9 +11,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from enginescope.analysis.bisection.error_growth import Bisected, started
+from enginescope.analysis.bisection.error_growth import Bisected
+from enginescope.analysis.bisection.error_start import started
 from enginescope.analysis.bisection.tensor_errors import LARGEST, TensorErrors
 from enginescope.analysis.bisection.tensor_pairs import TensorPair
+from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import BackendError
 from enginescope.formats.onnx.onnx_marks import GIVEN, split_model_at
 from enginescope.formats.tensors.answer_files import answer_file, read_answers, write_answers
@@ -22,6 +24,7 @@ from enginescope.records.run.job import Workload
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample, SampleFile
 from enginescope.records.tensor import DataType
+from enginescope.services.accuracy.sides import REFERENCE
 from enginescope.services.bisection.search import BisectPlan, BisectRun
 
 _NUMPY = {DataType.FP64: np.float64, DataType.FP32: np.float32, DataType.FP16: np.float16}
@@ -29,41 +32,86 @@ _NUMPY = {DataType.FP64: np.float64, DataType.FP32: np.float32, DataType.FP16: n
 _SAMPLES = 1
 
 
-def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun) -> Bisected:
+def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: bool) -> Bisected:
     """Return what was found with each node's own error: RMSE ÷ spread given right inputs.
 
     Where the copy cannot be run (a runtime that wants constants where it would get values) the
     errors stay unknown, and a notice says so. The start is chosen anew by them.
+
+    Args:
+        own: Measure in the side's precision. In FP32 they are measured where another model than
+            the reference's was converted.
     """
-    try:
-        own = NodeErrors(plan, run, [step.pair for step in found.steps])
-        own.measure()
-    except BackendError as error:
-        notice = Notice(
-            code="I-NO-OWN-ERRORS",
-            message=f"the own error of each node could not be measured: {error}",
-            level="info",
-        )
-        return msgspec.structs.replace(found, notices=(*found.notices, notice))
+    in_fp32 = _is_another_model(plan)
+    if not own and not in_fp32:
+        return found
+    pairs = [step.pair for step in found.steps]
+    measured = NodeErrors(plan, run, pairs), NodeErrors(plan, run, pairs, in_fp32=True)
+    for errors, wanted in zip(measured, (own, in_fp32), strict=True):
+        try:
+            if wanted:
+                errors.measure()
+        except BackendError as error:
+            notice = Notice(
+                code="I-NO-OWN-ERRORS",
+                message=f"the own error of each node{errors.where} could not be measured: {error}",
+                level="info",
+            )
+            errors.added, errors.stored = {}, {}
+            found = msgspec.structs.replace(found, notices=(*found.notices, notice))
     steps = tuple(
         msgspec.structs.replace(
-            step, own_error=own.added.get(step.tensor), stored_error=own.stored.get(step.tensor)
+            step,
+            own_error=measured[0].added.get(step.tensor),
+            stored_error=measured[0].stored.get(step.tensor),
+            model_error=measured[1].added.get(step.tensor),
         )
         for step in found.steps
     )
     return started(msgspec.structs.replace(found, steps=steps))
 
 
-class NodeErrors:
-    """Cuts a side's nodes apart and feeds them."""
+def _is_another_model(plan: BisectPlan) -> bool:
+    """Whether the side is converted to a narrow type from another model than the reference's."""
+    if plan.largest is None or plan.job.backend.precision is None:
+        return False
+    ours, theirs = plan.reference.subject, plan.job.subject
+    return ours.path != theirs.path and (ours.sha256 is None or ours.sha256 != theirs.sha256)
 
-    def __init__(self, plan: BisectPlan, run: BisectRun, pairs: Sequence[TensorPair]) -> None:
+
+class NodeErrors:
+    """Cuts a side's nodes apart and feeds them.
+
+    Args:
+        in_fp32: Run the side's model as it is, on the CPU.
+    """
+
+    def __init__(
+        self,
+        plan: BisectPlan,
+        run: BisectRun,
+        pairs: Sequence[TensorPair],
+        *,
+        in_fp32: bool = False,
+    ) -> None:
         self._plan, self._run, self._pairs = plan, run, pairs
         self._folder = run.answers.folder / "own"
         self.added: dict[str, float] = {}
         self.stored: dict[str, float] = {}
+        self._job, self.where = run.sides.job, " in FP32" if in_fp32 else ""
         looks = {pair.candidate: run.looks[pair.candidate] for pair in pairs}
+        if in_fp32:
+            self._job = msgspec.structs.replace(
+                self._job, backend=parse_backend(REFERENCE), engine=None
+            )
+            types = {pair.candidate: run.typed(pair).dtype for pair in pairs}
+            looks = {
+                name: msgspec.structs.replace(look, dtype=types[name] or look.dtype)
+                for name, look in looks.items()
+            }
         self._given = {name: look for name, look in looks.items() if look.dtype in _NUMPY}
+        #: Whether the side stores values in FP16.
+        self.is_half = plan.largest == LARGEST[DataType.FP16] and not in_fp32
 
     def measure(self) -> None:
         """Fill `added`, what each node adds, and `stored`, what its type's storage adds."""
@@ -74,31 +122,26 @@ class NodeErrors:
     def case(self, pair: TensorPair) -> tuple[Path, list[TensorValues], TensorValues]:
         """Return a model of one node, its right inputs, and its right output."""
         copy, asked = split_model_at(
-            Path(self._run.sides.job.subject.path or ""),
-            {pair.candidate: self._run.looks[pair.candidate]},
+            Path(self._job.subject.path or ""),
+            {pair.candidate: self._given[pair.candidate]},
             self._given,
             self._folder / "side",
         )
         (held, *_) = self._reference_values([pair], asked)
         return copy, self._inputs(asked, held), held[pair.reference]
 
-    @property
-    def is_half(self) -> bool:
-        """Whether the side stores values in FP16."""
-        return self._plan.largest == LARGEST[DataType.FP16]
-
     def _measure(self, pairs: Sequence[TensorPair]) -> None:
         folder = self._folder
         try:
             copy, asked = split_model_at(
-                Path(self._run.sides.job.subject.path or ""),
-                {pair.candidate: self._run.looks[pair.candidate] for pair in pairs},
+                Path(self._job.subject.path or ""),
+                {pair.candidate: self._given[pair.candidate] for pair in pairs},
                 self._given,
                 folder / "side",
             )
             values = self._reference_values(pairs, asked)
             samples = [self._fed(number, asked, held) for number, held in enumerate(values)]
-            plain = msgspec.structs.replace(self._run.sides.job, workload=Workload())
+            plain = msgspec.structs.replace(self._job, workload=Workload())
             self._run.answers.copied(plain, copy, folder / "answers", tuple(samples))
             self._compare(pairs, values)
         finally:

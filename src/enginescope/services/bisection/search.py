@@ -12,7 +12,8 @@ from msgspec import field
 from enginescope.analysis.accuracy.binding_check import renamed
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.bisection.bisection import Bisection
-from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, growth_of, started
+from enginescope.analysis.bisection.error_growth import BeyondRange, Bisected, growth_of
+from enginescope.analysis.bisection.error_start import started
 from enginescope.analysis.bisection.tensor_errors import TensorError, TensorErrors
 from enginescope.analysis.bisection.tensor_pairs import TensorPair, TensorPairs, paired_tensors
 from enginescope.analysis.bisection.tensor_ranges import KnownTensor, beyond_range, known_tensor
@@ -194,7 +195,7 @@ class BisectRun:
         self._rounds += 1
         folder = self.answers.folder / f"round-{self._rounds}"
         ours = {pair.reference: self.reference_flow.tensor(pair.reference) for pair in pairs}
-        theirs = {pair.candidate: self._typed(pair) for pair in pairs}
+        theirs = {pair.candidate: self.typed(pair) for pair in pairs}
         for job, flow, marks, name in (
             (sides.reference, self.reference_flow, ours, "reference"),
             (sides.job, self.flow, theirs, "side"),
@@ -226,7 +227,7 @@ class BisectRun:
         found = {name: each.result() for name, each in sums.items() if each.is_compared}
         return found, not outputs.result().passes
 
-    def _typed(self, pair: TensorPair) -> FlowTensor:
+    def typed(self, pair: TensorPair) -> FlowTensor:
         """Return a tensor of the side, with what the reference's run says of its type and shape."""
         own = self.flow.tensor(pair.candidate)
         known = self._known.get(pair.reference)

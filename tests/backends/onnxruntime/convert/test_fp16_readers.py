@@ -29,18 +29,43 @@ def constant(name: str, value: float) -> Any:
     return numpy_helper.from_array(np.array([value], np.float32), name)
 
 
-def with_a_map(path: Path) -> Path:
-    """Scores by class, as scikit-learn's classifiers are exported."""
+def with_a_map(path: Path, *, scaled: bool = False) -> Path:
+    """Scores by class, as scikit-learn's classifiers are exported.
+
+    Args:
+        scaled: Behind a scaler, whose output has a type that ONNX does not infer.
+    """
     kinds = helper.make_map_type_proto(TensorProto.INT64, helper.make_tensor_type_proto(FLOAT, []))
     out = helper.make_value_info("z", helper.make_sequence_type_proto(kinds))
     labels = {"domain": "ai.onnx.ml", "classlabels_int64s": [0, 1, 2]}
+    scaler = helper.make_node(
+        "Scaler", ["x"], ["s"], domain="ai.onnx.ml", offset=[0.5], scale=[2.0]
+    )
     nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["m"]),
+        *([scaler] if scaled else []),
+        helper.make_node("MatMul", ["s" if scaled else "x", "w"], ["m"]),
         helper.make_node("Softmax", ["m"], ["p"]),
         helper.make_node("ZipMap", ["p"], ["z"], **labels),
     ]
     x = models.info("x", FLOAT, "N", 4)
     graph = helper.make_graph(nodes, "zip", [x], [out], [weights("w", 4, 3)])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)]
+    onnx.save_model(helper.make_model(graph, ir_version=8, opset_imports=opsets), path)
+    return path
+
+
+def of_features(path: Path) -> Path:
+    """Operators of ``ai.onnx.ml`` between two of ONNX's own."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["m"]),
+        helper.make_node("FeatureVectorizer", ["m", "x"], ["f"], domain="ai.onnx.ml",
+                         inputdimensions=[3, 4]),
+        helper.make_node("Normalizer", ["f"], ["n"], domain="ai.onnx.ml", norm="L2"),
+        helper.make_node("Mul", ["n", "two"], ["y"]),
+    ]  # fmt: skip
+    x, y = models.info("x", FLOAT, "N", 4), models.info("y", FLOAT, "N", 7)
+    held = [weights("w", 4, 3), constant("two", 2)]
+    graph = helper.make_graph(nodes, "features", [x], [y], held)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)]
     onnx.save_model(helper.make_model(graph, ir_version=8, opset_imports=opsets), path)
     return path
@@ -116,6 +141,8 @@ def session(path: str | Path) -> Any:
 
 WRITTEN = {
     "map": with_a_map,
+    "scaled map": partial(with_a_map, scaled=True),
+    "features": of_features,
     "twice": twice,
     "branches": partial(branches, outer=False),
     "outer": partial(branches, outer=True),
@@ -135,7 +162,7 @@ def test_what_onnx_runtime_loads_is_converted(kind, tmp_path) -> None:
         feeds = {one.name: given[one.name] for one in before.get_inputs()}
         assert len(before.get_outputs()) == len(after.get_outputs())
         a, b = before.run(None, feeds)[-1], after.run(None, feeds)[-1]
-        if kind == "map":
+        if kind.endswith("map"):
             a, b = ([[row[key] for key in sorted(row)] for row in one] for one in (a, b))
         assert np.allclose(a, b, rtol=1e-2, atol=1e-2)
 

@@ -25,7 +25,12 @@ from enginescope.backends.onnxruntime.convert.model_cache import (
     lacking_operators,
     versions_of,
 )
-from enginescope.backends.onnxruntime.convert.model_io import blocking_hint, read_model, write_model
+from enginescope.backends.onnxruntime.convert.model_io import (
+    blocking_hint,
+    read_model,
+    state_types,
+    write_model,
+)
 from enginescope.core.errors import (
     BackendError,
     EnginescopeError,
@@ -74,7 +79,7 @@ def _lacks_fp16(name: str, domain: str, version: int) -> bool:
 
 TOOL = "onnxruntime.transformers.float16"
 #: Raised when this module makes another model of the same source.
-_REVISION = 4
+_REVISION = 5
 _PURPOSE = "converting a model to fp16"
 _QUANTISING = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
@@ -133,6 +138,7 @@ def convert(model: Path, target: Path, options: Fp16Options) -> dict[str, int]:
         (added).
     """
     source = read_model(model)
+    state_types(source, model)
     name_nodes(source)
     name_apart(source)
     operators, nodes = _staying(source, options, model)

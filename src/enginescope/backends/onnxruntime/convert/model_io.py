@@ -21,6 +21,9 @@ from enginescope.backends.onnxruntime.convert.model_cache import (
 )
 from enginescope.core.errors import BackendError, innermost_reason
 from enginescope.core.optional import require
+from enginescope.core.temporary_folder import temporary_folder
+from enginescope.formats.onnx.onnx_flow import FlowTensor
+from enginescope.formats.onnx.onnx_marks import marked_onnx
 from enginescope.formats.onnx.onnx_precision import (
     digest_of,
     external_data,
@@ -55,6 +58,37 @@ def read_model(path: Path) -> Any:
         ) from error
     _load_weights(model, path, below=None)
     return model
+
+
+def state_types(model: Any, path: Path) -> None:
+    """State which tensors are FP32, as ONNX Runtime finds them where ONNX's inference does not.
+
+    It knows no operator of ``ai.onnx.ml`` that gives numbers, and nothing behind one. Without a
+    type a converter adds no cast.
+
+    Args:
+        path: The model's file.
+    """
+    onnx = require("onnx", purpose="asking for types", install="onnx")
+    ort = require("onnxruntime", purpose="asking for types", install="onnxruntime")
+    graph, file = model.graph, load_without_weights(str(path)).graph
+    known = {one.name for one in (*graph.input, *graph.value_info, *graph.output)}
+    unknown = {name for node in file.node for name in node.output if name and name not in known}
+    if not unknown:
+        return
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    with temporary_folder() as folder:
+        copy = marked_onnx(path, dict.fromkeys(sorted(unknown), FlowTensor()), Path(folder))
+        try:
+            session = ort.InferenceSession(str(copy), options, providers=["CPUExecutionProvider"])
+        except Exception:  # noqa: BLE001 - operators that this build does not have: unknown
+            return
+    for tensor in session.get_outputs():
+        if tensor.name in unknown and tensor.type == "tensor(float)":
+            kind = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, None)
+            graph.value_info.append(onnx.helper.make_value_info(tensor.name, kind))
 
 
 def write_model(model: Any, target: Path, like: Path) -> None:
