@@ -41,9 +41,6 @@ MAY_IMPORT = {
     "cli": READING | {"analysis", "rules", "render", "services", "serve", "compat"},
     "__init__": BASE | {"analysis", "rules", "render", "services", "notebook"},
     "__main__": {"cli"},
-    # earlier names under which other machines and Pythons start a cell of a suite
-    "cell_errand": {"services"},
-    "cell_conditions": {"runner"},
 }
 #: Folders of each layer in their order: an import goes to its own folder or to an earlier one.
 #: A folder and the folders inside it are one room: its registry lists them, they share its base.

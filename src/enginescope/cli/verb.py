@@ -63,9 +63,7 @@ HEADINGS = {
         *("lock-clocks", "cooldown", "telemetry", "telemetry-time", "gpu-sample-interval"),
     ),
     "Machine": (
-        *("pin", "memory-limit", "jobs", "on-ray", "on-slurm", "slurm", "in-docker", "emit-k8s"),
-        *("k8s-image", "k8s-mount", "k8s-gpu-label", "k8s-namespace", "k8s-request", "k8s-limit"),
-        *("k8s-node", "k8s-toleration", "k8s-pull-secret", "collect", "host", "port"),
+        *("pin", "memory-limit", "jobs", "on-ray", "in-docker", "host", "port"),
         *("certificate", "key"),
     ),
     "Comparing": (

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.compat.trtexec.help_text import STORE_FLAG, flag_tables, help_text
-from enginescope.formats.trtexec.trtexec_flags import all_flags
+from enginescope.compat.trtexec.help_text import _PLACES, STORE_FLAG, _meaning, help_text
+from enginescope.formats.trtexec.trtexec_flags import Flag, all_flags
 from tests.compat.trtexec.runs import version
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "trtexec-flags.md"
@@ -29,6 +29,44 @@ def test_the_help_of_a_version_has_its_flags_and_no_others(text) -> None:
 def test_the_help_fits_a_terminal_of_its_lists() -> None:
     refused = help_text(None).partition("Not supported")[2].splitlines()[1:]
     assert all(len(line) <= 80 for line in refused)
+
+
+def flag_tables() -> str:
+    """Return the flags as Markdown: one table of those honoured, one of those refused."""
+    flags = list(all_flags().values())
+    honoured = [one for one in flags if not one.is_refused]
+    refused = [one for one in flags if one.is_refused]
+    lines = [
+        "### Honoured",
+        "",
+        "| flag | TensorRT | default | what it does | removed in |",
+        "|---|---|---|---|---|",
+        *(
+            _row(_spelled(one), _range(one), one.default, _meaning(one), one.instead)
+            for one in honoured
+        ),
+        "",
+        "### Refused",
+        "",
+        "| flag | TensorRT | why |",
+        "|---|---|---|",
+        *(_row(f"`{one.name}`", _range(one), one.meaning) for one in refused),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _spelled(flag: Flag) -> str:
+    value = "" if flag.kind == "flag" else f"={_PLACES[flag.kind]}"
+    return f"`{flag.name}{value}`"
+
+
+def _range(flag: Flag) -> str:
+    last = f"{flag.last[0]}.{flag.last[1]}" if flag.last else ""
+    return f"{flag.first[0]}.{flag.first[1]}–{last}"
+
+
+def _row(*cells: str | None) -> str:
+    return "| " + " | ".join((cell or "").replace("|", "\\|") for cell in cells) + " |"
 
 
 def test_the_documented_flags_are_those_of_the_table() -> None:

@@ -15,10 +15,10 @@ from enginescope.render.base.provider_phrases import (
     placement_line,
     provider_facts,
 )
-from enginescope.render.base.text import summary_text
 from enginescope.render.page.export import summary_json
 from enginescope.render.sections.measurement import providers
 from tests.analysis.runs.test_provider_work import CPU, CUDA, TRT, layer, run_of, share
+from tests.render.screen import summary_text
 
 
 def shared_out() -> Run:

@@ -17,10 +17,10 @@ from enginescope.render.base.text import (
     runs_table,
     show,
     summary,
-    summary_text,
     table,
 )
 from tests.render.runs import failed_run, imported_run, measured_run
+from tests.render.screen import summary_text
 
 
 def normalised(text: str) -> str:

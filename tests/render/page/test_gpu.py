@@ -12,7 +12,6 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.records.run import telemetry as channel
 from enginescope.records.samples import Interval
 from enginescope.render.base.gpu_phrases import joules_interval, joules_text
-from enginescope.render.base.text import summary_text
 from enginescope.render.charts.telemetry import PANELS, telemetry_charts, telemetry_picture
 from enginescope.render.page.export import gpu_telemetry_csv, report_json, summary_json
 from enginescope.render.page.markdown import report_markdown
@@ -21,6 +20,7 @@ from enginescope.render.page.report import write_report
 from enginescope.store.archive import Store
 from tests.render.gpu_runs import gpu_run
 from tests.render.runs import measured_run
+from tests.render.screen import summary_text
 
 
 def view(run_id: str = "7f3ac01944de", **changes) -> RunView:

@@ -86,10 +86,9 @@ def test_bytes_of_another_version() -> None:
         assert "every machine needs the same" in (caught.value.hint or "")
 
 
-@pytest.mark.parametrize("module", [REMOTE_CELL, "enginescope.cell_errand"])
-def test_as_files(module: str, tmp_path) -> None:
+def test_as_files(tmp_path) -> None:
     (tmp_path / "task").write_bytes(packed_task(nothing(), None))
-    command = [sys.executable, "-m", module]
+    command = [sys.executable, "-m", REMOTE_CELL]
     subprocess.run([*command, tmp_path / "task", tmp_path / "returned"], check=True, timeout=100)
     found = unpacked_returned((tmp_path / "returned").read_bytes())
     assert found.row.status is CellStatus.OK

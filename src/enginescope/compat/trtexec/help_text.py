@@ -1,4 +1,4 @@
-"""The help of the verb, and the flag list of its documentation: both from the table.
+"""The help of the verb, from the table of flags.
 
 A TensorRT version, as a number line and as trtexec prints it.
 Look up a flag of trtexec as one version has it.
@@ -139,30 +139,6 @@ def help_text(version: Version | None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def flag_tables() -> str:
-    """Return the flags as Markdown: one table of those honoured, one of those refused."""
-    flags = list(all_flags().values())
-    honoured = [one for one in flags if not one.is_refused]
-    refused = [one for one in flags if one.is_refused]
-    lines = [
-        "### Honoured",
-        "",
-        "| flag | TensorRT | default | what it does | removed in |",
-        "|---|---|---|---|---|",
-        *(
-            _row(_spelled(one), _range(one), one.default, _meaning(one), one.instead)
-            for one in honoured
-        ),
-        "",
-        "### Refused",
-        "",
-        "| flag | TensorRT | why |",
-        "|---|---|---|",
-        *(_row(f"`{one.name}`", _range(one), one.meaning) for one in refused),
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def _listed(flags: Iterable[Flag]) -> Iterator[str]:
     for one in flags:
         spelled = one.name if one.kind == "flag" else f"{one.name}={_PLACES[one.kind]}"
@@ -172,20 +148,6 @@ def _listed(flags: Iterable[Flag]) -> Iterator[str]:
 
 def _meaning(flag: Flag) -> str:
     return f"same as {flag.alias_of}" if flag.alias_of else flag.meaning or ""
-
-
-def _spelled(flag: Flag) -> str:
-    value = "" if flag.kind == "flag" else f"={_PLACES[flag.kind]}"
-    return f"`{flag.name}{value}`"
-
-
-def _range(flag: Flag) -> str:
-    last = f"{flag.last[0]}.{flag.last[1]}" if flag.last else ""
-    return f"{flag.first[0]}.{flag.first[1]}–{last}"
-
-
-def _row(*cells: str | None) -> str:
-    return "| " + " | ".join((cell or "").replace("|", "\\|") for cell in cells) + " |"
 
 
 def _wrapped(names: Iterable[str]) -> Iterator[str]:

@@ -57,18 +57,8 @@ _GAP = 2
 _RUN_NUMBERS = ("median ms", "95 % CI ms", "p99 ms", "n")
 
 
-def summary_text(view: RunView, *, width: int = 80, color: bool = False) -> str:
-    """Return one run as one screen, ending in a newline.
-
-    Args:
-        width: Columns; lines break at it.
-        color: Whether to put terminal colors in. Nothing is said by color alone.
-    """
-    return as_text(summary(view, width=width), width=width, color=color)
-
-
 def summary(view: RunView, *, width: int = 80, name: str | None = None) -> RenderableType:
-    """Return what `summary_text` writes, for a rich console.
+    """Return one run as one screen, for a rich console.
 
     Args:
         name: Of the model, if its own does not tell it from others.
