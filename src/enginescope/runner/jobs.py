@@ -45,6 +45,7 @@ _OPTIONS = {
     "rotate": "--rotate",
     "decode": "--decode",
     "call": "`call`",
+    "loop": "--loop",
 }
 
 

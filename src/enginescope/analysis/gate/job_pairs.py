@@ -33,6 +33,7 @@ _FIELDS = {
     "idle_ms": "pause between queries",
     "decode": "tokens per request",
     "call": "tensors of a request",
+    "loop": "timing loop",
 }
 
 

@@ -202,6 +202,7 @@ CONDITIONS: dict[str, Condition] = {
         Condition("graph", "CUDA graph", _switch("cuda_graph", "on", "off")),
         Condition("spin", "waiting", _switch("spin_wait", "spinning", "blocking")),
         Condition("cache", "L2 cache", _switch("cold", "flushed", "warm")),
+        Condition("loop", "timing loop", _counted("loop")),
         Condition("load", "load", _load),
     )
 }

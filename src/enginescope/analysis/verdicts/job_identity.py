@@ -32,6 +32,7 @@ _ACROSS = {
     "graph": ("cuda_graph",),
     "spin": ("spin_wait",),
     "cache": ("cold",),
+    "loop": ("loop",),
     "load": ("load",),
 }
 _MODE_FIELDS = (
@@ -44,6 +45,7 @@ _MODE_FIELDS = (
     "idle_ms",
     "decode",
     "call",
+    "loop",
 )
 _MODE_WORDS = {
     "transfers": ("with transfers", "without transfers"),
@@ -80,6 +82,7 @@ class JobIdentity(Record, frozen=True, kw_only=True):
     load: str | None = None
     contention: str | None = None
     call: str | None = None
+    loop: str | None = None
 
     def differing(self, other: JobIdentity, across: Collection[str] = ()) -> tuple[str, ...]:
         """Return the fields that both know and do not share, but for those of `across`."""
@@ -108,7 +111,7 @@ class JobIdentity(Record, frozen=True, kw_only=True):
         if field in _MODE_WORDS:
             return _MODE_WORDS[field][not value]
         units = {"batch": "batch {}", "in_flight": "{} in flight", "streams": "{} streams"}
-        units |= {"decode": "decode {}", "call": "call {}"}
+        units |= {"decode": "decode {}", "call": "call {}", "loop": "calls from {}"}
         return units.get(field, "{}").format(value)
 
 

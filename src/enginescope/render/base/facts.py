@@ -238,6 +238,7 @@ def mode_text(mode: Mode) -> str | None:
         f"{format_ms(mode.idle_ms)} pause between" if mode.idle_ms else None,
         f"{mode.decode} tokens per request" if mode.decode is not None else None,
         _CALLS.get(mode.call or ""),
+        {"native": "calls from C", "python": "calls from Python"}.get(mode.loop or ""),
     )
     return ", ".join(part for part in parts if part) or None
 
