@@ -21,9 +21,9 @@ from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.records.notice import Notice
 from enginescope.records.samples import Array
 
-#: The library of this package; its name says which one, so that no other is taken for it.
-LIBRARY = Path(__file__).with_name("_loop.so")
 _VERSION = 1
+#: The library of this package; a name that ends with ``.so`` would be that of a Python module.
+LIBRARY = Path(__file__).with_name(f"libloop.so.{_VERSION}")
 _DRIVER = "libcuda.so.1"
 
 
@@ -103,24 +103,45 @@ def library() -> Any:
             "and install again",
         )
     try:
-        found = ctypes.CDLL(str(LIBRARY))
-        version = found.loop_version()
+        loaded = ctypes.CDLL(str(LIBRARY))
+        version = loaded.loop_version()
     except (OSError, AttributeError) as error:
         raise UnsupportedError("no native loop", why=f"{LIBRARY}: {error}") from error
     if version != _VERSION:
         raise UnsupportedError(
             "no native loop", why=f"{LIBRARY.name} has version {version}, not {_VERSION}: build it"
         )
-    found.loop_run.argtypes = [ctypes.POINTER(_Chunk)]
-    found.loop_run.restype = ctypes.c_int64
-    found.loop_driver.restype = ctypes.c_char_p
-    found.loop_context.restype = ctypes.c_void_p
-    found.loop_free.argtypes = [ctypes.c_void_p]
-    return found
+    loaded.loop_run.argtypes = [ctypes.POINTER(_Chunk)]
+    loaded.loop_run.restype = ctypes.c_int64
+    loaded.loop_driver.restype = ctypes.c_char_p
+    loaded.loop_context.restype = ctypes.c_void_p
+    loaded.loop_free.argtypes = [ctypes.c_void_p]
+    return loaded
 
 
-def python_notice(why: UnsupportedError, cost: str) -> Notice:
-    """Say that the interpreter makes the calls, why, and what that costs."""
+def require_native(asked: str | None, obstacle: str | None) -> None:
+    """Raise where the loop in C is not to be had.
+
+    Args:
+        asked: As `Mode.loop`.
+        obstacle: What speaks against it.
+
+    Raises:
+        UnsupportedError: Why, for `python_notice`.
+    """
+    why = "as requested" if asked == "python" else obstacle
+    if why is not None:
+        raise UnsupportedError("no native loop", why=why)
+
+
+def python_notice(why: UnsupportedError, cost: str, asked: str | None) -> Notice:
+    """Say that the interpreter makes the calls, why, and what that costs.
+
+    Raises:
+        UnsupportedError: The loop in C was asked for by name.
+    """
+    if asked == "native":
+        raise why
     return Notice(
         code="I-PYTHON-LOOP",
         message=f"timed from Python: {why.why}; {cost}" + (f"; {why.hint}" if why.hint else ""),

@@ -88,7 +88,7 @@ def test_both_ways_are_timed_in_turn(use, tmp_path) -> None:
     runtime = use()
     result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda"))
     assert series(result) == {"latency": 15, "device_latency": 15}
-    assert result.mode == Mode(kind="latency", in_flight=1, transfers=True)
+    assert result.mode == Mode(kind="latency", in_flight=1, transfers=True, loop="python")
     assert runtime.runs["cpu"] >= 15
     assert runtime.runs["cuda"] >= 15
     (answer,) = result.answers

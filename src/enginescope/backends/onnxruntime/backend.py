@@ -162,7 +162,7 @@ class OrtBackend:
         fields = {"transfers"} if self.provider.on_cuda else set()
         graph = {"cuda_graph"} if self.provider.graph_option else set()
         threads = {"kind"} if self.provider.is_cpu else set()
-        return frozenset({"decode", "call"} | fields | graph | threads)
+        return frozenset({"decode", "call", "loop"} | fields | graph | threads)
 
     def check(self, spec: BackendSpec) -> None:
         """Refuse a precision, value or option that cannot be."""
@@ -299,6 +299,7 @@ def _complete(job: Job, measured: Measured, session: Any, recorder: Recorder) ->
     return msgspec.structs.replace(
         measured,
         mode=session.mode,
+        peak_memory_bytes=session.peak_memory_bytes or measured.peak_memory_bytes,
         wall_ms=recorder.wall_ms if session.mode.kind == "throughput" else None,
         device_memory=session.device_memory(),
         answers=session.answers() if job.keep_outputs else (),

@@ -58,7 +58,12 @@ _OF_CONVERSION = frozenset({"keep_io_types", "op_block_list", "node_block_list"}
 
 def is_session_option(key: str) -> bool:
     """Whether `key` configures the session rather than the provider."""
-    return key in SESSION_OPTIONS or bool(_CONFIG_KEY.match(key))
+    return key in SESSION_OPTIONS or is_config_entry(key)
+
+
+def is_config_entry(key: str) -> bool:
+    """Whether `key` is one of ONNX Runtime's own session configuration keys."""
+    return bool(_CONFIG_KEY.match(key))
 
 
 def provider_part(options: Mapping[str, str]) -> dict[str, str]:

@@ -19,6 +19,8 @@ from enginescope.core.errors import UnsupportedError
 from enginescope.records.notice import Notice
 from enginescope.records.tensor import DataType, Tensor
 
+#: Inputs and outputs by name, as ONNX Runtime's values.
+BoundValues = tuple[dict[str, Any], dict[str, Any]]
 #: ONNX's number for bfloat16, which NumPy has no type for.
 _ONNX_BFLOAT16 = 16
 
@@ -40,6 +42,9 @@ class Request(Protocol):
 
     def notices(self) -> tuple[Notice, ...]:
         """Return what makes this request more than the model's own work."""
+
+    def bound_values(self) -> BoundValues | None:
+        """Return inputs and outputs of every run; ``None`` if a run has its own."""
 
 
 def request_for(
@@ -77,8 +82,9 @@ class BoundRequest:
         self._outputs = [(one.name, dtype_of(one.type)) for one in session.get_outputs()]
         self._unbound: tuple[str, ...] = ()
         types = {spec.name: spec.dtype for spec in specs}
-        for name, array in arrays.items():
-            self._binding.bind_ortvalue_input(name, host_value(ort, array, types[name]))
+        self._inputs = {name: host_value(ort, one, types[name]) for name, one in arrays.items()}
+        for name, value in self._inputs.items():
+            self._binding.bind_ortvalue_input(name, value)
         for name, _ in self._outputs:
             self._binding.bind_output(name, "cpu")
         self.first: Step = partial(session.run_with_iobinding, self._binding)
@@ -109,6 +115,12 @@ class BoundRequest:
     def values(self) -> tuple[Any, ...]:
         """Return the values of the outputs of the last request."""
         return arrays_of(self._binding.get_outputs(), self._outputs)
+
+    def bound_values(self) -> BoundValues | None:
+        """Return inputs and outputs; ``None`` if an output is allocated in every request."""
+        names = (name for name, _ in self._outputs)
+        outputs = dict(zip(names, self._binding.get_outputs(), strict=True))
+        return None if self._unbound else (self._inputs, outputs)
 
     def notices(self) -> tuple[Notice, ...]:
         """Name the outputs that every request allocates."""
@@ -152,6 +164,10 @@ class PlainRequest:
     def values(self) -> tuple[Any, ...]:
         """Return the values of the outputs of the first request: each gives the same."""
         return tuple(one if isinstance(one, np.ndarray) else None for one in self._last)
+
+    def bound_values(self) -> BoundValues | None:
+        """Return nothing: each run has values of its own."""
+        return None
 
     def notices(self) -> tuple[Notice, ...]:
         """Say that conversion and allocation are inside the timed span."""

@@ -14,6 +14,13 @@ import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.loop import Recorder, Step, StepRecorder
+from enginescope.backends.native_loop import (
+    NativeSteps,
+    Program,
+    python_notice,
+    require_native,
+)
+from enginescope.backends.onnxruntime.native import COST, NativeSession, NativeThreads
 from enginescope.backends.onnxruntime.options import dtype_of, session_options
 from enginescope.backends.onnxruntime.providers.missing import translated
 from enginescope.backends.onnxruntime.providers.opening import (
@@ -31,6 +38,7 @@ from enginescope.backends.onnxruntime.requests import DeviceRequest, Request, re
 from enginescope.backends.onnxruntime.threads import ThreadsRecorder
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.probe.memory import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory, probe_device, process_memory_bytes
 from enginescope.records.notice import Notice
 from enginescope.records.plan.build import DeviceMemory
@@ -133,6 +141,10 @@ class DeviceMemoryWatch:
         return DeviceMemory(process_bytes=now, process_peak_bytes=max(marks))
 
 
+_NOT_BOUND = "an input or output cannot be bound"
+_ONLY_CPU = "the loop in C runs ONNX Runtime's CPU provider alone"
+
+
 class OrtSession:
     """A loaded model.
 
@@ -167,6 +179,11 @@ class OrtSession:
         #: Of the requests that are in flight beside the first one.
         self._further: tuple[Request, ...] = ()
         self._notices: list[Notice] = []
+        self._job = job
+        self._native: NativeSession | None = None
+        self._programs: list[Program] | None = None  # of the loop in C; empty: from Python
+        #: Before the loop in C has a session of its own.
+        self.peak_memory_bytes: int | None = None
         self.step: Step = self._guarded
 
     @property
@@ -189,6 +206,7 @@ class OrtSession:
             call=self._asked.call,
             transfers=self._host is not None or self._copies is not None if on_device else None,
             cuda_graph=graph.lower() in ("1", "true") if graph is not None else None,
+            loop="native" if self._programs else "python",
         )
 
     def bind(self, feeds: Feeds) -> None:
@@ -269,10 +287,35 @@ class OrtSession:
 
     def recorder(self) -> Recorder:
         """Return a new recorder of the bare request, of the two, or of several at a time."""
+        if self._programs is None:
+            self._programs = self._native_programs()
+        if self._programs:
+            several = self._programs[1:]
+            return NativeThreads(self._programs) if several else NativeSteps(self._programs[0])
         steps = self._steps()
         if self._further:
             return ThreadsRecorder([steps[0], *(one.step for one in self._further)])
         return PairedRecorder(*steps) if len(steps) == 2 else StepRecorder(steps[0])
+
+    def _native_programs(self) -> list[Program]:
+        """Return the requests in flight for the loop in C; none, with a notice, if it cannot.
+
+        Raises:
+            UnsupportedError: It was asked for by name.
+        """
+        if self._asked.call is not None:  # a way to call that only Python has
+            return []
+        try:
+            require_native(self._asked.loop, None if self._setup.provider.is_cpu else _ONLY_CPU)
+            requests = [one for one in (self._host, *self._further) if one is not None]
+            bound = [found for one in requests if (found := one.bound_values()) is not None]
+            require_native(None, _NOT_BOUND if len(bound) < len(requests) else None)
+            self.peak_memory_bytes = peak_rss_bytes()
+            self._native = NativeSession(self._ort, self._job, self._setup.model)
+            return [self._native.program(*one) for one in bound]
+        except UnsupportedError as error:
+            self._notices.append(python_notice(error, COST, self._asked.loop))
+            return []
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs with the shapes they have in this run."""
@@ -303,7 +346,9 @@ class OrtSession:
         return tuple(tensor_of(name, value) for name, value in pairs if value is not None)
 
     def close(self) -> None:
-        """Release nothing: ONNX Runtime does so with a session that nobody refers to."""
+        """Release the loop's session; ONNX Runtime releases the one that nobody refers to."""
+        if self._native is not None:
+            self._native.close()
         if self._memory is not None:
             self._memory.stop()
 

@@ -11,7 +11,7 @@ import msgspec
 
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.loop import Recorder
-from enginescope.backends.native_loop import cuda_context, python_notice
+from enginescope.backends.native_loop import cuda_context, python_notice, require_native
 from enginescope.backends.tensorrt.build.build import stripped_notice
 from enginescope.backends.tensorrt.build.network import load_plugins
 from enginescope.backends.tensorrt.build.options import read_options
@@ -38,7 +38,6 @@ from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.run.job import Job, Mode
 from enginescope.records.run.run import ProviderShare, TensorValues
 from enginescope.records.tensor import Tensor
-
 
 _ENQUEUE = "without a CUDA graph TensorRT's own enqueue is called, which Python alone can"
 #: On an H100, with copies; the loop in C takes 19 µs (docs/contributing/decisions).
@@ -134,7 +133,7 @@ class TrtSession:
         self._options = options
         self._origin: Origin | None = None
         self._context_number: int | None = None  # CUDA's, where the loop in C makes the calls
-        self._why_python: UnsupportedError | None = None
+        self._python_notice: Notice | None = None
         logger = make_logger(self.libraries.trt, self.log, options.get("log_level", "warning"))
         load_plugins(self.libraries, logger, options.get("plugins", ()))
         free = [self.cuda.free_bytes()]
@@ -218,16 +217,12 @@ class TrtSession:
         Raises:
             UnsupportedError: It was asked for by name.
         """
-        asked = self.mode.loop
-        if asked != "python":
-            try:
-                if not self.mode.cuda_graph:
-                    raise UnsupportedError("no native loop", why=_ENQUEUE)
-                self._context_number = cuda_context()
-            except UnsupportedError as error:
-                if asked == "native":
-                    raise
-                self._why_python = error
+        wanted = self.mode.loop
+        try:
+            require_native(wanted, None if self.mode.cuda_graph else _ENQUEUE)
+            self._context_number = cuda_context()
+        except UnsupportedError as error:
+            self._python_notice = python_notice(error, _COST, wanted)
         chosen = "python" if self._context_number is None else "native"
         self.mode = msgspec.structs.replace(self.mode, loop=chosen)
 
@@ -312,8 +307,7 @@ class TrtSession:
                     level="warning" if self.asked_for_graph else "info",
                 )
             )
-        if self._why_python is not None:
-            found.append(python_notice(self._why_python, _COST))
+        found += [self._python_notice] if self._python_notice else []
         strange = [one for one in self._tensors if not is_known(one.layout)]
         if strange:
             names = ", ".join(one.name for one in strange)
