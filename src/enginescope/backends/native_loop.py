@@ -190,7 +190,7 @@ class Program:
         context: int | None = None,
         error_name: Callable[[int], str] = str,
     ) -> None:
-        self.turns, self.columns, self._error_name = turns, columns, error_name
+        self._turns, self.columns, self._error_name = turns, columns, error_name
         self._kept: list[Any] = []  # memory that the structures point to
         flat = [self._turn(one) for period in turns for one in period]
         self._chunk = _Chunk(
@@ -249,6 +249,23 @@ class Program:
         self._chunk.next, self._chunk.limit_ns = taken.ctypes.data, limit_ns
         self._chunk.due = None if due is None else due.ctypes.data
         self._run(rows, count, untimed)
+
+    def when_due(self, busy_ns: int) -> Program:
+        """Return a program whose requests wait until they are due.
+
+        Three columns more: when the loop was ready for the request, began it and ended it.
+
+        Args:
+            busy_ns: It busy-waits for the last stretch, of so many nanoseconds.
+        """
+        ready, begin, end = range(self.columns, self.columns + 3)
+        wait = ((Kind.CLOCK, ready), (Kind.DUE, busy_ns), (Kind.CLOCK, begin))
+        turns = [
+            [Turn((*wait, *turn.issue), (*turn.collect, (Kind.CLOCK, end))) for turn in period]
+            for period in self._turns
+        ]
+        context, name = self._chunk.context, self._error_name
+        return Program(turns, self.columns + 3, context=context, error_name=name)
 
     @property
     def last(self) -> int:
