@@ -22,7 +22,7 @@ LOCKED_EXTRAS := ort plots graphviz xlsx images detection yaml frames notebook c
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.run: pyproject.toml $(CONSTRAINTS)
+$(VENV)/.run: pyproject.toml $(CONSTRAINTS) $(wildcard native/*)
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
 	$(PIP) --group build # pinned too, so the package is built without an environment of its own
@@ -63,11 +63,11 @@ docs: $(VENV)/.dev ## Build the documentation site into build/site; a warning is
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "site: $(CURDIR)/build/site/index.html"
 
-dist: $(VENV)/.dev ## Build the wheel and the source archive into dist, and check them
+dist: $(VENV)/.dev ## Build the wheels and the source archive into dist, and check them
 	$(PIP) --group release
 	rm -rf dist
 	$(BIN)/python .ci/sbom.py
-	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/python .ci/build_dist.py dist
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/python .ci/check_dist.py dist
 

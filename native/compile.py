@@ -35,6 +35,8 @@ def compiler(target: str | None) -> list[str]:
     Raises:
         CompileError: There is none.
     """
+    if target is None and sys.platform not in ("linux", "darwin"):
+        raise CompileError(f"the loop is not for {sys.platform}")
     named = os.environ.get("CC")
     if target is None and named:
         return shlex.split(named)
@@ -42,7 +44,8 @@ def compiler(target: str | None) -> list[str]:
     if target is None and found:
         return [found]
     if importlib.util.find_spec("ziglang") is not None:
-        return [sys.executable, "-m", "ziglang", "cc", *(["-target", target] if target else [])]
+        zig = [sys.executable, "-m", "ziglang", "cc"]
+        return [*zig, *(["-target", target] if target else ["-mcpu=baseline"])]
     raise CompileError(f"no C compiler{f' for {target}' if target else ''}: pip install ziglang")
 
 

@@ -56,7 +56,6 @@ class NativeSession:
 
     Raises:
         UnsupportedError: Why there is none.
-        BackendError: ONNX Runtime's C API does not load the model.
     """
 
     def __init__(self, ort: Any, job: Job, model: str) -> None:
@@ -103,7 +102,7 @@ class NativeSession:
             return
         text = ctypes.string_at(why.value).decode(errors="replace")
         self._library.loop_free(why)
-        raise BackendError("ONNX Runtime's C API", why=text)
+        raise UnsupportedError("no native loop", why=f"ONNX Runtime's C API: {text}")
 
 
 def runtime_library(ort: Any) -> Path:
@@ -127,7 +126,10 @@ def _bytes_of(model: str) -> int:
     path = Path(model)
     size = path.stat().st_size
     if size <= LARGEST_BYTES:
-        size += sum((path.parent / name).stat().st_size for name in external_files(model))
+        try:
+            size += sum((path.parent / name).stat().st_size for name in external_files(model))
+        except BackendError as error:  # it is loaded all the same, in another format
+            raise UnsupportedError("no native loop", why=str(error)) from error
     return size
 
 

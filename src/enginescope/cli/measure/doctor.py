@@ -132,7 +132,8 @@ def _print_machine(found: Diagnosis) -> None:
     place = f" · in {host.container}" if host.container else ""
     print(f"{host.cpu_model or 'unknown CPU'} · {cores} · {format_bytes(host.memory_bytes)}{place}")
     print(_processor(host))
-    print(f"timer {found.timer_resolution_ms * 1e6:.0f} ns")
+    loop = "native" if found.loop.usable else f"Python: {found.loop.detail}; {found.loop.hint}"
+    print(f"timer {found.timer_resolution_ms * 1e6:.0f} ns · timing loop {loop}")
     for device in found.environment.devices:
         print(
             f"{device.name} · driver {device.driver} · {format_bytes(device.memory_bytes)}"
