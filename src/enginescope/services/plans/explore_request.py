@@ -5,7 +5,7 @@ What a user names with a plan: a GPU, an ONNX model, the log of the build.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -225,8 +225,16 @@ class Explored(Result):
         """Notices of the files or the run, and of what the plan was compared with."""
         return (*self.source.notices, *self.context.notices)
 
-    def to_json(self) -> bytes:
-        """Return everything as the document of ``enginescope explore --json``."""
+    def to_json(self, *, raw: bool = False) -> bytes:
+        """Return everything as the document of ``enginescope explore --json``.
+
+        Args:
+            raw: Add each layer's fields as the plan's file has them.
+        """
+        return b"".join(self.json_parts(raw=raw))
+
+    def json_parts(self, *, raw: bool = False) -> Iterator[bytes]:
+        """Return the parts of the document, a layer at a time."""
         from enginescope.render.plans.explore_data import explore_json
 
         return explore_json(
@@ -236,4 +244,5 @@ class Explored(Result):
             tensorrt_version=self.tensorrt_version,
             notices=self.notices,
             more=self.context.data(),
+            raw=raw,
         )
