@@ -36,7 +36,15 @@ def climbed(model, tmp_path, **more) -> es.LadderReport:
 def test_onnxruntime_from_its_nodes_to_a_client(convnet, tmp_path) -> None:
     found = climbed(convnet, tmp_path, streams=3, mine="5ms")
     assert [rung.key for rung in found.rungs] == [
-        *(KEYS.LAYERS, KEYS.BOUND, KEYS.ARRAYS, KEYS.CLIENT, KEYS.ONE_AHEAD, KEYS.STREAMS)
+        *(
+            KEYS.LAYERS,
+            KEYS.BOUND,
+            KEYS.PYTHON,
+            KEYS.ARRAYS,
+            KEYS.CLIENT,
+            KEYS.ONE_AHEAD,
+            KEYS.STREAMS,
+        )
     ]
     assert found.measured == found.rungs
     assert all(rung.interval is not None for rung in found.rungs)

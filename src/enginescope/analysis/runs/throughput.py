@@ -90,7 +90,7 @@ class RoundTrip(Record, frozen=True, kw_only=True):
         whole_ms: Round trip on the host's clock.
         parts: Metric and median, on the GPU's clock, in order.
         outside_ms: Median of the round trip less its parts: launching, recording events, waiting,
-            and the interpreter between them.
+            and, where `loop` is ``python``, the interpreter between them.
         enqueue_ms: The enqueue call alone, on the host; it overlaps with the computation.
     """
 
@@ -98,6 +98,7 @@ class RoundTrip(Record, frozen=True, kw_only=True):
     parts: tuple[tuple[str, float], ...]
     outside_ms: float
     enqueue_ms: float | None = None
+    loop: str | None = None
 
 
 class Pipeline(Record, frozen=True, kw_only=True):
@@ -131,6 +132,7 @@ def round_trip(run: Run) -> RoundTrip | None:
         parts=tuple((name, float(np.median(one.values_ms))) for name, one in known),
         outside_ms=float(np.median(rest)),
         enqueue_ms=_median(run, "enqueue"),
+        loop=run.job.workload.mode.loop,
     )
 
 

@@ -20,6 +20,7 @@ class RungKey(Enum):
     DEVICE = "device"
     SYNC = "sync"
     BOUND = "bound"
+    PYTHON = "python"
     PINNED = "pinned"
     PAGEABLE = "pageable"
     ARRAYS = "arrays"

@@ -194,7 +194,7 @@ def round_trip_sentence(found: RoundTrip) -> str:
     text = (
         f"A round trip of {format_ms(found.whole_ms)} is {parts} on the GPU's clock, and "
         f"{format_ms(found.outside_ms, 3)} ({share} %) outside it: launching, recording events and "
-        "waiting, as Python does it"
+        f"waiting{', as Python does it' if found.loop == 'python' else ''}"
     )
     return f"{text}{_enqueue_text(found.enqueue_ms)}."
 

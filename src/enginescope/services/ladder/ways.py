@@ -147,6 +147,7 @@ def _of_onnxruntime(streams: int, provider: Provider) -> Ladder:
     if is_cpu:
         ahead = replace(bound, kind="throughput")
         ways += [
+            Way(mode=replace(bound, loop="python"), readers={keys.PYTHON: latency}),
             Way(mode=replace(ahead, in_flight=2), readers={keys.ONE_AHEAD: period}),
             Way(mode=replace(ahead, in_flight=streams), readers={keys.STREAMS: period}),
         ]
@@ -155,7 +156,8 @@ def _of_onnxruntime(streams: int, provider: Provider) -> Ladder:
         Rung(key=keys.LAYERS, why=None if has_layers else _HOST_TIMES),
         *((Rung(key=keys.DEVICE, base=keys.LAYERS),) if on_cuda else ()),
         Rung(key=keys.BOUND, base=keys.DEVICE if on_cuda else keys.LAYERS),
-        Rung(key=keys.ARRAYS, base=keys.BOUND),
+        *((Rung(key=keys.PYTHON, base=keys.BOUND),) if is_cpu else ()),
+        Rung(key=keys.ARRAYS, base=keys.PYTHON if is_cpu else keys.BOUND),
         Rung(key=keys.CLIENT, base=keys.ARRAYS),
         Rung(key=keys.ONE_AHEAD, base=keys.BOUND, count=2, why=in_flight),
         Rung(key=keys.STREAMS, base=keys.ONE_AHEAD, count=streams, why=in_flight),
