@@ -119,28 +119,28 @@ def library() -> Any:
     return loaded
 
 
-def require_native(asked: str | None, obstacle: str | None) -> None:
+def require_native(wanted: str | None, obstacle: str | None) -> None:
     """Raise where the loop in C is not to be had.
 
     Args:
-        asked: As `Mode.loop`.
+        wanted: As `Mode.loop`.
         obstacle: What speaks against it.
 
     Raises:
         UnsupportedError: Why, for `python_notice`.
     """
-    why = "as requested" if asked == "python" else obstacle
+    why = "as requested" if wanted == "python" else obstacle
     if why is not None:
         raise UnsupportedError("no native loop", why=why)
 
 
-def python_notice(why: UnsupportedError, cost: str, asked: str | None) -> Notice:
+def python_notice(why: UnsupportedError, cost: str, wanted: str | None) -> Notice:
     """Say that the interpreter makes the calls, why, and what that costs.
 
     Raises:
         UnsupportedError: The loop in C was asked for by name.
     """
-    if asked == "native":
+    if wanted == "native":
         raise why
     return Notice(
         code="I-PYTHON-LOOP",

@@ -137,7 +137,7 @@ def _options(ort: Any, job: Job) -> _Options:
     settings = session_options(ort, job.backend.options, job.conditions.pinned_cores)
     if not settings.enable_mem_reuse:
         raise UnsupportedError("no native loop", why="the C API has no enable_mem_reuse")
-    entries = {key: one for key, one in job.backend.options.items() if is_config_entry(key)}
+    entries = {key: text for key, text in job.backend.options.items() if is_config_entry(key)}
     texts = ctypes.c_char_p * len(entries)
     return _Options(
         settings.intra_op_num_threads,
@@ -147,7 +147,7 @@ def _options(ort: Any, job: Job) -> _Options:
         settings.enable_mem_pattern,
         settings.enable_cpu_mem_arena,
         texts(*(key.encode() for key in entries)),
-        texts(*(one.encode() for one in entries.values())),
+        texts(*(text.encode() for text in entries.values())),
         len(entries),
     )
 

@@ -307,12 +307,12 @@ class OrtSession:
             return []
         try:
             require_native(self._asked.loop, None if self._setup.provider.is_cpu else _ONLY_CPU)
-            requests = [one for one in (self._host, *self._further) if one is not None]
-            bound = [found for one in requests if (found := one.bound_values()) is not None]
+            requests = [request for request in (self._host, *self._further) if request is not None]
+            bound = [found for request in requests if (found := request.bound_values()) is not None]
             require_native(None, _NOT_BOUND if len(bound) < len(requests) else None)
             self.peak_memory_bytes = peak_rss_bytes()
             self._native = NativeSession(self._ort, self._job, self._setup.model)
-            return [self._native.program(*one) for one in bound]
+            return [self._native.program(*request) for request in bound]
         except UnsupportedError as error:
             self._notices.append(python_notice(error, COST, self._asked.loop))
             return []

@@ -107,17 +107,17 @@ def _roles(roles: TensorRoles) -> dict[str, Any]:
     }
 
 
-def _layer(one: ExploredLayer, schema: str | None, attributes: dict[bytes, bytes]) -> bytes:
+def _layer(explored: ExploredLayer, schema: str | None, attributes: dict[bytes, bytes]) -> bytes:
     """Return a layer as JSON.
 
     Args:
         schema: Of the plan, whose own fields are added; ``None``: without them.
         attributes: Of the layers so far, by what they follow from: layers of a plan are alike.
     """
-    names, layer = (*_SIZES, *_WORK), one.layer
-    fields: dict[str, Any] = dict(zip(names, (*_sizes(one), *_work(one)), strict=True))
-    fields["tactic_family"] = tactic_family(one.row.tactic) if one.row.tactic else None
-    parts = [_JSON.encode(one.row)[1:-1], _JSON.encode(fields)[1:-1]]
+    names, layer = (*_SIZES, *_WORK), explored.layer
+    fields: dict[str, Any] = dict(zip(names, (*_sizes(explored), *_work(explored)), strict=True))
+    fields["tactic_family"] = tactic_family(explored.row.tactic) if explored.row.tactic else None
+    parts = [_JSON.encode(explored.row)[1:-1], _JSON.encode(fields)[1:-1]]
     if layer is not None:
         outputs, weights = layer.outputs[:1], layer.weights
         types = [outputs and outputs[0].dtype, *((part.role, part.dtype) for part in weights)]

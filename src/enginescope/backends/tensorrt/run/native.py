@@ -139,10 +139,10 @@ class NativeThroughput(ThroughputRecorder):
         begin, fed, answering = (milliseconds(rows[:, column]) for column in (5, 6, 7))
         if not self._mode.transfers:
             fed, answering = begin, begin + compute
-        asked, accepted = ((rows[:, column] - self._origin.ns) / 1e6 for column in (0, 1))
+        called, accepted = ((rows[:, column] - self._origin.ns) / 1e6 for column in (0, 1))
         lanes = np.arange(len(rows)) % len(self._lanes)
         parts = (fed, fed + h2d, begin, begin + compute, answering, answering + d2h)
-        stamped = (lanes, asked, accepted, *parts)
+        stamped = (lanes, called, accepted, *parts)
         for values, column in zip(self._trace.values(), stamped, strict=True):
             extend(values, np.asarray(column, np.float64))
 
