@@ -7,6 +7,7 @@ that the Python session's request is bound to, so that outputs are where they wo
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.native_loop import Kind, Program, Turn, library
-from enginescope.backends.onnxruntime.options import is_config_entry, session_options
+from enginescope.backends.onnxruntime.options import dtype_of, is_config_entry, session_options
 from enginescope.backends.onnxruntime.threads import ThreadsRecorder
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.formats.onnx.onnx_precision import external_files
@@ -153,9 +154,11 @@ def _options(ort: Any, job: Job) -> _Options:
 
 
 def _tensor(name: str, value: Any, *, is_input: bool) -> _Tensor:
-    shape = value.shape()
+    shape, dtype = value.shape(), dtype_of(value.data_type())
+    if dtype is None or dtype.bits is None or dtype.bits % 8:
+        raise UnsupportedError("no native loop", why=f"{name} is a {value.data_type()}")
     dims = (ctypes.c_int64 * len(shape))(*shape)
-    size = value.tensor_size_in_bytes()
+    size = math.prod(shape) * dtype.bits // 8
     return _Tensor(
         name.encode(), value.data_ptr(), size, dims, len(shape), value.element_type(), is_input
     )
