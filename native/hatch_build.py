@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ class LoopBuildHook(BuildHookInterface):
             raise ValueError(f"ENGINESCOPE_TARGET={target}: {', '.join(TARGETS)}")
         root = Path(self.root)
         is_editable = version == "editable"
-        output = root / ("src" if is_editable else "build/native") / LIBRARY
+        self._folder = tempfile.TemporaryDirectory()  # until the wheel is packed
+        output = (root / "src" if is_editable else Path(self._folder.name)) / LIBRARY
         output.unlink(missing_ok=True)  # what an earlier build left is not this one's
         if mode == "skip":
             return
