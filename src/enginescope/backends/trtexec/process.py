@@ -17,7 +17,7 @@ import msgspec
 from enginescope.backends.base import ProgressSink
 from enginescope.core.errors import UnsupportedError
 from enginescope.formats.importing.import_options import inference_options, workload_of
-from enginescope.formats.log_facts import log_lines
+from enginescope.formats.log_lines import log_lines
 from enginescope.records.notice import Notice
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Progress

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from enginescope.core.errors import FormatError
-from enginescope.formats import log_facts
+from enginescope.formats import log_facts, log_lines
 from enginescope.formats.build_log.build_log_layers import LayerListReader
 from enginescope.formats.build_log.build_log_stages import GraphReader, StageReader
 from enginescope.formats.build_log.build_log_tuning import TuningReader
@@ -61,7 +61,7 @@ def build_story_of(data: bytes, source: str) -> tuple[BuildTrace, tuple[Notice, 
     Raises:
         FormatError: Nothing in it is a line of a builder's log.
     """
-    text, notices = log_facts.log_text(data, source)
+    text, notices = log_lines.log_text(data, source)
     reader = _StoryReader()
     for number, level, line in story_lines(text):
         reader.take(number, level, line)

@@ -12,13 +12,10 @@ from typing import Any, TypeVar
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
+from enginescope.formats.boundary import foreign
 from enginescope.formats.build_failure import build_failure_hint
-from enginescope.formats.importing.import_grouping import (
-    OPERATOR_KINDS,
-    ArtifactKind,
-    Group,
-    Item,
-)
+from enginescope.formats.importing.artifact_kinds import ArtifactKind
+from enginescope.formats.importing.import_grouping import OPERATOR_KINDS, Group, Item
 from enginescope.formats.importing.import_options import (
     engine_path,
     merge_reports,
@@ -166,7 +163,8 @@ class _Parts:
     def read(self, item: Item, parse: Callable[[], tuple[T, tuple[Notice, ...]]]) -> T | None:
         """Return what `parse` gives; a file that it refuses becomes a notice."""
         try:
-            value, notices = parse()
+            with foreign(item.path.name, item.kind.value):
+                value, notices = parse()
         except FormatError as error:
             reason = "; ".join(part for part in (str(error), error.hint) if part)
             self.damaged.append(Damaged(path=item.path, reason=reason))

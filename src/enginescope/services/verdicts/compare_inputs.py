@@ -290,20 +290,20 @@ def _of_runs(what: str, runs: Sequence[Run]) -> ComparedSide:
 
 def _holds_times(path: Path) -> bool:
     """Whether a file has times or a log, and is neither a plan, an engine nor an archive."""
-    from enginescope.formats.importing.import_grouping import (
+    from enginescope.formats.importing.artifact_kinds import (
         BENCHMARK_READERS,
         HEAD_BYTES,
         LOG_READERS,
         ArtifactKind,
+        kind_of,
         may_be_known,
-        recognise,
     )
 
     if not path.is_file() or path.name == "run.json" or is_archive(path):
         return False
     if not may_be_known(plain_head(path, HEAD_BYTES), path.name):
         return False
-    kind = recognise(plain_bytes(path), path.name).kind
+    kind = kind_of(plain_bytes(path), path.name)
     return kind in (
         ArtifactKind.TIMES,
         ArtifactKind.TREX_METADATA,
