@@ -55,10 +55,11 @@ def documents_of(data: bytes, source: str, *, is_log: bool) -> tuple[Document, .
         return ()
     if is_json and len(spans) < 2:
         return (read_json(data, source),)
-    found = tuple(_decoded(text, spans, source, is_lenient=is_json))
-    if not found:
+    documents = tuple(_decoded(text, spans, source, is_lenient=is_json))
+    if not documents:
         return ()
-    return (msgspec.structs.replace(found[0], notices=(*notices, *found[0].notices)), *found[1:])
+    first, *rest = documents
+    return (msgspec.structs.replace(first, notices=(*notices, *first.notices)), *rest)
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
@@ -107,11 +108,11 @@ def texts_within(value: Any) -> Iterator[str]:
     """Yield the strings in a value; a list of strings is one text, as in notebooks."""
     pending = [value]
     while pending:
-        one = pending.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, list) and one and all(isinstance(each, str) for each in one):
-            yield "".join(one) if one[0].endswith("\n") else "\n".join(one)
-        elif isinstance(one, (list, dict)):
-            children = list(one.values()) if isinstance(one, dict) else one
+        part = pending.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, list) and part and all(isinstance(line, str) for line in part):
+            yield "".join(part) if part[0].endswith("\n") else "\n".join(part)
+        elif isinstance(part, (list, dict)):
+            children = list(part.values()) if isinstance(part, dict) else part
             pending += reversed(children)

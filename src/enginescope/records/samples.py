@@ -77,9 +77,9 @@ class Summary(Record, frozen=True, kw_only=True):
 
     Attributes:
         effective_n: n divided by the integrated autocorrelation time.
-        min_ms, max_ms, mean_ms, median_ms, std_ms: `std_ms` is the population standard deviation,
-            as trtexec has it.
-        cv_pct: `std_ms` / `mean_ms`, in percent; ``None`` at a mean of 0.
+        std_ms: Standard deviation, n − 1 in its denominator, as hyperfine, nvbench and Google
+            Benchmark have it; ``None`` of one sample.
+        cv_pct: `std_ms` / `mean_ms`, in percent; ``None`` at a mean of 0, and of one sample.
         median_interval: 95 %, from twelve batch means; ``None`` with fewer than 10 effective
             samples.
         throughput_per_s: Batch ÷ mean latency, for one request in flight.
@@ -92,7 +92,7 @@ class Summary(Record, frozen=True, kw_only=True):
     max_ms: float
     mean_ms: float
     median_ms: float
-    std_ms: float
+    std_ms: float | None
     cv_pct: float | None
     median_interval: Interval | None
     percentiles: tuple[Percentile, ...]

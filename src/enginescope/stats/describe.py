@@ -158,7 +158,7 @@ def _described(series: Array, metric: str, percentiles: tuple[float, ...]) -> Su
     judged = sorted({_MEDIAN, *PERCENTILES, *percentiles})
     support = {p: _support(series, ordered, p) for p in judged}
     mean = float(np.mean(series))
-    std = float(np.std(series))
+    std = float(np.std(series, ddof=1)) if series.size > 1 else None
     return Summary(
         metric=metric,
         n=series.size,
@@ -168,7 +168,7 @@ def _described(series: Array, metric: str, percentiles: tuple[float, ...]) -> Su
         mean_ms=mean,
         median_ms=float(np.median(ordered)),
         std_ms=std,
-        cv_pct=100 * std / mean if mean else None,
+        cv_pct=100 * std / mean if mean and std is not None else None,
         median_interval=quantile_interval(series, 0.5),
         percentiles=tuple(
             Percentile(

@@ -23,11 +23,11 @@ from enginescope.backends.trtexec.process import (
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.trtexec.cross_checks import summary_mismatches
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.formats.trtexec.exported_times import (
     ExportedTimes,
     parse_times,
-    summary_mismatches,
 )
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
 from enginescope.records.notice import Notice
@@ -129,7 +129,7 @@ def measured_from(
             *mode_notices(report, command.mode),
             *told,
             *files.notices,
-            *summary_mismatches(times.samples, report.summaries),
+            *summary_mismatches(times, report.summaries),
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
@@ -128,16 +129,16 @@ def recognise(data: bytes, source: str) -> tuple[Recognised, ...]:
     """
     try:
         with foreign(source, "JSON or a log"):
-            found = _recognised(data, source, nested=0)
+            documents = _recognised(data, source, nested=0)
     except FormatError as error:
         return (_unknown(f"not readable as JSON, and not a known log: {error.why}"),)
-    counts = {kind: sum(one.kind is kind for one in found) for kind in ArtifactKind}
-    seen = dict.fromkeys(ArtifactKind, 0)
+    counts = Counter(document.kind for document in documents)
+    seen: Counter[ArtifactKind] = Counter()
     numbered = []
-    for one in found:
-        seen[one.kind] += 1
-        number = seen[one.kind] if counts[one.kind] > 1 else None
-        numbered.append(msgspec.structs.replace(one, number=number))
+    for document in documents:
+        seen[document.kind] += 1
+        number = seen[document.kind] if counts[document.kind] > 1 else None
+        numbered.append(msgspec.structs.replace(document, number=number))
     return tuple(numbered)
 
 
@@ -164,19 +165,19 @@ def _recognised(data: bytes, source: str, nested: int) -> tuple[Recognised, ...]
     if not known and len(documents) > 1:
         known = _known([joined(documents)])
     if not known and nested < _MOST_NESTED:
-        texts = "\n".join(text for one in documents for text in texts_within(one.value))
+        texts = "\n".join(text for each in documents for text in texts_within(each.value))
         inner = _recognised(texts.encode("utf-8", "replace"), source, nested + 1) if texts else ()
-        known = [one for one in inner if one.kind is not ArtifactKind.UNKNOWN]
+        known = [each for each in inner if each.kind is not ArtifactKind.UNKNOWN]
     return tuple(known) or (_unknown("JSON of no known kind"),)
 
 
 def _known(documents: Sequence[Document]) -> list[Recognised]:
-    found = []
+    known = []
     for document in documents:
         kind = next((kind for kind, fits in _JSON_KINDS if fits(document.value)), None)
         if kind is not None:
-            found.append(Recognised(kind=kind, document=document))
-    return found
+            known.append(Recognised(kind=kind, document=document))
+    return known
 
 
 def _log_kind(head: str) -> ArtifactKind | None:

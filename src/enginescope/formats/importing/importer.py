@@ -116,7 +116,7 @@ def _items(path: Path) -> tuple[Item, ...] | str:
 
 def _recognised(path: Path, data: bytes) -> tuple[Item, ...] | str:
     """The documents of a file as items; one that cannot be read does not lose the others."""
-    found: list[Item] = []
+    items: list[Item] = []
     reasons: list[str] = []
     identity = Item(
         path=path,
@@ -127,11 +127,11 @@ def _recognised(path: Path, data: bytes) -> tuple[Item, ...] | str:
     for known in recognise(data, plain_path(path).name):
         try:
             with foreign(path.name, known.kind.value):
-                found += _document_items(known, identity)
+                items += _document_items(known, identity)
         except FormatError as error:
             reason = str(error).removeprefix(f"{path.name}: ")
             reasons.append("; ".join(part for part in (reason, error.hint) if part))
-    return tuple(found) or "; ".join(reasons)
+    return tuple(items) or "; ".join(reasons)
 
 
 def _document_items(known: Recognised, identity: Item) -> Iterator[Item]:

@@ -28,12 +28,9 @@ from enginescope.formats.log_lines import log_text
 from enginescope.formats.plan.inspector_text import IS_LAYER
 from enginescope.formats.plan.plan_json import parse_plan, plan_of
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
+from enginescope.formats.trtexec.cross_checks import summary_mismatches
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.formats.trtexec.exported_times import (
-    ExportedTimes,
-    parse_times,
-    summary_mismatches,
-)
+from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Plan, Profile
@@ -264,7 +261,7 @@ class _Reader:
         report = merge_reports([one for one in reports if one is not None])
         times = self.times(warmup_ms(report))
         if times is not None and report is not None:
-            self.notices += summary_mismatches(times.samples, report.summaries)
+            self.notices += summary_mismatches(times, report.summaries)
         return ReadBeside(
             profile=profile,
             times=times,

@@ -95,6 +95,7 @@ METRICS: dict[str, tuple[str, ...]] = {
 _MARKS = (
     *("startenq", "endenq", "starth2d", "endh2d"),
     *("startcompute", "endcompute", "startd2h", "endd2h"),
+    *("startin", "endin", "startout", "endout"),
 )
 _UNIT_KEYS = ("unit", "units", "time_unit", "timeUnit", "time_units")
 # Times even where no unit is given.

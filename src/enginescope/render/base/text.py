@@ -251,7 +251,8 @@ def _percentile(percentile: Percentile) -> Text:
 
 def _spread(latency: Summary) -> list[Text]:
     variation = f" (CV {format_significant(latency.cv_pct)} %)" if latency.cv_pct else ""
-    mean = f"mean {format_ms(latency.mean_ms)}, SD {format_ms(latency.std_ms)}{variation}"
+    deviation = f", SD {format_ms(latency.std_ms)}" if latency.std_ms is not None else ""
+    mean = f"mean {format_ms(latency.mean_ms)}{deviation}{variation}"
     return [
         Text(f"min {format_ms(latency.min_ms)}"),
         Text(mean),

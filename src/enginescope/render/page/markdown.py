@@ -18,7 +18,12 @@ from enginescope.render.base.facts import (
     place_line,
     subject_line,
 )
-from enginescope.render.base.figures import cells_without_samples, printed_note, printed_rows
+from enginescope.render.base.figures import (
+    cells_without_samples,
+    figure,
+    printed_note,
+    printed_rows,
+)
 from enginescope.render.base.gpu_phrases import gpu_facts
 from enginescope.render.base.phrases import (
     count_text,
@@ -140,7 +145,7 @@ def _summaries(summaries: Sequence[Summary]) -> list[str]:
             f"{summary.n:,}",
             f"{int(summary.effective_n):,}",
             *(
-                format_significant(value, 4)
+                figure(value)
                 for value in (
                     summary.min_ms,
                     summary.mean_ms,
