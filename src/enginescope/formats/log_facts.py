@@ -30,7 +30,7 @@ _LARGEST = 1e15
 _NUMBER = r"([-+\w.]+)"
 #: A line with all statistics of a metric, whatever trtexec of a later version calls it.
 _SUMMARY = re.compile(r"^\s*([A-Z][\w -]{0,60}): (?=min = )")
-_STATISTIC = re.compile(rf"(min|max|mean|median|percentile\(([\d.]+)%\)) ?= ?{_NUMBER} ?ms")
+_STATISTIC = re.compile(rf"(min|max|mean|median|percentile\(([\d.]+)%\))\s*=\s*{_NUMBER}\s*ms")
 _BLOCK = re.compile(rf"^\s*({'|'.join(_BLOCKS)})\s*$", re.IGNORECASE)
 _BLOCK_STATISTIC = re.compile(
     rf"^\s*(min|max|mean|median|percentile): {_NUMBER} ms(?: at {_NUMBER}%)?"

@@ -15,7 +15,7 @@ from enginescope.records.run.run import Run
 _LEFT_OUT = frozenset(
     {
         *("W-DAMAGED-FILE", "W-FIGURES-UNREAD", "W-PLAN-ENTRIES", "W-RECORDS", "W-TRUNCATED"),
-        *("I-AGGREGATES", "W-LOG-UNFINISHED"),
+        *("I-BENCHMARKS-SKIPPED", "W-LOG-UNFINISHED"),
     }
 )
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.archive.archive_reader import (
@@ -59,7 +61,10 @@ class Unpacked(NamedTuple):
         except UsageError:  # nothing that is known: what else is there decides
             return Imported(runs=())
         skipped = tuple((self.name_of(path), reason) for path, reason in found.skipped)
-        return Imported(runs=found.runs, skipped=skipped)
+        ledger = tuple(
+            msgspec.structs.replace(entry, path=self.name_of(entry.path)) for entry in found.ledger
+        )
+        return Imported(runs=found.runs, skipped=skipped, ledger=ledger)
 
 
 @contextmanager

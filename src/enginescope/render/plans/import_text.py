@@ -1,0 +1,46 @@
+"""An import on the terminal: what was read of each file, and the notices of many runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+from rich.console import RenderableType
+
+from enginescope.formats.importing.import_ledger import LedgerEntry
+from enginescope.records.notice import Notice
+from enginescope.records.run.run import Run
+from enginescope.render.base.text_table import table
+
+
+def ledger_table(ledger: Sequence[LedgerEntry]) -> RenderableType:
+    """Return a line for each file: what it is, what was read, and what was left out."""
+    rows = [
+        (
+            Path(entry.path).name,
+            ", ".join(kind.replace("_", " ") for kind in entry.kinds),
+            ", ".join(entry.read) or "no figure",
+            ", ".join(entry.left_out) or "nothing",
+        )
+        for entry in ledger
+    ]
+    return table(("file", "recognized as", "read", "left out"), rows)
+
+
+def shared_notices(runs: Sequence[Run]) -> tuple[Notice, ...]:
+    """Return the notices of many runs, each code once, with the count of its other runs."""
+    by_code: dict[str, list[Notice]] = defaultdict(list)
+    for run in runs:
+        for notice in {notice.code: notice for notice in run.notices}.values():
+            by_code[notice.code].append(notice)
+    return tuple(_counted(notices) for notices in by_code.values())
+
+
+def _counted(notices: Sequence[Notice]) -> Notice:
+    first, *others = notices
+    if not others:
+        return first
+    more = "1 more run" if len(others) == 1 else f"{len(others):,} more runs"
+    return replace(first, message=f"{first.message}; the same of {more}")
