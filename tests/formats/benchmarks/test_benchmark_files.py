@@ -270,7 +270,7 @@ def test_a_state_without_times_does_not_lose_the_others(tmp_path) -> None:
     runs = imported(written(tmp_path, value))
     assert "copy Size=256" not in runs
     (notice,) = (
-        each for each in runs["copy Size=512"].run.notices if each.code == "I-BENCHMARKS-SKIPPED"
+        each for each in runs["copy Size=512"].notices if each.code == "I-BENCHMARKS-SKIPPED"
     )
     assert "no times of copy Size=256" in notice.message
     for bench in value["benchmarks"]:

@@ -9,7 +9,7 @@ from enginescope.cli.run_output import SCREENS, present
 from enginescope.cli.terminal_observer import NotingObserver
 from enginescope.formats.importing.import_ledger import LedgerEntry
 from enginescope.records.run.run import Run
-from enginescope.render.base.text import notice_lines, show
+from enginescope.render.base.text import notice_lines, show, stacked
 from enginescope.render.plans.import_text import ledger_table, shared_notices
 from enginescope.services.plans.import_artifacts import ImportObserver
 from enginescope.store.location import StorePlace
@@ -42,4 +42,5 @@ def present_imported(
         for line in notice_lines(shared_notices(runs)):
             show(line)
     if ledger:
-        show(ledger_table(ledger))
+        for line in stacked([ledger_table(ledger)])[:-1]:
+            show(line)

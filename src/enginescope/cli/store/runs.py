@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
     from enginescope.store.row import RunRow
 
+#: Broken runs that `reindex` names one by one.
+_SHOWN_BROKEN = 10
 _SHORT_ID = 6
 #: Runs that a row of the list may stand for: sides × rounds of one comparison.
 _MOST_ROUNDS = 128
@@ -272,8 +274,10 @@ def reindex(store_folder: StorePlace | None, as_json: bool) -> None:
         print_data(report)
         return
     print(f"{report.indexed} {'run' if report.indexed == 1 else 'runs'} indexed")
-    for broken in report.broken:
+    for broken in report.broken[:_SHOWN_BROKEN]:
         warn(f"skipped {broken.name}: {broken.reason}")
+    if len(report.broken) > _SHOWN_BROKEN:
+        warn(f"skipped {len(report.broken) - _SHOWN_BROKEN:,} more; --json names all")
 
 
 def _given() -> Given:

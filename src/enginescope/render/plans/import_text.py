@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
-from rich.console import RenderableType
 
 from enginescope.formats.importing.import_ledger import LedgerEntry
 from enginescope.records.notice import Notice
 from enginescope.records.run.run import Run
-from enginescope.render.base.text_table import table
+from enginescope.render.base.figures import TextTable
 
 
-def ledger_table(ledger: Sequence[LedgerEntry]) -> RenderableType:
+def ledger_table(ledger: Sequence[LedgerEntry]) -> TextTable:
     """Return a line for each file: what it is, what was read, and what was left out."""
     rows = [
         (
@@ -26,7 +25,8 @@ def ledger_table(ledger: Sequence[LedgerEntry]) -> RenderableType:
         )
         for entry in ledger
     ]
-    return table(("file", "recognized as", "read", "left out"), rows)
+    headers = ("file", "recognized as", "read", "left out")
+    return TextTable(title="Files", headers=headers, rows=tuple(rows))
 
 
 def shared_notices(runs: Sequence[Run]) -> tuple[Notice, ...]:
