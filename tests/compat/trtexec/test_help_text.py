@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.compat.trtexec.help_text import STORE_FLAG, flag_tables, help_text
+from enginescope.compat.trtexec.help_text import (
+    CHECK_FLAG,
+    STORE_FLAG,
+    VERSION_FLAG,
+    flag_tables,
+    help_text,
+)
 from enginescope.formats.trtexec.trtexec_flags import all_flags
 from tests.compat.trtexec.runs import version
 
@@ -20,7 +26,8 @@ def test_the_help_of_a_version_has_its_flags_and_no_others(text) -> None:
         line[2:].split()[0].partition("=")[0] for line in taken.split("\n") if line[:4] == "  --"
     }
     flags = [one for one in all_flags().values() if one.is_in(version(text).release)]
-    assert listed == {STORE_FLAG, *(one.name for one in flags if not one.is_refused)}
+    own = {STORE_FLAG, CHECK_FLAG, VERSION_FLAG}
+    assert listed == own | {one.name for one in flags if not one.is_refused}
     assert set(refused.split()) & {one.name for one in all_flags().values()} == {
         one.name for one in flags if one.is_refused
     }

@@ -64,6 +64,7 @@ def parse_version(text: str) -> Version | None:
 
 #: Ours, beside trtexec's own.
 STORE_FLAG = "--es-store"
+CHECK_FLAG, VERSION_FLAG = "--check", "--for"
 
 
 def flag_for(name: str, version: Version) -> Flag:
@@ -93,7 +94,7 @@ def flag_for(name: str, version: Version) -> Flag:
             hint=flag.instead,
         )
     if flag.is_refused:
-        raise UsageError(f"{name} is not supported", why=flag.meaning)
+        raise UsageError(f"{name} is not supported", why=flag.meaning, hint=flag.instead)
     return flag
 
 
@@ -134,6 +135,10 @@ def help_text(version: Version | None) -> str:
         if mine:
             lines += ["", f"=== {title} ===", *_listed(mine)]
     lines += ["", "=== enginescope ===", f"  {STORE_FLAG + '=<dir>':<36} {_STORE}"]
+    lines += [
+        f"  {CHECK_FLAG:<36} check the command line, and write it for a version; needs no TensorRT",
+        f"  {VERSION_FLAG + '=V':<36} with {CHECK_FLAG}: the version of TensorRT, such as 11.1",
+    ]
     refused = [one.name for one in flags if one.is_refused]
     lines += ["", "Not supported; each names the reason when it is used:", *_wrapped(refused)]
     return "\n".join(lines) + "\n"
@@ -156,9 +161,9 @@ def flag_tables() -> str:
         "",
         "### Refused",
         "",
-        "| flag | TensorRT | why |",
-        "|---|---|---|",
-        *(_row(f"`{one.name}`", _range(one), one.meaning) for one in refused),
+        "| flag | TensorRT | why | what to do |",
+        "|---|---|---|---|",
+        *(_row(f"`{one.name}`", _range(one), one.meaning, one.instead) for one in refused),
     ]
     return "\n".join(lines) + "\n"
 
