@@ -17,7 +17,7 @@ DEV_EXTRAS := ort,plots,frames,xlsx,gpu,grpc,postgres,storage,serve,convert
 LOCKED_EXTRAS := ort plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu grpc ray trt cu13 cupti
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs dist test test-docs test-pages test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults reference clean
+.PHONY: help demo docs dist test test-docs test-pages test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults fuzz reference clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -136,6 +136,9 @@ bench-store: $(VENV)/.dev ## Show what listing 10,000 runs and the page of 2,000
 
 bench-serve: $(VENV)/.dev ## Show how a server with 10,000 runs answers 16 clients
 	$(BIN)/python benchmarks/serve/load.py $(SERVE_ARGS)
+
+fuzz: $(VENV)/.dev ## Mutate files of every format (30 minutes); fail at a traceback, 5 s or 1 GiB
+	$(BIN)/python -m tests.fuzz $(or $(FUZZ_ARGS),--seconds 1800)
 
 faults: $(VENV)/.dev ## Kill, fill, damage and flood (680 events); fail if an acknowledged result is lost
 	$(BIN)/python -m tests.faults $(FAULTS_ARGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,6 +10,9 @@ from enginescope.core.errors import FormatError
 
 #: What code raises that meets a value of another type or shape than it expects.
 _SURPRISES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+
+#: What a system says of a path that no file can have.
+_IMPOSSIBLE_PATHS = (errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP)
 
 
 @contextmanager
@@ -23,6 +27,12 @@ def foreign(source: str, expected: str) -> Iterator[None]:
     """
     try:
         yield
+    except OSError as error:
+        if error.errno not in _IMPOSSIBLE_PATHS:
+            raise
+        raise FormatError(
+            source, why=f"a path in it is impossible ({error.strerror})", expected=expected
+        ) from error
     except RecursionError:
         raise FormatError(source, why="it is nested too deeply", expected=expected) from None
     except _SURPRISES as error:
