@@ -17,7 +17,7 @@ DEV_EXTRAS := ort,plots,frames,xlsx,gpu,grpc,postgres,storage,serve,convert
 LOCKED_EXTRAS := ort plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu grpc ray trt cu13 cupti
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs dist test test-docs test-pages test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults fuzz reference clean
+.PHONY: help audit demo docs dist test test-docs test-pages test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults fuzz reference clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,11 @@ lock: pyproject.toml ## Write the newest versions that fit together into require
 	.cache/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.10 \
 	  --custom-compile-command 'make lock' --group build --group dev --group docs --group mutation --group release \
 	  $(addprefix --extra ,$(LOCKED_EXTRAS)) pyproject.toml --output-file requirements.lock
+
+audit: ## Ask for known weaknesses of the versions in requirements.lock
+	$(PYTHON) -m venv .cache/audit
+	.cache/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	.cache/audit/bin/pip-audit --requirement requirements.lock --no-deps --disable-pip --progress-spinner off
 
 demo: $(VENV)/.run ## Measure two small sample models and write a report
 	@$(BIN)/enginescope bench --store $(DEMO)

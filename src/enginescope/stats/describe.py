@@ -123,7 +123,7 @@ def describe(
 
     Args:
         samples: At least one; its warm-up is left out.
-        batch: Items per request; 1 where it is not known.
+        batch: Items per request; where it is not known, or 0, requests are counted.
         one_in_flight: Whether a request begins only when the one before has ended. If not, a
             latency says nothing of the throughput, which is then ``None``.
         percentiles: Which to state, each between 0 and 100, both excluded.
@@ -134,7 +134,7 @@ def describe(
     summary = describe_values(samples.values_ms, metric=samples.metric, percentiles=percentiles)
     if not one_in_flight or summary.mean_ms <= 0:
         return summary
-    rate = 1e3 * (1 if batch is None else batch) / summary.mean_ms
+    rate = 1e3 * (batch or 1) / summary.mean_ms
     return msgspec.structs.replace(summary, throughput_per_s=rate)
 
 

@@ -347,3 +347,15 @@ def test_the_cases(shared: Path) -> None:
         import_artifacts([folder / "gb_unit_list.json"])
     plan = read_plan_files(PlanFiles(plan=folder / "layers_dashes.json")).plan
     assert [layer.name for layer in plan.layers] == ["q_myl0", "g_myl1"]
+
+
+def test_several_summaries_of_a_page_are_runs_of_their_own(tmp_path: Path) -> None:
+    page = "".join(
+        f"## Batch {batch}\n```\n{TRT_11_5.replace('200 qps', f'{batch} qps')}```\n"
+        for batch in (1, 4, 8)
+    )
+    runs = imported(tmp_path, page).runs
+    assert [run.tool.throughput_per_s for run in runs] == [1, 4, 8]
+    twice = TRT_11_5.splitlines()[2]
+    (notice,) = only(tmp_path, f"A: {twice}\nB: {twice}\n\n{twice}\n{twice}\n").notices
+    assert notice.code == "W-FIGURES-UNREAD"

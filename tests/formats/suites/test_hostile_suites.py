@@ -28,7 +28,7 @@ def test_paths_that_no_file_can_have(tmp_path: Path, name: str, key: str) -> Non
     path = tmp_path / "suite.toml"
     keys = {"path": "net.onnx", key: name}
     path.write_text("[[model]]\n" + "".join(f'{key} = "{text}"\n' for key, text in keys.items()))
-    with pytest.raises(EnginescopeError, match=".") as refused:
+    with pytest.raises(EnginescopeError, match=r".") as refused:
         resolve_suite(SuiteRequest(source=path), Store(tmp_path / "store"))
     assert refused.value.exit_code == 2
 
@@ -36,6 +36,6 @@ def test_paths_that_no_file_can_have(tmp_path: Path, name: str, key: str) -> Non
 def test_many_models_of_a_pattern(tmp_path: Path) -> None:
     path = tmp_path / "suite.toml"
     path.write_text(f'[suite]\nmodels = ["{"y" * 5000}/*.onnx"]\n')
-    with pytest.raises(EnginescopeError, match=".") as refused:
+    with pytest.raises(EnginescopeError, match=r".") as refused:
         resolve_suite(SuiteRequest(source=path), Store(tmp_path / "store"))
     assert refused.value.exit_code == 2

@@ -56,7 +56,7 @@ class OrtChanges:
             return {}
         begin = perf_counter_ns()
         self._requests[point] = request_for(
-            self._ort, self._session, self.input_specs, feeds.arrays, self._call
+            self._ort, self._session, self.input_specs, feeds.arrays, self._call, feeds.shapes
         )
         return {"bind": (perf_counter_ns() - begin) / 1e6}
 

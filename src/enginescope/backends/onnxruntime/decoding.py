@@ -83,8 +83,9 @@ class DecodeSession(OrtSession):
         """Keep the prompt, the past before it included."""
         self._arrays = feeds.arrays
         with translated("binding the inputs"):
+            types = {spec.name: spec.type_text for spec in self.input_specs}
             self._first_values = {
-                name: host_value(self._ort, values, self._types[name])
+                name: host_value(self._ort, values, types[name], feeds.shapes.get(name))
                 for name, values in feeds.arrays.items()
             }
         shapes = {name: values.shape for name, values in feeds.arrays.items()}

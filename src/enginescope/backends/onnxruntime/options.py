@@ -197,6 +197,13 @@ _TENSOR_TYPES = {
     "double": DataType.FP64,
     "float16": DataType.FP16,
     "bfloat16": DataType.BF16,
+    **dict.fromkeys(
+        ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"), DataType.FP8
+    ),
+    "float8e8m0": DataType.E8M0,
+    "float4e2m1": DataType.FP4,
+    "int4": DataType.INT4,
+    "uint4": DataType.UINT4,
     "int64": DataType.INT64,
     "int32": DataType.INT32,
     "int16": DataType.INT16,

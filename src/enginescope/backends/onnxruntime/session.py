@@ -5,6 +5,7 @@ Times a request in two ways, interleaved: with copies between host and device, a
 
 from __future__ import annotations
 
+import math
 import os
 from array import array
 from time import perf_counter_ns
@@ -29,6 +30,7 @@ from enginescope.backends.onnxruntime.providers.placement import (
 )
 from enginescope.backends.onnxruntime.requests import DeviceRequest, Request, request_for
 from enginescope.backends.onnxruntime.threads import ThreadsRecorder
+from enginescope.backends.output_look import MOST_BYTES, OutputLook
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.probe.nvml import PeakDeviceMemory, probe_device, process_memory_bytes
@@ -155,7 +157,8 @@ class OrtSession:
         if profile_prefix is not None:
             options.enable_profiling = True
             options.profile_file_prefix = profile_prefix
-        self._session = open_session(ort, setup, options)
+        self._notices: list[Notice] = []
+        self._session = open_session(ort, setup, options, self._notices)
         self.placement = read_placement(self._session)
         require_provider(ort, self._session, provider, self.placement)
         self.providers: tuple[str, ...] = tuple(self._session.get_providers())
@@ -166,7 +169,7 @@ class OrtSession:
         self._copies: Step | None = None
         #: Of the requests that are in flight beside the first one.
         self._further: tuple[Request, ...] = ()
-        self._notices: list[Notice] = []
+        self._look: OutputLook | None = None
         self.step: Step = self._guarded
 
     @property
@@ -203,7 +206,9 @@ class OrtSession:
 
     def _in_host_memory(self, feeds: Feeds) -> Request:
         call = self._asked.call
-        return request_for(self._ort, self._session, self.input_specs, feeds.arrays, call)
+        return request_for(
+            self._ort, self._session, self.input_specs, feeds.arrays, call, feeds.shapes
+        )
 
     @property
     def _is_graph(self) -> bool:
@@ -258,6 +263,7 @@ class OrtSession:
                 request.first()
                 request.settle()
         self.step = self._steps()[0]
+        self._look = OutputLook(self._small_outputs())
 
     def _steps(self) -> list[Step]:
         """Return what is timed: the step with copies, where there is one, first."""
@@ -287,7 +293,25 @@ class OrtSession:
         """Return what the way of asking adds to the model's own work, and what was left over."""
         request = self._host or self._device
         said = request.notices() if request else ()
-        return (*self._notices, *leftover_notices(self._setup, self.providers), *said)
+        looked = self._look.notices(self._small_outputs()) if self._look is not None else ()
+        return (*self._notices, *leftover_notices(self._setup, self.providers), *said, *looked)
+
+    def _small_outputs(self) -> dict[str, Any]:
+        """Return the outputs of the last request, by name, as far as they are small arrays."""
+        request = self._device if self._is_graph else self._host or self._device
+        if request is None:
+            return {}
+        outputs = request.outputs()
+        sizes = [
+            math.prod(dim or 0 for dim in known) * (output.dtype.bits or 0) // 8
+            for output in outputs
+            if output.dtype is not None and (known := output.shape) is not None
+        ]
+        if len(sizes) < len(outputs) or sum(sizes) > MOST_BYTES:
+            return {}
+        with translated("reading the outputs"):
+            pairs = zip(outputs, request.values(), strict=True)
+            return {output.name: values for output, values in pairs if values is not None}
 
     def device_memory(self) -> DeviceMemory | None:
         """Return the device memory of this process, now and at its peak; ``None`` on the CPU."""

@@ -141,7 +141,19 @@ def _processes(text: str, source: str) -> list[tuple[int, str]]:
             "are mixed",
             hint="give each process its own log",
         )
-    return [(text.count("\n", 0, at) + 1, part) for at, part in zip(cuts, parts, strict=False)]
+    places = [place for at, end in pairwise(cuts) for place in _summaries_from(text, at, end)]
+    ends = (*places[1:], len(text))
+    return [
+        (text.count("\n", 0, at) + 1, text[at:end])
+        for at, end in zip(places, ends, strict=True)
+        if end > at
+    ]
+
+
+def _summaries_from(text: str, at: int, end: int) -> list[int]:
+    """Return where a process begins, and where each further summary in its lines does."""
+    summaries = [match.start() for match in _SUMMARY.finditer(text, at, end)]
+    return [at, *summaries[1:]]
 
 
 def _starts(text: str) -> tuple[list[int], int]:
@@ -162,6 +174,7 @@ def _starts(text: str) -> tuple[list[int], int]:
 _BEGINS = re.compile(
     r"^(?:(&&&& RUNNING TensorRT\b)|[^=\n]{0,80}=== Model Options ===)", re.MULTILINE
 )
+_SUMMARY = re.compile(r"^[^=\n]{0,80}=== Performance summary ===", re.MULTILINE)
 _DEVICES = "=== Device Information ==="
 _ENDED = re.compile(r"^&&&& (?:PASSED|FAILED) TensorRT\b", re.MULTILINE)
 
@@ -221,6 +234,8 @@ class _LogReader:
     def _fact(self, text: str) -> bool:
         """Take what a line states; ``False`` if that is nothing known."""
         if (statistics := log_facts.summary(text)) is not None:
+            if statistics.metric in self.summaries:
+                return False  # without a heading, nothing says whose it is: the first counts
             self.summaries[statistics.metric] = statistics
         elif (found := log_facts.seconds(text)) is not None:
             self.fields[found[0]] = found[1]

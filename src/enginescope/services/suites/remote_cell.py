@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 import platform
+import stat
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -95,9 +97,11 @@ def _with_usable_cache(cell: Cell, last_resort: Path) -> Cell:
     if cache is None or _is_writable(Path(cache)):
         return cell
     own = Path(tempfile.gettempdir()) / f"enginescope-engines-{os.getuid()}"
-    own.mkdir(mode=0o700, exist_ok=True)
-    if own.stat().st_uid != os.getuid():  # another user could change the engines
-        own = last_resort
+    with suppress(FileExistsError):  # also a link, whoever made it
+        own.mkdir(mode=0o700)
+    found = own.lstat()
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+        own = last_resort  # another user could change the engines
     return replace(cell, job=replace(cell.job, engine_cache=str(own)))
 
 
