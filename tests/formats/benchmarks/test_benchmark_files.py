@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.records.run.run import OutcomeKind, Run
@@ -285,3 +286,25 @@ def test_a_compressed_file_opens_like_the_file_inside(data, tmp_path) -> None:
     packed = tmp_path / "hyperfine.json.gz"
     packed.write_bytes(gzip.compress((data / "benchmarks" / "hyperfine.json").read_bytes()))
     assert len(imported(packed)) == 2
+
+
+def test_two_files_of_many_benchmarks_compare_by_name(tmp_path, capsys) -> None:
+    def report(name: str, **times: float) -> str:
+        entries = [
+            {"name": each, "real_time": time, "time_unit": "ms"} for each, time in times.items()
+        ]
+        path = tmp_path / name
+        path.write_text(json.dumps({"benchmarks": entries}))
+        return str(path)
+
+    a = report("a.json", conv=1.0, gemm=2.0, old=1.0)
+    b = report("b.json", conv=1.5, gemm=2.0, new=1.0)
+    assert main(["compare", a, b]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("conv") < shown.index("gemm")
+    assert "+50.0" in shown
+    assert "1 benchmark only in A; 1 benchmark only in B" in shown
+    assert main(["compare", a, b, "--json"]) == 0
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)["rows"]] == ["conv", "gemm"]
+    assert main(["compare", a, report("c.json", other=1.0, more=2.0)]) == 2
+    assert "no benchmark in common" in capsys.readouterr().err

@@ -127,6 +127,11 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
         raise nothing_to_compare()
     with gc_paused(), ending_in_order():
         result = compare_inputs(request, TerminalObserver())
+        if result.by_name is not None and any(files):
+            raise UsageError(
+                "a comparison of benchmarks by name writes no files",
+                hint="leave out --csv, --markdown and --html; --json prints every row",
+            )
         if result.unmeasured:
             names = ", ".join(result.unmeasured)
             warn(f"not measured, so plans alone are compared: {names}")
@@ -139,7 +144,7 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
         output.write_markdown(result, chosen, options["markdown_file"])
         output.write_page(result, chosen, options["html_file"])
         output.present(result, chosen, as_json=options["as_json"])
-    if not options["as_json"]:
+    if not options["as_json"] and result.by_name is None:
         _next(what, result, options["html_file"], store_folder)
     return status
 

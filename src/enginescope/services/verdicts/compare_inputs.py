@@ -257,7 +257,7 @@ def _side_of_name(name: str, store: Store, warn: Warn, observer: PlanObserver) -
             return _of_runs(name, tagged[::-1])
         if not tagged and suite_named(name, store.suite_home()) is not None:
             return _side_of_runs((name,), name, store, warn)
-    elif _holds_times(path):
+    elif holds_times(path):
         return _of_times(name)
     elif path.is_dir() and not (path / "run.json").is_file() and runs_in_folder(path, warn):
         return _side_of_runs((name,), name, store, warn)
@@ -288,7 +288,7 @@ def _of_runs(what: str, runs: Sequence[Run]) -> ComparedSide:
     return ComparedSide(what=what, source=source, runs=tuple(runs))
 
 
-def _holds_times(path: Path) -> bool:
+def holds_times(path: Path) -> bool:
     """Whether a file has times or a log, and is neither a plan, an engine nor an archive."""
     from enginescope.formats.importing.artifact_kinds import (
         BENCHMARK_READERS,
@@ -312,16 +312,22 @@ def _holds_times(path: Path) -> bool:
     )
 
 
+#: Runs of a file that an error names.
+_SHOWN_RUNS = 3
+
+
 def _of_times(what: str) -> ComparedSide:
     from enginescope.formats.importing.importer import import_artifacts
 
     runs = import_artifacts([Path(what)]).runs
     if len(runs) > 1:
-        names = ", ".join(f"{run.job.subject.name} · {run.job.backend}" for run in runs)
+        shown = [f"{run.job.subject.name} · {run.job.backend}" for run in runs[:_SHOWN_RUNS]]
+        names = ", ".join(shown) + (" …" if len(runs) > _SHOWN_RUNS else "")
         raise UsageError(
             f"{what} holds {len(runs)} runs",
             why=names,
-            hint=f"enginescope import {what}, then compare the runs by their ids",
+            hint="compare two such files, by the names of their benchmarks; or "
+            f"enginescope import {what}, then compare runs by their ids",
         )
     (run,) = runs
     return ComparedSide(what=what, source=input_of_run(run, kind="file", where=what), runs=(run,))
