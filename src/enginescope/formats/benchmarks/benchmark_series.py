@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from enginescope.core.errors import FormatError
+from enginescope.core.errors import FormatError, foreign
 from enginescope.core.record import Record
-from enginescope.formats.boundary import foreign
 from enginescope.formats.lenient_json import finite_number
 from enginescope.records.environment import Device, Host
 from enginescope.records.notice import Notice

@@ -10,13 +10,12 @@ from typing import Any
 
 import msgspec
 
-from enginescope.core.errors import FormatError
+from enginescope.core.errors import FormatError, foreign
 from enginescope.core.record import Record
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
 from enginescope.formats.benchmarks.google_benchmark import google_results, is_google_benchmark
 from enginescope.formats.benchmarks.hyperfine import hyperfine_results, is_hyperfine
 from enginescope.formats.benchmarks.nvbench import is_nvbench, nvbench_results
-from enginescope.formats.boundary import foreign
 from enginescope.formats.containers import documents_of, joined, may_hold_json, texts_within
 from enginescope.formats.lenient_json import Document
 from enginescope.formats.log_lines import IS_LOG, log_text
@@ -97,6 +96,7 @@ BENCHMARK_READERS: dict[ArtifactKind, Callable[[Document, Path], tuple[Benchmark
 NEITHER = "neither JSON nor a log of trtexec, TensorRT or Polygraphy"
 
 
+_JSON_STARTS = ("{", "[", '"')
 #: JSON inside strings of JSON is looked for so many levels down.
 _MOST_NESTED = 3
 
@@ -156,7 +156,8 @@ def may_be_known(head: bytes, source: str) -> bool:
 def _recognised(data: bytes, source: str, nested: int) -> tuple[Recognised, ...]:
     head, _ = log_text(data[:HEAD_BYTES], source)
     log = _log_kind(head)
-    documents = documents_of(data, source, is_log=log is not None)
+    is_plain_log = log is not None and not head.lstrip().startswith(_JSON_STARTS)
+    documents = () if is_plain_log else documents_of(data, source, is_log=log is not None)
     if not documents and log is not None:
         return (Recognised(kind=log, text=data),)
     if not documents:

@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from enginescope.core.errors import FormatError
+from enginescope.core.errors import FormatError, foreign
 from enginescope.core.record import Record
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
-from enginescope.formats.boundary import foreign
 from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.importing.artifact_kinds import ArtifactKind
 from enginescope.formats.importing.import_grouping import OPERATOR_KINDS, Group, Item
@@ -29,12 +28,6 @@ from enginescope.formats.plan.plan_json import plan_of
 from enginescope.formats.tensors.answer_files import outputs_of
 from enginescope.formats.torch.torch_trace import torch_trace_of
 from enginescope.formats.trex.trex_metadata import metadata_of
-from enginescope.formats.trtexec.cross_checks import (
-    profile_mismatch,
-    query_mismatch,
-    report_mismatches,
-    summary_mismatches,
-)
 from enginescope.formats.trtexec.exported_profile import profile_of
 from enginescope.formats.trtexec.exported_times import ExportedTimes, times_of
 from enginescope.formats.trtexec.layer_latencies import layer_latencies_of
@@ -269,6 +262,13 @@ def _query_counts(group: Group) -> tuple[int | None, int | None]:
 
 def _contradictions(group: Group, parts: _Parts, report: ToolReport | None) -> tuple[Notice, ...]:
     """Return what stands twice among the files and differs."""
+    from enginescope.formats.trtexec.cross_checks import (
+        profile_mismatch,
+        query_mismatch,
+        report_mismatches,
+        summary_mismatches,
+    )
+
     notices = report_mismatches(parts.reports)
     if parts.times is not None and report is not None:
         notices += summary_mismatches(parts.times, report.summaries)

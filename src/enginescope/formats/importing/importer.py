@@ -9,10 +9,9 @@ from pathlib import Path
 import msgspec
 
 from enginescope.core.digest import sha256_of
-from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.errors import FormatError, UsageError, foreign
 from enginescope.core.packed_files import packing_of, plain_bytes, plain_head, plain_path
 from enginescope.core.record import Record
-from enginescope.formats.boundary import foreign
 from enginescope.formats.importing.artifact_kinds import (
     BENCHMARK_READERS,
     HEAD_BYTES,

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.errors import FormatError, UsageError, foreign
 from enginescope.core.packed_files import PACKED_SUFFIXES, plain_bytes, plain_path
 from enginescope.core.record import Record
-from enginescope.formats.boundary import foreign
 from enginescope.formats.importing.artifact_kinds import (
     LOG_READERS,
     ArtifactKind,
@@ -28,7 +27,6 @@ from enginescope.formats.log_lines import log_text
 from enginescope.formats.plan.inspector_text import IS_LAYER
 from enginescope.formats.plan.plan_json import parse_plan, plan_of
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
-from enginescope.formats.trtexec.cross_checks import summary_mismatches
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
@@ -261,6 +259,8 @@ class _Reader:
         report = merge_reports([one for one in reports if one is not None])
         times = self.times(warmup_ms(report))
         if times is not None and report is not None:
+            from enginescope.formats.trtexec.cross_checks import summary_mismatches
+
             self.notices += summary_mismatches(times, report.summaries)
         return ReadBeside(
             profile=profile,

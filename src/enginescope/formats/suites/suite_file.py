@@ -9,12 +9,11 @@ from typing import Annotated, Any
 
 import msgspec
 
-from enginescope.core.errors import FormatError
+from enginescope.core.errors import FormatError, foreign
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.optional import require
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.boundary import foreign
 from enginescope.records.suite.suite import SuiteInput, SuiteMode
 
 #: Endings of files that are suites.

@@ -11,13 +11,16 @@ from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats import log_facts
 from enginescope.formats.log_facts import device_of
-from enginescope.formats.log_lines import IS_LOG, LogLine, log_lines, log_text
-from enginescope.formats.plan.inspector_text import inspected_plan
-from enginescope.formats.trtexec.log_sections import (
+from enginescope.formats.log_lines import (
+    IS_LOG,
+    LogLine,
     ProfileTable,
     SectionReader,
     is_profile_title,
+    log_lines,
+    log_text,
 )
+from enginescope.formats.plan.inspector_text import inspected_plan
 from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Profile
 from enginescope.records.plan.tool_report import LogMessage, ToolReport

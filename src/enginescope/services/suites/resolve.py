@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from enginescope.analysis.errors.output_tolerance import request_of, tolerance_named
 from enginescope.backends.registry import parse_backend, read_spec
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import UsageError, foreign
 from enginescope.core.record import Record
-from enginescope.formats.boundary import foreign
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.formats.suites.suite_file import (
     GeneralPart,
