@@ -71,7 +71,7 @@ class Fuzz:
         for number in numbers:
             name, act, _ = self.case(number)
             counts[name] += 1
-            started = time.monotonic()
+            started = time.process_time()  # a busy machine is no fault of the case
             signal.alarm(LONGEST_S * 4)
             try:
                 act()
@@ -79,7 +79,7 @@ class Fuzz:
                 yield Failure(number, name, traceback.format_exc())
             finally:
                 signal.alarm(0)
-            took = time.monotonic() - started
+            took = time.process_time() - started
             if took > LONGEST_S:
                 yield Failure(number, name, f"it took {took:.1f} s")
 
