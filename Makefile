@@ -17,12 +17,12 @@ DEV_EXTRAS := ort,plots,frames,xlsx,gpu,grpc,postgres,storage,serve,convert
 LOCKED_EXTRAS := ort plots graphviz xlsx images detection yaml frames notebook convert postgres storage serve gpu grpc ray trt cu13 cupti
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs dist test test-docs test-pages test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults reference clean
+.PHONY: help audit demo docs dist test test-docs test-pages test-quick coverage test-newest test-oldest lock lint format mutate bench-loop bench-start bench-statistics test-gpu bench-gpu bench-explore bench-validate bench-store bench-serve faults fuzz reference clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.run: pyproject.toml $(CONSTRAINTS)
+$(VENV)/.run: pyproject.toml $(CONSTRAINTS) $(wildcard native/*)
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
 	$(PIP) --group build # pinned too, so the package is built without an environment of its own
@@ -39,6 +39,11 @@ lock: pyproject.toml ## Write the newest versions that fit together into require
 	.cache/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.10 \
 	  --custom-compile-command 'make lock' --group build --group dev --group docs --group mutation --group release \
 	  $(addprefix --extra ,$(LOCKED_EXTRAS)) pyproject.toml --output-file requirements.lock
+
+audit: ## Ask for known weaknesses of the versions in requirements.lock
+	$(PYTHON) -m venv .cache/audit
+	.cache/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	.cache/audit/bin/pip-audit --requirement requirements.lock --no-deps --disable-pip --progress-spinner off
 
 demo: $(VENV)/.run ## Measure two small sample models and write a report
 	@$(BIN)/enginescope bench --store $(DEMO)
@@ -63,11 +68,11 @@ docs: $(VENV)/.dev ## Build the documentation site into build/site; a warning is
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "site: $(CURDIR)/build/site/index.html"
 
-dist: $(VENV)/.dev ## Build the wheel and the source archive into dist, and check them
+dist: $(VENV)/.dev ## Build the wheels and the source archive into dist, and check them
 	$(PIP) --group release
 	rm -rf dist
 	$(BIN)/python .ci/sbom.py
-	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/python .ci/build_dist.py dist
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/python .ci/check_dist.py dist
 
@@ -136,6 +141,9 @@ bench-store: $(VENV)/.dev ## Show what listing 10,000 runs and the page of 2,000
 
 bench-serve: $(VENV)/.dev ## Show how a server with 10,000 runs answers 16 clients
 	$(BIN)/python benchmarks/serve/load.py $(SERVE_ARGS)
+
+fuzz: $(VENV)/.dev ## Mutate files of every format (30 minutes); fail at a traceback, 5 s or 1 GiB
+	$(BIN)/python -m tests.fuzz $(or $(FUZZ_ARGS),--seconds 1800)
 
 faults: $(VENV)/.dev ## Kill, fill, damage and flood (680 events); fail if an acknowledged result is lost
 	$(BIN)/python -m tests.faults $(FAULTS_ARGS)

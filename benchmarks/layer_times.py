@@ -19,15 +19,15 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
-
 from enginescope.analysis.layers.profiler_cost import without_events
+
 from enginescope.backends.tensorrt import profile_pass
 from enginescope.backends.tensorrt.libraries import Libraries, load
 from enginescope.backends.tensorrt.profile_pass import profile_layers
 from enginescope.backends.tensorrt.run.gate import Gate
 from enginescope.backends.tensorrt.run.session import TrtSession
+from enginescope.core.record import replace
 from enginescope.records.plan.plan import Profile
 from enginescope.records.run.job import Job, Mode, Workload
 from enginescope.runner.inputs.inputs import make_feeds
@@ -134,7 +134,7 @@ def agreement(engine: Path) -> dict[str, Any]:
     session.close()
     of_one = passes_of_one(engine, libraries)
     raw = [profile_layers(libraries, job, feeds)[0] for _ in range(2)]
-    plain = msgspec.structs.replace(job, profile_mode="trtexec")
+    plain = replace(job, profile_mode="trtexec")
     ungated = profile_layers(libraries, plain, feeds)[0]
     (first, shown, alone), (second, shown_again, _) = map(own_us, raw)
     names = [one.name for one in raw[0].layers]

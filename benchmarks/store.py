@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enginescope.core.sidecar import SEAL
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples, frozen
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import RunRow

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.depth import DepthTask
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
 from enginescope.analysis.tasks.task_scoring import TaskScoring
+from enginescope.core.record import replace
 from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.job import BackendSpec, Subject
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples, frozen
 from tests.depth_models import smooth
 from tests.render.gpu_runs import gpu_telemetry
 from tests.render.runs import measured_run
@@ -41,10 +41,10 @@ def timed_run(number: int, label: str, *, on_gpu: bool) -> Run:
     run = measured_run(id=f"{number}f3ac01944de", gpu=gpu_telemetry() if on_gpu else None)
     rng = np.random.default_rng(number)
     times = 4.2 * (1 - 0.2 * number) * (1 + 0.02 * rng.standard_normal(500))
-    return msgspec.structs.replace(
+    return replace(
         run,
         samples=(Samples(metric=run.samples[0].metric, values_ms=frozen(times)),),
-        job=msgspec.structs.replace(
+        job=replace(
             run.job,
             subject=Subject(name=name, kind="engine"),
             backend=BackendSpec(name=backend.partition(":")[0]),

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "enginescope"
-WINGS = ("core", "model", "stats", "formats", "store", "analysis", "render")
+WINGS = ("judge", "core", "model", "formats", "store", "analysis", "render")
 
 #: Packages that no import of the base or the reading wing may pull in.
 HEAVY = (

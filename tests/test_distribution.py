@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from types import ModuleType
@@ -68,6 +71,33 @@ def test_what_installs_beside_the_package_is_found(wheel: Path, tmp_path: Path) 
     with zipfile.ZipFile(richer, "a") as out:
         out.writestr("tests/conftest.py", "")
     assert "installs tests" in "\n".join(script("check_dist").faults_of_wheel(richer))
+
+
+@pytest.mark.slow
+def test_a_platform_without_its_loop_is_found(wheel: Path, tmp_path: Path) -> None:
+    check = script("check_dist")
+    named = wheel.name.replace("-any.whl", "-manylinux_2_17_x86_64.whl")
+    empty = Path(shutil.copy(wheel, tmp_path / named))
+    assert "no loop inside" in "\n".join(check.faults_of_wheel(empty))
+    pure = Path(shutil.copy(wheel, tmp_path / wheel.name))
+    with zipfile.ZipFile(pure, "a") as out:
+        out.writestr(check.LOOP, b"")
+    assert "a loop in a pure wheel" in "\n".join(check.faults_of_wheel(pure))
+    with zipfile.ZipFile(empty, "a") as out:
+        out.writestr(check.LOOP, b"GLIBC_2.34")
+    faults = "\n".join(check.faults_of_wheel(empty))
+    assert "its loop needs glibc 2.34" in faults
+    assert "its loop does not run" in faults
+
+
+@pytest.mark.slow
+def test_a_release_without_a_compiler_fails(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", tmp_path]
+    settings = {**os.environ, "ENGINESCOPE_NATIVE": "require", "CC": "false"}
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, env=settings)
+    assert done.returncode != 0
+    assert "CompileError" in done.stdout + done.stderr
+    assert not list(tmp_path.glob("*.whl"))
 
 
 def test_citation_and_changelog_name_the_version() -> None:

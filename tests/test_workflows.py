@@ -50,11 +50,32 @@ def test_every_python_that_is_promised_is_tested() -> None:
 def test_a_dry_run_of_the_release_publishes_nothing() -> None:
     flow = read(ROOT / ".github/workflows/release.yml")
     rights = {name: job.get("permissions", {}) for name, job in flow["jobs"].items()}
-    assert [name for name, right in rights.items() if right] == ["publish"]
-    condition = flow["jobs"]["publish"]["if"]
-    assert "github.event_name == 'push'" in condition
-    assert "github.ref_type == 'tag'" in condition
+    assert [name for name, right in rights.items() if right] == ["attest", "publish", "page"]
+    needed = {name: flow["jobs"][name]["needs"] for name in ("publish", "page")}
+    assert needed == {"publish": "attest", "page": "publish"}
+    for name in ("attest", "publish"):
+        condition = flow["jobs"][name]["if"]
+        assert "github.event_name == 'push'" in condition
+        assert "github.ref_type == 'tag'" in condition
     assert "workflow_dispatch" in flow[True]  # YAML 1.1 reads `on` as true
+
+
+def test_the_upload_has_its_job_to_itself() -> None:
+    jobs = read(ROOT / ".github/workflows/release.yml")["jobs"]
+    publish = jobs["publish"]
+    assert publish["permissions"] == {"id-token": "write"}
+    used = [step.get("uses", "").partition("@")[0] for step in publish["steps"]]
+    assert used == ["actions/download-artifact", "pypa/gh-action-pypi-publish"]
+    assert not any("run" in step for step in publish["steps"])
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_an_action_is_named_by_its_commit(path: Path) -> None:
+    for used, comment in re.findall(r"uses: (\S+)(.*)", path.read_text(encoding="utf-8")):
+        if used.startswith("./"):
+            continue
+        assert re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", used), used
+        assert re.fullmatch(r" # v\d+(\.\d+)*", comment), comment
 
 
 def test_the_recipe_is_a_workflow_of_the_action_s_inputs() -> None:

@@ -12,10 +12,10 @@ import numpy as np
 from benchmarks.suite_page import make as make_suite
 
 from enginescope.core.sidecar import SEAL
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Environment
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples, frozen
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SUITES, SuiteFolder
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.stats.change_points import change_points
+from enginescope.judge.comparison.change_points import change_points
 
 SCATTER = 0.01
 THRESHOLD_PCT = 1.0

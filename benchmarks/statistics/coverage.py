@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 from series_kinds import KINDS, Kind
 
-from enginescope.stats.autocorrelation import quantile_interval
+from enginescope.judge.stats.autocorrelation import quantile_interval
 
 LENGTHS = (100, 300, 1_000, 3_000, 10_000)
 #: Series of this many samples are drawn at a time.

@@ -15,9 +15,9 @@ import numpy as np
 from in_rounds import DIFFERENT
 from printed import print_table, share
 
-from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
-from enginescope.stats.comparison.steady_rounds import disturbances, steady_rounds, uncertainty_pct
+from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
+from enginescope.judge.comparison.steady_rounds import disturbances, steady_rounds, uncertainty_pct
+from enginescope.judge.verdict import RatioEstimate, VerdictKind
 
 Array = np.ndarray
 #: Verdict, rounds measured, last estimate, whether B is called unstable.

@@ -13,7 +13,7 @@ import time
 import numpy as np
 from series_kinds import KINDS
 
-from enginescope.stats.autocorrelation import integrated_time, quantile_interval
+from enginescope.judge.stats.autocorrelation import integrated_time, quantile_interval
 
 SERIES = 400
 RESAMPLES = 500

@@ -20,10 +20,10 @@ from printed import print_table, share
 from process_kinds import PROCESS_KINDS, ProcessKind, processes
 
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
-from enginescope.records.verdict.verdict import RatioEstimate
-from enginescope.stats.comparison.hodges_lehmann import level_of_processes
-from enginescope.stats.comparison.non_inferiority import NonInferiority, non_inferiority
-from enginescope.stats.comparison.ratio import ratio_by_scatter, ratio_of_few_processes
+from enginescope.judge.comparison.hodges_lehmann import level_of_processes
+from enginescope.judge.comparison.non_inferiority import NonInferiority, non_inferiority
+from enginescope.judge.comparison.ratio import ratio_by_scatter, ratio_of_few_processes
+from enginescope.judge.verdict import RatioEstimate
 
 LIMIT_PCT = 2.0
 #: Processes of the baseline and of the current side.

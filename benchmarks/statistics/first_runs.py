@@ -15,8 +15,8 @@ import numpy as np
 from printed import print_table
 
 import enginescope as es
+from enginescope.judge.samples import Array
 from enginescope.records.run.job import WarmUp, Workload
-from enginescope.records.samples import Array
 from enginescope.runner.inputs.sample_models import sample_models
 
 #: A longer gap between two samples, in ms, is a pause.

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta, timezone
 
 import numpy as np
 
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples, frozen
 
 #: First day of the simulated calendar; sessions are a day apart.
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
+from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
+from enginescope.judge.verdict import RatioEstimate, VerdictKind
 
 DIFFERENT = (VerdictKind.FASTER, VerdictKind.SLOWER)
 

@@ -26,11 +26,11 @@ from live_pool import SAME, SIDES, Plan, Process, Round, measure, rounds_of
 from numpy.typing import NDArray
 from printed import share
 
+from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
+from enginescope.judge.comparison.steady_rounds import disturbances
+from enginescope.judge.stats.stability import WIDE_PCT
+from enginescope.judge.verdict import RatioEstimate, VerdictKind
 from enginescope.probe.environment import probe_environment
-from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
-from enginescope.stats.comparison.steady_rounds import disturbances
-from enginescope.stats.stability import WIDE_PCT
 
 FILE = Path(__file__).resolve().parents[2] / ".cache/statistics/live.jsonl"
 WINDOWS = 200

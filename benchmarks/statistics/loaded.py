@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from enginescope.runner.interleaved import PROCESS_STOP, Pacing, run_interleaved
 from planted_model import planted_models
 
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
 from enginescope.records.run.job import BackendSpec, Job, Subject, Workload
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, why_text
-from enginescope.runner.interleaved import PROCESS_STOP, Pacing, run_interleaved
 
 
 @contextmanager

@@ -11,11 +11,11 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from enginescope.runner.interleaved import looks_up_to
 from in_rounds import DIFFERENT, Ended, Schedule, compare_in_rounds
 from process_kinds import PROCESS_KINDS, ProcessKind
 
-from enginescope.records.verdict.verdict import VerdictKind
-from enginescope.runner.interleaved import looks_up_to
+from enginescope.judge.verdict import VerdictKind
 
 SCHEDULES = (
     Schedule(),

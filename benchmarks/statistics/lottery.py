@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from printed import print_table
 
-from enginescope.stats.nested_variance import process_figure, variance_components
+from enginescope.judge.stats.nested_variance import process_figure, variance_components
 
 ITERATIONS = 600
 ITERATION_SD = 0.02

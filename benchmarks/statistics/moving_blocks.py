@@ -15,8 +15,8 @@ import math
 import numpy as np
 from series_kinds import KINDS, Kind
 
-from enginescope.records.samples import Interval
-from enginescope.stats.autocorrelation import (
+from enginescope.judge.samples import Interval
+from enginescope.judge.stats.autocorrelation import (
     autoregressive_time,
     integrated_time,
     levels_of,

@@ -21,17 +21,17 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from in_rounds import DIFFERENT, compare_in_rounds
-from msgspec.structs import replace
 from scipy import stats
 
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT, CompareConfig
 from enginescope.analysis.verdicts.verdicts import verdicts
+from enginescope.core.record import replace
 from enginescope.formats.importing.importer import import_artifacts
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.samples import frozen
+from enginescope.judge.stats.autocorrelation import effective_samples, levels_of
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.run import Run
-from enginescope.records.samples import frozen
-from enginescope.records.verdict.verdict import VerdictKind
-from enginescope.stats.autocorrelation import effective_samples, levels_of
-from enginescope.stats.comparison.ratio import LOOKS
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANTED_PCT = (0.0, 2.0, 3.0)

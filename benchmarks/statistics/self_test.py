@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from printed import print_table
 
-from enginescope.stats.comparison.detection import DrawnComparisons
-from enginescope.stats.comparison.ratio import LOOKS
+from enginescope.judge.comparison.detection import DrawnComparisons
+from enginescope.judge.comparison.ratio import LOOKS
 
 THRESHOLD_PCT = 1.0
 SHARES = (0.3, 0.6, 0.9)

@@ -16,9 +16,9 @@ import numpy as np
 from printed import print_table
 from series_kinds import autoregressive
 
-from enginescope.records.samples import Array
-from enginescope.stats.autocorrelation import quantile_interval
-from enginescope.stats.comparison.ratio import ratio_by_scatter, ratio_of_rounds
+from enginescope.judge.comparison.ratio import ratio_by_scatter, ratio_of_rounds
+from enginescope.judge.samples import Array
+from enginescope.judge.stats.autocorrelation import quantile_interval
 
 DEVIATIONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 LENGTHS = (100, 1_000, 10_000)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from series_kinds import KINDS, Kind
 
-from enginescope.stats.autocorrelation import quantile_interval
+from enginescope.judge.stats.autocorrelation import quantile_interval
 
 SERIES = 500
 LONGEST = 8_000

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from series_kinds import autoregressive
 
-from enginescope.stats.autocorrelation import autoregressive_time, integrated_time
+from enginescope.judge.stats.autocorrelation import autoregressive_time, integrated_time
 
 SERIES = 300
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.analysis.tune.test_halving import SIDES, search
 
-from enginescope.records.verdict.verdict import VerdictKind
+from enginescope.judge.verdict import VerdictKind
 
 PLANTED = 7
 

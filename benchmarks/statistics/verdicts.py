@@ -16,24 +16,24 @@ from typing import NamedTuple
 
 import numpy as np
 from in_rounds import DIFFERENT, Ended, compare_in_rounds
-from msgspec.structs import replace
 from printed import print_table, share
 from process_kinds import PROCESS_KINDS, ProcessKind, processes
 
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT, CompareConfig
 from enginescope.analysis.verdicts.verdicts import verdicts
-from enginescope.records.progress import RoundPosition
-from enginescope.records.run.job import BackendSpec, Job, Subject
-from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples, frozen
-from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.comparison.ratio import (
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import (
     LOOK_CONFIDENCE,
     LOOKS,
     decide,
     ratio_by_scatter,
     ratio_of_processes,
 )
+from enginescope.judge.samples import Samples, frozen
+from enginescope.judge.verdict import RatioEstimate, VerdictKind
+from enginescope.records.progress import RoundPosition
+from enginescope.records.run.job import BackendSpec, Job, Subject
+from enginescope.records.run.run import Run
 
 SCATTERS_PCT = (0.3, 1.0, 2.0)
 PLANTED_PCT = (2.0, 3.0)

@@ -117,11 +117,8 @@ if TYPE_CHECKING:
     from enginescope.services.suites.observer import SuiteObserver
     from enginescope.services.suites.request import (
         DockerImage,
-        FinishedJobs,
-        KubernetesJobs,
         PushTarget,
         RayCluster,
-        SlurmCluster,
         SuiteRequest,
         ThisMachine,
     )
@@ -143,7 +140,6 @@ _HOMES = {
     "EnginescopeError": "core.errors",
     "Explanation": "services.explain",
     "Explored": "services.plans.explore_request",
-    "FinishedJobs": "services.suites.request",
     "FormatError": "core.errors",
     "GateReport": "records.verdict.gate",
     "GpuLimits": "analysis.roofline.gpu_limits",
@@ -152,7 +148,6 @@ _HOMES = {
     "InputRange": "records.run.job",
     "InputShape": "records.run.job",
     "JobHistory": "records.verdict.history",
-    "KubernetesJobs": "services.suites.request",
     "LadderReport": "records.verdict.ladder",
     "Limits": "records.run.job",
     "LintReport": "rules.engine",
@@ -175,7 +170,6 @@ _HOMES = {
     "SelfTest": "records.verdict.self_test",
     "SensitivityReport": "records.verdict.sensitivity",
     "ShapesReport": "records.verdict.shapes",
-    "SlurmCluster": "services.suites.request",
     "StopRule": "records.run.job",
     "StoreError": "core.errors",
     "SuiteObserver": "services.suites.observer",
@@ -228,13 +222,6 @@ _HOMES = {
     "validate": "notebook.measure",
     "write_report": "notebook.plan",
 }
-#: Name of version 0.1 -> its name today; they go with version 0.3.
-_RENAMED = {
-    "bench_in_turn": "bench_interleaved",
-    "load_run": "open_run",
-    "plan": "open_plan",
-    "suite": "open_suite",
-}
 __all__ = [
     "BackendError",
     "BuildReport",
@@ -252,7 +239,6 @@ __all__ = [
     "Explanation",
     "Explored",
     "FilledInput",
-    "FinishedJobs",
     "FormatError",
     "GateReport",
     "GpuLimits",
@@ -260,7 +246,6 @@ __all__ = [
     "InputRange",
     "InputShape",
     "JobHistory",
-    "KubernetesJobs",
     "LadderReport",
     "Limits",
     "LintReport",
@@ -283,7 +268,6 @@ __all__ = [
     "SelfTest",
     "SensitivityReport",
     "ShapesReport",
-    "SlurmCluster",
     "StopRule",
     "StoreError",
     "SuiteObserver",
@@ -342,13 +326,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in _RENAMED:
-        import warnings
-
-        new = _RENAMED[name]
-        text = f"enginescope.{name} is now enginescope.{new}; the old name goes with version 0.3"
-        warnings.warn(text, DeprecationWarning, stacklevel=2)
-        return __getattr__(new)
     if name not in _HOMES:
         raise AttributeError(f"module 'enginescope' has no attribute {name!r}")
     return getattr(import_module(f"enginescope.{_HOMES[name]}"), name)

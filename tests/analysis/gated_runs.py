@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Iterable
 
 import numpy as np
-from msgspec.structs import replace
 
+from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Environment, Host
 from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
-from enginescope.records.samples import Samples, frozen
 from enginescope.records.tensor import DataType, Tensor
 
 HOST = Environment(host=Host(name="bench-1", cpu_model="Xeon", cores_usable=2))

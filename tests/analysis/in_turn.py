@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredSide
+from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Environment, Host
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
 from enginescope.records.run.run import Outcome, OutcomeKind, Phase, Run
-from enginescope.records.samples import Samples, frozen
 from enginescope.records.tensor import DataType, Tensor
 
 COMPARISON = "0a1b2c3d"
@@ -50,10 +51,9 @@ def process(
 
 
 def crashed(run: Run) -> Run:
-    import msgspec
 
     bad = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV", signal=11)
-    return msgspec.structs.replace(run, outcome=bad, samples=())
+    return replace(run, outcome=bad, samples=())
 
 
 def in_turn(

@@ -11,8 +11,8 @@ import pytest
 import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import BackendError, UsageError
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.job import StopRule, TelemetryRule, WarmUp, Workload
-from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.store.archive import Store
 from tests.analysis.in_turn import COMPARISON, in_turn, process
 

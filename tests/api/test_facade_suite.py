@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 
 import pytest
-from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.core.record import replace
 from enginescope.records.suite.suite import CellStatus
 from enginescope.records.verdict.gate import GateOutcome
 from enginescope.store import run_folder

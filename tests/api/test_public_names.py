@@ -14,7 +14,6 @@ from enginescope.core import errors
 from enginescope.core.record import Record
 from tests.api.public_functions import annotations_of, classes_in, public_functions
 
-RENAMED = es._RENAMED
 #: Modules of enginescope that ``import enginescope`` loads.
 BARE_IMPORT = {"enginescope", "enginescope._version"}
 
@@ -81,13 +80,6 @@ def test_every_exception_is_public() -> None:
         if isinstance(value, type) and issubclass(value, errors.EnginescopeError)
     }
     assert tree - set(es.__all__) == set()
-
-
-@pytest.mark.parametrize(("old", "new"), RENAMED.items())
-def test_deprecated_names_warn_with_the_new_name(old: str, new: str) -> None:
-    with pytest.warns(DeprecationWarning, match=rf"enginescope\.{old} is now enginescope\.{new};"):
-        assert getattr(es, old) is getattr(es, new)
-    assert old not in es.__all__
 
 
 def test_a_bare_import_loads_no_other_module() -> None:

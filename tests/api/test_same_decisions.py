@@ -7,17 +7,17 @@ import string
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
 from enginescope.core.errors import EnginescopeError, StoreError, UsageError
+from enginescope.core.record import replace
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.job import Subject
 from enginescope.records.tensor import DataType, Tensor
 from enginescope.records.verdict.gate import GateOutcome
-from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS
 from tests.analysis.compared_plans import run_a, run_b

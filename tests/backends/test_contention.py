@@ -10,7 +10,7 @@ import pytest
 from enginescope.backends.contention import LEAST_REQUESTS, Rendezvous, Seat, Window, shared_loop
 from enginescope.backends.loop import StepRecorder
 from enginescope.core.errors import BackendError
-from enginescope.records.samples import Samples
+from enginescope.judge.samples import Samples
 
 
 class Script:

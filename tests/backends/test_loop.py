@@ -9,10 +9,10 @@ import pytest
 from enginescope.backends import loop
 from enginescope.backends.base import ProgressSink
 from enginescope.backends.loop import Step, StepRecorder
+from enginescope.judge.samples import Samples
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import StopRule, WarmUp
 from enginescope.records.run.run import StopReport, WarmUpReport
-from enginescope.records.samples import Samples
 
 
 class Clock:

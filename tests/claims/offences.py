@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from enginescope.records.samples import Summary
-from enginescope.records.verdict.verdict import Reason
+from enginescope.judge.samples import Summary
+from enginescope.judge.verdict import Reason
 
 #: ``p99 7.80 ms`` or ``p99 latency 7.80 ms`` in prose, and what follows.
 _STATED = re.compile(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from msgspec.structs import replace
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, compare_sides
+from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples, frozen
 from enginescope.records.verdict.load import LoadReport, Slo
 from tests.analysis.in_turn import in_turn, named
+from tests.judge.test_describe import bursty_tail
 from tests.render.load.load_reports import scenario, searched, single
 from tests.render.runs import measured_run
-from tests.stats.test_describe import bursty_tail
 
 
 def _wandering(draw: np.random.Generator, n: int, phi: float) -> np.ndarray:

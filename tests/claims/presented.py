@@ -17,7 +17,7 @@ from enginescope.notebook.html.measure import run_html
 from enginescope.notebook.html.verdicts import answer_html, verdicts_html
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.load import LoadReport
-from enginescope.render.base.text import runs_table, summary_text
+from enginescope.render.base.text import runs_table
 from enginescope.render.base.text_table import as_text
 from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.latency_boxes import latency_boxes
@@ -45,6 +45,7 @@ from enginescope.render.page.page import report_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.verdicts.verdict_writers import verdict_csv, verdict_markdown, verdict_text
 from tests.render.runs import measured_run
+from tests.render.screen import summary_text
 
 WIDE = 220
 

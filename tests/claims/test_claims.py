@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.records.samples import Mark
+from enginescope.judge.samples import Mark
 from enginescope.records.verdict.load import LoadKind
 from enginescope.render.load.load_phrases import answer_text
 from tests.claims import planted

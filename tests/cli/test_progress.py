@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.cli.main import main
 from enginescope.cli.progress import JobProgress, describe
+from enginescope.core.record import replace
 from enginescope.records.progress import Progress
 from enginescope.records.run.run import Outcome, OutcomeKind
 from tests.render.runs import failed_run

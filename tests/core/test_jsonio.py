@@ -6,7 +6,7 @@ import pytest
 
 from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import decode, encode, write_atomic
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 
 
 def test_round_trip() -> None:

@@ -10,7 +10,7 @@ import pytest
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.core.sidecar import SEAL, check_seal, load_record, save_record, sealed
-from enginescope.records.samples import Samples, frozen
+from enginescope.judge.samples import Samples, frozen
 
 
 def saved(tmp_path):

@@ -3,13 +3,8 @@ from __future__ import annotations
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.core.units import (
-    format_bytes,
-    format_ms,
-    format_significant,
-    parse_bytes,
-    parse_duration_ms,
-)
+from enginescope.core.units import format_bytes, parse_bytes, parse_duration_ms
+from enginescope.judge.units import format_ms, format_significant
 
 
 @pytest.mark.parametrize(

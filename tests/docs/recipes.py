@@ -5,7 +5,7 @@ A fenced block of the language ``console`` holds commands behind ``$`` and their
 
 A comment directly above a block says what is special about it:
 
-``<!-- needs an NVIDIA GPU -->``, ``<!-- needs Slurm -->``, ``<!-- needs a server -->``
+``<!-- needs an NVIDIA GPU -->``, ``<!-- needs a cluster -->``, ``<!-- needs a server -->``
     It is not run.
 ``<!-- run on the page two-models -->``
     That page runs the same command, and it takes long.
@@ -39,7 +39,7 @@ from tests.fakes.loading import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Marks of commands that this machine cannot run.
-NEEDS = ("needs an NVIDIA GPU", "needs Slurm", "needs a server")
+NEEDS = ("needs an NVIDIA GPU", "needs a cluster", "needs a server")
 #: Verbs whose output is the same every time, so that a page must show it as it is.
 EXACT = ("explore", "lint", "passport", "archive list", "models list")
 _BLOCK = re.compile(

@@ -6,16 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
+from enginescope.runner.interleaved import PROCESS_STOP
 
 import enginescope as es
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.plan_comparison.difference_causes import Cause
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT, THRESHOLD_PCT
-from enginescope.records.verdict.verdict import VerdictKind
+from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.verdict import VerdictKind
 from enginescope.render.compare.compare_page import MAX_CARRIED_PAIRS
 from enginescope.render.plan_comparison.compare_phrases import _CAUSES
-from enginescope.runner.interleaved import PROCESS_STOP
-from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
 from tests.analysis.compared_plans import run_a, run_b
 
 DOCS = Path(__file__).parents[2] / "docs"

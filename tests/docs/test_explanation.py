@@ -8,11 +8,11 @@ from pathlib import Path
 from enginescope.analysis.errors.output_tolerance import TOLERANCES
 from enginescope.analysis.layers.reformats import WHOLE_PARTS
 from enginescope.analysis.report_card.layer_groups import POINTWISE_TYPES
+from enginescope.judge.stats import autocorrelation
+from enginescope.judge.stats.describe import needed_samples
 from enginescope.records.plan.plan import INERT_TYPES
 from enginescope.records.run.job import StopRule, WarmUp
 from enginescope.rules.tensor_cores import CONVOLUTIONS, MATMULS, REFORMATS
-from enginescope.stats import autocorrelation
-from enginescope.stats.describe import needed_samples
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "explanation"
 MARKED = re.compile(r"`([^`]+)`")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import enginescope as es
 from enginescope.cli.suites.suite import command
-from enginescope.cli.suites.suite_fleet import fleet_options
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -20,15 +19,8 @@ def named(file: Path) -> set[str]:
 
 def test_every_option_is_explained_and_no_other() -> None:
     taken = {name for one in command.params for name in one.opts if name.startswith("--")}
-
-    @fleet_options
-    def nothing() -> None:
-        """Take the options of fleets alone."""
-
-    ours = {name for one in nothing.__click_params__ for name in one.opts}
-    of_others = {"--array", "--time", "--gres", "--exclusive", "--no-requeue"}  # Slurm's
-    assert ours <= named(FLEETS)
-    assert named(FLEETS) <= taken | of_others
+    assert {"--on-ray", "--in-docker"} <= named(FLEETS)
+    assert named(FLEETS) <= taken
 
 
 def test_files_that_are_named_are_there() -> None:

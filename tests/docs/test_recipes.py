@@ -69,7 +69,7 @@ def test_the_commands_of_a_page_run(
 
 
 def test_what_is_not_run_says_why() -> None:
-    """A command of ours is skipped only if it needs a GPU or Slurm, or runs on another page."""
+    """A command of ours is skipped only if it needs a GPU or a cluster, or runs on another page."""
     skipped = [
         (page.name, step)
         for page in PAGES

@@ -8,9 +8,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
 from enginescope.core.errors import EnginescopeError, StoreError
+from enginescope.core.record import replace
 from enginescope.records.run.run import Run
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
@@ -19,7 +18,7 @@ from tests.store.stored_runs import plain
 
 def digest_of(run: Run) -> str:
     """SHA-256 of everything in a run but its tags and where its files are."""
-    same = msgspec.structs.replace(run, tags=(), artifacts=(), notices=())
+    same = replace(run, tags=(), artifacts=(), notices=())
     return hashlib.sha256(json.dumps(plain(same), sort_keys=True).encode()).hexdigest()
 
 

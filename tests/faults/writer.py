@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from enginescope.core.errors import StoreError
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.run import Artifact, Run
-from enginescope.records.samples import Samples, frozen
 from enginescope.store.archive import Store
 from enginescope.store.location import parse_place
 from tests.faults.ledger import digest_of

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import onnxruntime
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.backends.base import InputSpec
+from enginescope.core.record import replace
 from enginescope.records.run.job import InputShape, Mode, StopRule, WarmUp, Workload
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.runner.inputs.inputs import make_feeds
@@ -29,9 +29,9 @@ class Measuring:
     engines: Path
 
     def __call__(self, model: Path, backend: str, workload: Workload = SHORT, **mode) -> Run:
-        asked = msgspec.structs.replace(workload, mode=Mode(**mode))
+        asked = replace(workload, mode=Mode(**mode))
         jobs = make_jobs([model], [backend], asked, data="none", engine_cache=self.engines)
-        kept = [msgspec.structs.replace(job, keep_outputs=True) for job in jobs]
+        kept = [replace(job, keep_outputs=True) for job in jobs]
         (run,) = run_jobs(kept, lambda _: None)
         return run
 
@@ -166,11 +166,11 @@ def test_several_profiles(measure, samples) -> None:
     if dynamic is None:
         pytest.skip("no model with dynamic shapes among ENGINESCOPE_GPU_MODELS")
     shapes = {"opt_shapes": "input:1x64;input:32x64", "profile_index": "1"}
-    wide = msgspec.structs.replace(SHORT, shapes=(InputShape(name="input", dims=(32, 64)),))
+    wide = replace(SHORT, shapes=(InputShape(name="input", dims=(32, 64)),))
     run = ok(measure(dynamic, spec("fp16", **shapes), wide))
     assert run.inputs[0].shape == (32, 64)
     assert run.job.workload.batch == 32
-    other = msgspec.structs.replace(SHORT, shapes=(InputShape(name="input", dims=(7, 64)),))
+    other = replace(SHORT, shapes=(InputShape(name="input", dims=(7, 64)),))
     refused = measure(dynamic, spec("fp16", **shapes), other)
     assert refused.outcome.kind is OutcomeKind.FAILED
     assert "7x64" in refused.outcome.message

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
-from msgspec.structs import replace
 from onnx import TensorProto, helper
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.backends.onnxruntime.providers.providers import NAMED
+from enginescope.core.record import replace
 from enginescope.records.run.job import InputShape, Mode, StopRule, WarmUp, Workload
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.runner.jobs import make_jobs

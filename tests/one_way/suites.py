@@ -14,13 +14,7 @@ from enginescope.core.jsonio import encode
 from enginescope.runner.inputs.sample_models import sample_models
 from enginescope.services.suites.example import write_example
 from enginescope.services.suites.models import DownloadObserver, fetch_models, list_models
-from enginescope.services.suites.request import (
-    DockerImage,
-    FinishedJobs,
-    KubernetesJobs,
-    SlurmCluster,
-    ThisMachine,
-)
+from enginescope.services.suites.request import DockerImage, ThisMachine
 from enginescope.services.suites.resolve import list_cells
 from tests.one_way.case import Case
 
@@ -58,14 +52,6 @@ def run_before(folder: Path) -> None:
         main(["suite", str(folder / "zoo"), *flags, "--store", str(folder / "store")])
 
 
-def foreign_result(folder: Path) -> None:
-    """Leave a file among the results of Kubernetes jobs that belongs to no cell."""
-    models(folder)
-    place = folder / "store" / "suites" / "zoo" / "returned"
-    place.mkdir(parents=True)
-    (place / "strange").write_bytes(b"nothing of ours")
-
-
 def _run(name: str, flags: list[str], /, *, prepare: Any = models, **options: Any) -> Case:
     volatile = options.pop("volatile", MEASURED)
     source = options.pop("source", "zoo")
@@ -93,18 +79,6 @@ def _run(name: str, flags: list[str], /, *, prepare: Any = models, **options: An
     )
 
 
-K8S_FLAGS = ["--emit-k8s", "FOLDER/jobs", "--k8s-image", "i"]
-K8S_PARTS = [
-    *("--jobs", "2", "--k8s-request", "cpu=8", "--k8s-limit", "memory=32Gi"),
-    *(
-        "--k8s-node",
-        "zone=a",
-        "--k8s-toleration",
-        "gpu:NoSchedule",
-        "--k8s-pull-secret",
-        "registry",
-    ),
-]
 FAULTY = ("fake", "fake?fault=segfault")
 FAULTY_FLAGS = ["--on", "fake", "--on", "fake?fault=segfault", *QUICK_FLAGS]
 
@@ -163,49 +137,6 @@ CASES: tuple[Case, ...] = (
         name="zoo",
         **QUICK,
     ),
-    _run(
-        "jobs of Kubernetes",
-        [*K8S_FLAGS, "--k8s-mount", "all:FOLDER", "--on", "fake", *QUICK_FLAGS],
-        place=lambda folder: KubernetesJobs(
-            folder=folder / "jobs", image="i", mounts=(("all", str(folder)),)
-        ),
-        backends=("fake",),
-        **QUICK,
-    ),
-    _run(
-        "a namespace that Kubernetes refuses",
-        [*K8S_FLAGS, *K8S_PARTS, "--k8s-namespace", "My_Team", "--on", "fake", *QUICK_FLAGS],
-        place=lambda folder: KubernetesJobs(
-            folder=folder / "jobs",
-            image="i",
-            namespace="My_Team",
-            jobs=2,
-            requests={"cpu": "8"},
-            limits={"memory": "32Gi"},
-            node_selector={"zone": "a"},
-            tolerations=("gpu:NoSchedule",),
-            pull_secrets=("registry",),
-        ),
-        backends=("fake",),
-        **QUICK,
-    ),
-    _run(
-        "no job of Kubernetes",
-        [*K8S_FLAGS, "--k8s-mount", "all:FOLDER", "--on", "ort-cpu:int8", *QUICK_FLAGS],
-        place=lambda folder: KubernetesJobs(
-            folder=folder / "jobs", image="i", mounts=(("all", str(folder)),)
-        ),
-        backends=("ort-cpu:int8",),
-        **QUICK,
-    ),
-    _run(
-        "a result of no cell",
-        ["--collect", "--on", "fake", *QUICK_FLAGS],
-        prepare=foreign_result,
-        place=FinishedJobs(),
-        backends=("fake",),
-        **QUICK,
-    ),
     _run("no such file", [], source="none.toml"),
     _run("no such backend", ["--on", "nosuch"], backends=("nosuch",)),
     _run("a name that is no tag", ["--name", "two words"], name="two words"),
@@ -232,17 +163,6 @@ CASES: tuple[Case, ...] = (
         backends=("fake@old",),
         environments={"old": "python3"},
         place=DockerImage(image="i"),
-    ),
-    _run(
-        "a cluster of no kind",
-        ["--on-slurm", "--slurm", "cluster=moon"],
-        place=SlurmCluster(cluster="moon"),
-    ),
-    _run(
-        "a model on no volume",
-        [*K8S_FLAGS, *QUICK_FLAGS],
-        place=lambda folder: KubernetesJobs(folder=folder / "jobs", image="i"),
-        **QUICK,
     ),
     Case(
         name="suite: opened after it ran",  # the command line resumes, and has nothing to run

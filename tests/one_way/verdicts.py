@@ -7,9 +7,8 @@ import json
 import warnings
 from pathlib import Path
 
-import msgspec
-
 import enginescope as es
+from enginescope.core.record import replace
 from enginescope.records.run.job import Subject
 from enginescope.records.run.run import Run
 from enginescope.render.compare.compare_writers import compare_json
@@ -54,7 +53,7 @@ def processes(folder: Path) -> None:
 def interleaved(folder: Path) -> None:
     """Store an interleaved comparison; its last run has a known id."""
     a, b = in_turn(1.05)
-    b = (*b[:-1], msgspec.structs.replace(b[-1], id="bbbbbbbbbbbb"))
+    b = (*b[:-1], replace(b[-1], id="bbbbbbbbbbbb"))
     save(folder, *a, *b, tag=f"cmp-{COMPARISON}")
 
 
@@ -117,7 +116,7 @@ def stored_plans(folder: Path) -> None:
 
 def measured_plan(folder: Path) -> None:
     """Store a plan with samples and one without."""
-    save(folder, msgspec.structs.replace(run_a(), samples=process(2.0).samples), tag="a")
+    save(folder, replace(run_a(), samples=process(2.0).samples), tag="a")
     save(folder, run_b(), tag="b")
 
 
@@ -134,7 +133,7 @@ def plan_files(folder: Path) -> None:
 
 def models(folder: Path) -> None:
     """Store runs of ``net.onnx`` and of ``net.onnx.old``."""
-    other = msgspec.structs.replace(job(), subject=Subject(name="net.onnx.old", kind="onnx"))
+    other = replace(job(), subject=Subject(name="net.onnx.old", kind="onnx"))
     save(folder, process(1.0), process(1.0, seed=1), process(2.0, seed=2, job=other))
 
 

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
+from enginescope.core.record import replace
 from enginescope.formats.suites.suite_file import read_suite_file
 from enginescope.records.suite.suite import CellStatus, Suite
 from enginescope.runner.suites.suite_cells import cells_of, resume_state

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.backends.registry import parse_backend
+from enginescope.core.record import replace
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.compare.compare_page import compare_page

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from enginescope.judge.samples import frozen
 from enginescope.records.run import telemetry as channel
 from enginescope.records.run.run import Run
 from enginescope.records.run.telemetry import (
@@ -16,7 +17,6 @@ from enginescope.records.run.telemetry import (
     Span,
     Telemetry,
 )
-from enginescope.records.samples import frozen
 from tests.render.runs import measured_run
 
 

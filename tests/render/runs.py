@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device, Environment, Host
-from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
 from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
@@ -21,7 +22,7 @@ from enginescope.records.run.run import (
     WarmUpReport,
 )
 from enginescope.records.run.telemetry import Channel, Telemetry
-from enginescope.records.samples import ReportedSummary, Samples, frozen
+from enginescope.records.samples import ReportedSummary
 from enginescope.records.tensor import DataType, Tensor
 
 #: A layer name that would leave a script element or a table cell, if anything let it.

@@ -6,12 +6,12 @@ import json
 from datetime import datetime, timedelta
 
 import pytest
-from msgspec.structs import replace
 
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
+from enginescope.judge.verdict import VerdictKind
 from enginescope.notebook.html.verdicts import answer_html
-from enginescope.records.notice import Notice
 from enginescope.records.verdict.self_test import Detection, SameComparison, SelfTest
-from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.render.self_test.self_test_phrases import (
     answer_text,
     comparison_table,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.records.run.contention import ContentionRule, Share
 from enginescope.records.run.job import Job, StopRule, WarmUp, Workload
 from enginescope.records.run.run import OutcomeKind, Run

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from enginescope.backends.base import Measured
+from enginescope.judge.samples import frozen
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.run.telemetry import Channel, Telemetry
-from enginescope.records.samples import frozen
 from enginescope.runner import session
 from enginescope.runner.isolate import Ended
 from enginescope.runner.session import engine_of

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import msgspec
 import pytest
 
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Environment, Host
-from enginescope.records.notice import Notice
 from enginescope.records.run.job import BackendSpec, Conditions, Job, StopRule, Subject, Workload
 from enginescope.records.run.run import Outcome, OutcomeKind, Run, StopReport, WarmUpReport
 from enginescope.records.run.telemetry import CpuLoss
@@ -24,7 +24,7 @@ CALM = Run(
 
 
 def codes(**changes) -> list[str]:
-    return [one.code for one in notices_of_run(msgspec.structs.replace(CALM, **changes))]
+    return [one.code for one in notices_of_run(replace(CALM, **changes))]
 
 
 def test_a_calm_run_has_none() -> None:
@@ -62,9 +62,7 @@ def test_a_failed_run_has_no_conditions() -> None:
 
 def load_of(other: float, cores: int = 8) -> Notice:
     host = Host(governor="performance", cores_logical=cores)
-    changed = msgspec.structs.replace(
-        CALM, environment=Environment(host=host), other_load_cores=other
-    )
+    changed = replace(CALM, environment=Environment(host=host), other_load_cores=other)
     (notice,) = notices_of_run(changed)
     return notice
 
@@ -98,24 +96,24 @@ def test_processor_time_that_was_withheld(loss, expected) -> None:
 
 def test_withheld_time_is_said_with_its_share() -> None:
     loss = CpuLoss(steal_pct=12.34, throttled_periods=3, periods=40, throttled_ms=250.0)
-    steal, quota = notices_of_run(msgspec.structs.replace(CALM, cpu_loss=loss))
+    steal, quota = notices_of_run(replace(CALM, cpu_loss=loss))
     assert "the hypervisor took 12.3 %" in steal.message
     assert "in 3 of 40 periods, its threads for 250 ms" in quota.message
 
 
 def test_pinned_to_two_threads_of_a_core(monkeypatch) -> None:
     monkeypatch.setattr(notices, "shared_cores", lambda cores: ((0, 4),) if 4 in cores else ())
-    pinned = msgspec.structs.replace(CALM.job, conditions=Conditions(pinned_cores=(0, 1, 4)))
-    (notice,) = notices_of_run(msgspec.structs.replace(CALM, job=pinned))
+    pinned = replace(CALM.job, conditions=Conditions(pinned_cores=(0, 1, 4)))
+    (notice,) = notices_of_run(replace(CALM, job=pinned))
     assert notice.code == "W-SMT-SIBLINGS"
     assert "0 and 4" in notice.message
-    apart = msgspec.structs.replace(CALM.job, conditions=Conditions(pinned_cores=(0, 1)))
+    apart = replace(CALM.job, conditions=Conditions(pinned_cores=(0, 1)))
     assert codes(job=apart) == []
 
 
 def test_a_measurement_short_of_its_goal_says_both_figures() -> None:
     stop = StopReport(rule="max_time", iterations=300, duration_ms=1e4, half_width_pct=1.25)
-    (notice,) = notices_of_run(msgspec.structs.replace(CALM, stop=stop))
+    (notice,) = notices_of_run(replace(CALM, stop=stop))
     for part in ("--max-time after 10 s", "±1.2 %", "goal is ±0.5 %"):
         assert part in notice.message
     fixed = Job(

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from enginescope.judge.stats import describe
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind
 from enginescope.serve.access import Access
 from enginescope.serve.app import Taking, application
 from enginescope.serve.configuration import Configuration
-from enginescope.stats import describe
 from enginescope.store.archive import Store
 from tests.conftest import missing
 from tests.store.stored_runs import a_run

@@ -9,10 +9,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.cli.main import main
 from enginescope.core.errors import FormatError
+from enginescope.core.record import replace
 from enginescope.serve import gates as module
 from enginescope.serve.access import Access
 from enginescope.serve.configuration import Configuration, GatePart, read_configuration

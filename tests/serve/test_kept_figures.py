@@ -7,7 +7,7 @@ import time
 import msgspec
 import numpy as np
 
-from enginescope.records.samples import Samples, frozen
+from enginescope.judge.samples import Samples, frozen
 from enginescope.serve import kept_figures
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.store.archive import Store

@@ -11,10 +11,10 @@ import tracemalloc
 from contextlib import closing
 from http.client import HTTPConnection
 
-from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
+from enginescope.core.record import replace
 from enginescope.serve import kept_pages, kept_runs, list_views, run_views, suites
 from enginescope.serve.access import Access
 from enginescope.serve.app import Taking

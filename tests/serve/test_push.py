@@ -232,6 +232,7 @@ def test_what_is_no_run_is_refused_whole(sent, team, tmp_path) -> None:
         (good[:-40], 422, "not a run"),
         (bytes(300_000), 413, "more than 200,000 bytes"),
         (iter([bytes(100_000)] * 3), 413, "more than 200,000 bytes"),
+        (iter([bytes(1_000_000)] * 30), 413, "more than 200,000 bytes"),
     ):
         found, answer = sent.put("one", data)
         assert (found, why in answer["error"]) == (status, True), answer

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta, timezone
 
 import httpx
 import pytest
-from msgspec.structs import replace
 
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import decode, encode
+from enginescope.core.record import replace
 from enginescope.records.suite.suite_change import Claim, SuiteChange
 from enginescope.serve import push_log
 from enginescope.serve.access import COOKIE, Access

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import msgspec
 import pytest
 
 from enginescope.analysis.verdicts.history import histories
+from enginescope.core.record import replace
 from enginescope.records.run.run import Run
 from enginescope.serve import webhooks as module
 from enginescope.serve.access import Access
@@ -259,7 +259,7 @@ def test_a_change_that_moves_is_the_same_change() -> None:
         assert is_news(history, change, earlier) is (places > 3), places
     back = ToldChange(created=history.points[change.at - 2].created, is_worse=False)
     assert is_news(history, change, back)
-    assert not is_news(history, change, msgspec.structs.replace(told, is_worse=False))
+    assert not is_news(history, change, replace(told, is_worse=False))
     assert is_news(history, change, None)
 
 
@@ -267,11 +267,9 @@ def test_a_history_keeps_its_key_whatever_else_there_is() -> None:
     before, after = BEFORE[0], AFTER[-1]
     assert history_key(before, "latency") == history_key(after, "latency")
     assert history_key(before, "latency") != history_key(before, "p99")
-    other = msgspec.structs.replace(
+    other = replace(
         before,
-        job=msgspec.structs.replace(
-            before.job, workload=msgspec.structs.replace(before.job.workload, batch=4)
-        ),
+        job=replace(before.job, workload=replace(before.job.workload, batch=4)),
     )
     assert history_key(before, "latency") != history_key(other, "latency")
 

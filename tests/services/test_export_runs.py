@@ -11,8 +11,8 @@ import pytest
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device, Environment, Host
-from enginescope.records.samples import Samples, frozen
 from enginescope.services.store.export_runs import EXPORT_FORMATS
 from enginescope.store.archive import Store
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, process

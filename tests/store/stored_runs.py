@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 
 from enginescope.core.sidecar import SEAL
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples, frozen
 
 
 def a_run(name: str = "m.onnx", *, at: int = 0, **more: Any) -> Run:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
+from enginescope.core.record import replace
 from enginescope.store.machine_records import SPREADS
 from tests.analysis.verdicts.test_build_spread import SPREAD
 

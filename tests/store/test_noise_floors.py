@@ -6,9 +6,9 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.core.errors import FormatError, StoreError
+from enginescope.core.record import replace
 from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
 from enginescope.store.machine_records import FLOORS
 

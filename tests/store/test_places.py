@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from enginescope.core.errors import StoreError
+from enginescope.core.record import replace
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind
 from enginescope.records.suite.suite import CellRow, CellStatus

@@ -8,11 +8,11 @@ from typing import get_args
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
+from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.run.job import BackendSpec, Job, Subject
-from enginescope.records.samples import Samples, frozen
 from enginescope.store.row import Filter, RunOrder, RunRow, row_of, select
 from enginescope.store.sql.index import Index
 from tests.store.stored_runs import a_run

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.sidecar import SEAL
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device, Environment, Host
-from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.run.job import BackendSpec, InputShape, Job, Subject, Workload
 from enginescope.records.run.run import Artifact, Outcome, OutcomeKind, Phase, Run
 from enginescope.records.run.telemetry import Channel, Telemetry
-from enginescope.records.samples import Samples, frozen
 from enginescope.records.tensor import DataType, Tensor
 from enginescope.store import run_folder
 from enginescope.store.run_folder import read_run, rewrite, size_of, write_run

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec.structs import replace
-
 from enginescope.backends.registry import read_spec
+from enginescope.core.record import replace
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.suite.suite import (
     Cell,

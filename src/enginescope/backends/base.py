@@ -8,8 +8,9 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from enginescope.core.record import Record
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Samples
 from enginescope.records.environment import Device
-from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
@@ -27,7 +28,7 @@ from enginescope.records.run.run import (
 )
 from enginescope.records.run.shapes import ShapeOutcome
 from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry
-from enginescope.records.samples import QueryTrace, Samples
+from enginescope.records.samples import QueryTrace
 from enginescope.records.tensor import DataType, Tensor
 
 Arrays: TypeAlias = Mapping[str, "np.ndarray[Any, Any]"]

@@ -13,17 +13,16 @@ from functools import partial
 from time import perf_counter
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from msgspec.structs import replace
-
 from enginescope.backends.base import Feeds, InputSpec, Measured, ProgressSink
 from enginescope.backends.loop import Recorder
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.gc_paused import gc_paused
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.probe.cpu_loss import CpuLossMeter
 from enginescope.probe.host import LoadMeter
 from enginescope.probe.memory import peak_rss_bytes
-from enginescope.records.notice import Notice
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import InputShape, Job, ShapeRule
 from enginescope.records.run.shapes import ShapeOutcome, ShapeVisit

@@ -16,17 +16,17 @@ from time import perf_counter_ns
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from msgspec.structs import replace
 
 from enginescope.backends.base import ProgressSink
 from enginescope.backends.loop import Recorder, loop_state, next_chunk, with_warm_up
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.gc_paused import gc_paused
+from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
+from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.probe.host import LoadMeter
 from enginescope.records.run.contention import ContentionOutcome
 from enginescope.records.run.run import StopReport
-from enginescope.records.samples import Samples, frozen
-from enginescope.stats.autocorrelation import quantile_interval
 
 #: Phases that a contender reports: it has loaded, and it is warm.
 LOADED, WARM = "loaded", "warm"

@@ -24,8 +24,8 @@ from enginescope.formats.onnx.language_names import (
     is_tokens,
     presents_of,
 )
-from enginescope.records.notice import Notice
-from enginescope.records.samples import Array, Samples, frozen
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Array, Samples, frozen
 
 Shape = tuple[int, ...]
 

@@ -29,11 +29,11 @@ from enginescope.backends.loop import StepRecorder
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.suggest import did_you_mean
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Array
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.run.run import ProviderShare
-from enginescope.records.samples import Array
 from enginescope.records.tensor import DataType, Tensor
 
 _BUSY_NS = 1_000_000

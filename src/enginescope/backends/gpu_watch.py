@@ -9,12 +9,12 @@ from typing import Protocol, runtime_checkable
 from enginescope.backends.base import ProgressSink
 from enginescope.backends.loop import CHUNK_MS, Recorder
 from enginescope.core.errors import EnginescopeError
+from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import computing_pids
 from enginescope.probe.processes import others_among
 from enginescope.probe.telemetry.sampler import Sample, Sampler
 from enginescope.probe.telemetry.sampler_sources import open_sampler
 from enginescope.probe.telemetry.sampling import Sampling, now_ms, series_of
-from enginescope.records.notice import Notice
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import TelemetryRule
 from enginescope.records.run.telemetry import GpuProcess, GpuTelemetry, Span

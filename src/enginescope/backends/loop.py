@@ -16,16 +16,16 @@ from time import perf_counter_ns
 from typing import Literal, Protocol
 
 import numpy as np
-from msgspec.structs import replace
 
 from enginescope.backends.base import ProgressSink
 from enginescope.core.gc_paused import gc_paused
+from enginescope.core.record import replace
+from enginescope.judge.samples import Array, Samples, frozen
+from enginescope.judge.stats.autocorrelation import quantile_interval
+from enginescope.judge.stats.warmup import is_steady
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import StopRule, WarmUp
 from enginescope.records.run.run import StopReport, WarmUpReport
-from enginescope.records.samples import Array, Samples, frozen
-from enginescope.stats.autocorrelation import quantile_interval
-from enginescope.stats.warmup import is_steady
 
 Step = Callable[[], object]
 

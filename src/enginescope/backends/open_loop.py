@@ -15,24 +15,35 @@ from array import array
 from collections.abc import Callable, Sequence
 from itertools import count as counting
 from time import perf_counter_ns, sleep
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from enginescope.backends.arrivals import arrival_times_ms
 from enginescope.backends.base import ProgressSink
 from enginescope.backends.loop import Recorder
+from enginescope.backends.native_loop import Program
 from enginescope.core.errors import BackendError
 from enginescope.core.gc_paused import gc_paused
+from enginescope.judge.samples import Array, Samples, frozen
 from enginescope.records.progress import Progress
 from enginescope.records.run.load import LoadOutcome, LoadRule
 from enginescope.records.run.run import StopReport
-from enginescope.records.samples import Array, Samples, frozen
-from enginescope.stats.arrivals import arrival_times_ms
 
 #: One worker busy-waits for the last stretch before an arrival, which it then meets within
 #: microseconds. Several workers sleep: a busy one would take processor time from the others.
 BUSY_NS = 2_000_000
 #: After the last arrival the test goes on for as long again and this, then ends.
 GRACE_MS = 1_000.0
+#: The loop in C runs about as long without a pause, in which a test can be interrupted.
+STRETCH_NS = 100_000_000
+
+
+@runtime_checkable
+class HasProgram(Protocol):
+    """A recorder whose requests the loop in C makes."""
+
+    program: Program
 
 
 class LoadRecorder:
@@ -54,6 +65,7 @@ class LoadRecorder:
         self._starts = self._ends = self._ready = self._service_ms = np.zeros(0)
         self._is_served: Array = np.zeros(0, dtype=bool)
         self._is_failed: Array = np.zeros(0, dtype=bool)
+        self._native_requests = 0
         self._error: str | None = None
         self._crash: BaseException | None = None
 
@@ -64,7 +76,7 @@ class LoadRecorder:
     @property
     def issued(self) -> int:
         """Requests in all."""
-        return sum(recorder.issued for recorder in self._recorders)
+        return self._native_requests + sum(recorder.issued for recorder in self._recorders)
 
     @property
     def wall_ms(self) -> float:
@@ -118,6 +130,62 @@ class LoadRecorder:
         return share * rule.workers * self._closed_per_s
 
     def _serve_open(self) -> None:
+        recorders = [one for one in self._recorders if isinstance(one, HasProgram)]
+        if len(recorders) == len(self._recorders):
+            self._serve_natively(recorders)
+        else:
+            self._serve_from_python()
+
+    def _serve_natively(self, recorders: Sequence[HasProgram]) -> None:
+        """Let the loop in C wait for arrivals: the interpreter adds no lateness."""
+        due = (self._arrivals_ms * 1e6).astype(np.int64)
+        busy_ns = BUSY_NS if len(recorders) == 1 else 0
+        programs = [one.program.when_due(busy_ns) for one in recorders]
+        rows = np.zeros((due.size, programs[0].columns), np.int64)
+        taken, failed = np.zeros(1, np.int64), np.zeros(due.size, dtype=bool)
+        left = counting()
+        begin = perf_counter_ns()
+        limit = self._limit_ns(begin, int(due[-1]))
+        due += begin
+
+        def work(_: Recorder) -> None:
+            program = programs[next(left)]
+            while (number := int(taken[0])) < due.size and self._crash is None:
+                if limit and perf_counter_ns() > limit:
+                    return
+                if due[number] - perf_counter_ns() > 2 * STRETCH_NS:
+                    sleep(STRETCH_NS / 1e9)
+                    continue
+                end = self._end_of_stretch(due, number)
+                try:
+                    program.share(rows, taken, end, due=due, limit_ns=limit)
+                except BackendError as error:
+                    self._error = self._error or str(error)
+                    failed[program.last] = True
+
+        self._on_threads(work)
+        times_ms = (rows - begin) / 1e6
+        self._ready, self._starts, self._ends = times_ms[:, -3:].T
+        self._service_ms = times_ms[:, 1] - times_ms[:, 0]
+        self._is_failed, self._is_served = failed, (rows[:, -1] > 0) & ~failed
+        self._native_requests = int(taken[0])
+
+    def _end_of_stretch(self, due: Array, number: int) -> int:
+        """Return where the loop in C ends for a moment: at the longest gap of those that come."""
+        times = (due[number] + STRETCH_NS // 2, due[number] + STRETCH_NS)
+        first, last = np.searchsorted(due[number + 1 :], times)
+        gap = (
+            int(np.argmax(np.diff(due[number + first : number + last + 1]))) if last > first else 0
+        )
+        most = STRETCH_NS / 1e6 / (self._closed_ms or STRETCH_NS)
+        return min(number + int(first) + gap + 1, number + max(int(most), 1), due.size)
+
+    def _limit_ns(self, begin_ns: int, last_ns: int) -> int:
+        """Return when the test ends at the latest; 0: a burst has no pace to fall behind."""
+        is_paced = self._rule.arrivals != "burst"  # the worker's own time limit ends a burst
+        return begin_ns + int(2 * last_ns + GRACE_MS * 1e6) if is_paced else 0
+
+    def _serve_from_python(self) -> None:
         size = self._arrivals_ms.size
         self._starts, self._ends, self._ready = (np.zeros(size) for _ in range(3))
         self._service_ms = np.zeros(size)
@@ -125,16 +193,14 @@ class LoadRecorder:
         due = (self._arrivals_ms * 1e6).astype(np.int64).tolist()
         turn = counting()
         begin = perf_counter_ns()
-        # of a burst there is no pace to fall behind: the worker's own time limit ends it
-        paced = self._rule.arrivals != "burst"
-        limit = begin + int(2 * due[-1] + GRACE_MS * 1e6) if paced else None
+        limit = self._limit_ns(begin, due[-1])
         wait = _wait_busily if len(self._recorders) == 1 else _wait_asleep
 
         def work(recorder: Recorder) -> None:
             clock, mine = perf_counter_ns, array("q")
             while (query := next(turn)) < size and self._crash is None:
                 ready = clock()
-                if limit is not None and ready > limit:
+                if limit and ready > limit:
                     break
                 wait(begin + due[query])
                 start = clock()

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from enginescope.core.errors import BackendError, UsageError
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import InputShape
 
 #: For each optimization profile the shapes of its inputs.

@@ -11,8 +11,6 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-import msgspec
-
 from enginescope.backends.base import Feeds, FeedSource, InputSpec, Measured, ProgressSink
 from enginescope.backends.contention import MEETING, Meeting, shared_loop
 from enginescope.backends.gpu_watch import GpuWatch
@@ -20,17 +18,18 @@ from enginescope.backends.loop import Recorder, Step, timed_loop, warm_up, with_
 from enginescope.backends.open_loop import LoadRecorder
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.core.errors import BackendError, EnginescopeError
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Samples
 from enginescope.probe.cpu_loss import CpuLossMeter
 from enginescope.probe.host import LoadMeter
 from enginescope.probe.memory import peak_rss_bytes
-from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Profile
 from enginescope.records.progress import Progress
 from enginescope.records.run.contention import ContentionOutcome
 from enginescope.records.run.job import Job
 from enginescope.records.run.load import LoadOutcome
 from enginescope.records.run.run import Phase, ProviderShare, StopReport
-from enginescope.records.samples import Samples
 from enginescope.records.tensor import Tensor
 
 T = TypeVar("T")
@@ -127,7 +126,7 @@ def measure(
         while watched.further:
             watched.further.pop().close()
     loaded = Phase(name="load", duration_ms=load_ms)
-    measured = msgspec.structs.replace(measured, phases=(loaded, *measured.phases))
+    measured = replace(measured, phases=(loaded, *measured.phases))
     if profile_pass is None or not job.layer_profile:
         return measured
     del session, watched  # the pass opens one of its own: two at a time may be more than fits
@@ -191,8 +190,8 @@ def _over_session(
     if complete is not None:
         measured = complete(measured, session, timed.recorder)
     if timed.load is not None and measured.mode is not None:  # queries overlap
-        mode = msgspec.structs.replace(measured.mode, in_flight=None)
-        measured = msgspec.structs.replace(measured, mode=mode)
+        mode = replace(measured.mode, in_flight=None)
+        measured = replace(measured, mode=mode)
     return measured, fed
 
 
@@ -233,8 +232,8 @@ def _under_load(job: Job) -> Job:
     workload = job.workload
     if job.load is None or workload.mode.transfers is not None:
         return job
-    mode = msgspec.structs.replace(workload.mode, transfers=True)
-    return msgspec.structs.replace(job, workload=msgspec.structs.replace(workload, mode=mode))
+    mode = replace(workload.mode, transfers=True)
+    return replace(job, workload=replace(workload, mode=mode))
 
 
 def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> Measured:
@@ -242,7 +241,7 @@ def _with_gpu(measured: Measured, watched: _Watched, progress: ProgressSink) -> 
     session, watch = watched.session, watched.watch
     repeated, duration_ms = clocked(partial(watch.repeat, session.recorder, progress))
     phase = Phase(name="telemetry", duration_ms=duration_ms)
-    return msgspec.structs.replace(
+    return replace(
         measured,
         gpu=watch.result(),
         phases=(*measured.phases, phase) if repeated else measured.phases,
@@ -260,8 +259,8 @@ def _with_layers(measured: Measured, run_pass: Callable[[], _Profiled]) -> Measu
             message=f"the pass that times the layers failed: {error}",
             evidence={"error": type(error).__name__},
         )
-        return msgspec.structs.replace(measured, notices=(*measured.notices, failure))
-    return msgspec.structs.replace(
+        return replace(measured, notices=(*measured.notices, failure))
+    return replace(
         measured,
         profile=profile,
         phases=(*measured.phases, Phase(name="layer_profile", duration_ms=duration_ms)),

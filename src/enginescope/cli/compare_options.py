@@ -11,7 +11,7 @@ import click
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.cli.options import Finite, add_options, option
 from enginescope.core.errors import UsageError
-from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
+from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -43,6 +43,7 @@ GROUPS = {
     },
     "Decide": {
         "compare": ("verdicts.compare", "Compare runs and plans: which is faster, and why."),
+        "judge": ("verdicts.judge", "Compare commands, programs or Python functions."),
         "gate": ("verdicts.gate", "Exit with 1 on a regression against a baseline."),
         "upgrade": ("verdicts.upgrade", "Check whether new software is safe for models."),
         "reproduce": ("verdicts.reproduce", "Check the evidence of an upgrade, and run it again."),

@@ -56,6 +56,11 @@ mode_options = add_options(
         help="Generate this many tokens per request: feed present outputs to past inputs (ONNX "
         "Runtime, TensorRT).",
     ),
+    option(
+        "--loop",
+        type=click.Choice(["native", "python"]),
+        help="Make the timed calls in C or in Python (trt, ort-cpu).  [default: native, if it can]",
+    ),
     option("--profile-index", type=FROM_0, help="Select the optimization profile to run."),
 )
 
@@ -75,4 +80,5 @@ def mode_of(options: dict[str, Any]) -> Mode:
         cold=options["cold"] or None,
         rotate=options["rotate"],
         decode=options["decode"],
+        loop=options["loop"],
     )

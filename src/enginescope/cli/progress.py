@@ -18,14 +18,13 @@ from rich.text import Text
 
 from enginescope.cli.messages import detail, is_usual, note, warn
 from enginescope.cli.verb import ending_in_order, naming_flags, saying_what_stands
-from enginescope.core.units import format_ms
+from enginescope.judge.units import format_ms
 from enginescope.records.environment import ClockLock
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.base.facts import subject_names
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.process_rounds import ProcessObserver
 
 T = TypeVar("T", Live, Bars)
 S = TypeVar("S", bound="Shown")  # type: ignore[type-arg]
@@ -165,7 +164,7 @@ class JobProgress(Shown[Live], MeasurementObserver):
         return f"[{index + 1}/{len(self._jobs)}] " if len(self._jobs) > 1 else ""
 
 
-class ProcessProgress(JobProgress, ProcessObserver):
+class ProcessProgress(JobProgress, MeasurementObserver):
     """Shows which process is under way, and prints what fails."""
 
     def process_started(self, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from enginescope.cli.messages import next_steps, words
@@ -15,9 +15,9 @@ R = TypeVar("R")
 _OPENED = ("html", "markdown")
 
 
-def print_json(document: bytes) -> None:
-    """Print a JSON document on standard output."""
-    sys.stdout.buffer.write(document)
+def print_json(document: bytes | Iterable[bytes]) -> None:
+    """Print a JSON document, or its parts, on standard output."""
+    sys.stdout.buffer.writelines([document] if isinstance(document, bytes) else document)
     sys.stdout.flush()
 
 

@@ -14,7 +14,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.messages import next_steps, note, words
 from enginescope.cli.report_output import print_json
 from enginescope.core.errors import StoreError
-from enginescope.core.units import counted
+from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.run import Run
 from enginescope.store.location import StorePlace

@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 
 from enginescope.cli.messages import is_usual, note, warn
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.services.observer import PlanObserver
 from enginescope.services.store.push import PushObserver
 

@@ -28,7 +28,17 @@ HEADINGS = {
         *("gt-scale", "min-depth", "max-depth", "model", "include", "exclude", "name", "init"),
         *("list", "outcome", "profile", "metadata", "build-metadata", "plan-profile", "onnx"),
         *("build-log", "config", "layers", "trtexec-args", "rebuild", "without", "only", "check"),
-        *("outputs", "environment", "mode", "profile-mode", "old", "new", "self-test"),
+        *(
+            "jsonl",
+            "python",
+            "outputs",
+            "environment",
+            "mode",
+            "profile-mode",
+            "old",
+            "new",
+            "self-test",
+        ),
         *("sweep", "weight", "check-only", "routes", "share"),
     ),
     "Load": (
@@ -45,7 +55,7 @@ HEADINGS = {
     "Stopping": (
         *("warmup", "iterations", "duration", "precision", "max-time", "min-samples"),
         *("timeout", "retries", "retry-failed", "retry-busy", "fail-fast", "processes", "rounds"),
-        *("builds", "budget", "visits", "requests", "repeats"),
+        *("builds", "budget", "visits", "requests", "repeats", "seconds", "proposals"),
     ),
     "GPU": (
         *(
@@ -63,9 +73,7 @@ HEADINGS = {
         *("lock-clocks", "cooldown", "telemetry", "telemetry-time", "gpu-sample-interval"),
     ),
     "Machine": (
-        *("pin", "memory-limit", "jobs", "on-ray", "on-slurm", "slurm", "in-docker", "emit-k8s"),
-        *("k8s-image", "k8s-mount", "k8s-gpu-label", "k8s-namespace", "k8s-request", "k8s-limit"),
-        *("k8s-node", "k8s-toleration", "k8s-pull-secret", "collect", "host", "port"),
+        *("pin", "memory-limit", "jobs", "on-ray", "in-docker", "host", "port"),
         *("certificate", "key"),
     ),
     "Comparing": (
@@ -102,6 +110,7 @@ _ELSEWHERE = {
     ("tune", "option"): "Model and inputs",
     ("sensitivity", "to"): "Model and inputs",
     ("sensitivity", "by"): "Model and inputs",
+    ("judge", "session"): _OUTPUT,
     ("lint", "gpu"): "Model and inputs",
     ("explore", "gpu"): "Model and inputs",
     ("report", "gpu"): "Model and inputs",

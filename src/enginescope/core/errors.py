@@ -14,6 +14,8 @@
 Each says what went wrong, why, and the next step; the command line prints these and nothing else.
 
 A full disk: an error of its own, so that callers can keep the results that exist.
+
+The boundary to foreign data: what surprises a reader is an error of the file.
 """
 
 from __future__ import annotations
@@ -26,29 +28,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-
-class EnginescopeError(Exception):
-    """Base of all exceptions that enginescope raises on purpose.
-
-    Args:
-        what: The thing that failed, named.
-        why: The cause.
-        hint: The next step for the user.
-    """
-
-    exit_code = 4
-
-    def __init__(self, what: str, *, why: str | None = None, hint: str | None = None) -> None:
-        super().__init__(what)
-        self.what = what
-        self.why = why
-        self.hint = hint
-        if hint:  # Python prints notes below a traceback
-            self.__notes__ = [f"try: {hint}"]
-
-    def __str__(self) -> str:
-        """Return one line: what, then why."""
-        return f"{self.what}: {self.why}" if self.why else self.what
+from enginescope.judge.errors import EnginescopeError as EnginescopeError
+from enginescope.judge.errors import UsageError as UsageError
 
 
 def innermost_reason(error: BaseException, library: str) -> str:
@@ -66,12 +47,6 @@ def innermost_reason(error: BaseException, library: str) -> str:
     named = raising if raising not in ("", "enginescope", "tests") else library
     text = " ".join(str(error).split())
     return f"{named}: {type(error).__name__}{f': {text}' if text else ''}"
-
-
-class UsageError(EnginescopeError):
-    """The request is invalid: an option, a name or a path."""
-
-    exit_code = 2
 
 
 class MissingDependencyError(EnginescopeError):
@@ -185,3 +160,36 @@ def reason_of(error: OSError) -> str:
     """Return the system's reason for a failed write, and the file."""
     why = error.strerror or str(error)
     return f"{why}: {error.filename}" if error.filename else why
+
+
+#: What code raises that meets a value of another type or shape than it expects.
+_SURPRISES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+
+#: What a system says of a path that no file can have.
+_IMPOSSIBLE_PATHS = (errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP)
+
+
+@contextmanager
+def foreign(source: str, expected: str) -> Iterator[None]:
+    """In this block, raise a `FormatError` about `source` for whatever its content causes.
+
+    Args:
+        expected: What the file should hold, for the message.
+
+    Raises:
+        FormatError
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _IMPOSSIBLE_PATHS:
+            raise
+        raise FormatError(
+            source, why=f"a path in it is impossible ({error.strerror})", expected=expected
+        ) from error
+    except RecursionError:
+        raise FormatError(source, why="it is nested too deeply", expected=expected) from None
+    except _SURPRISES as error:
+        text = " ".join(str(error).split())[:200]
+        why = f"a value in it has an unexpected type or shape ({type(error).__name__}: {text})"
+        raise FormatError(source, why=why, expected=expected) from error

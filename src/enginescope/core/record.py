@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from typing import Any, TypeVar, cast
 
 import msgspec
+
+T = TypeVar("T")
 
 #: Items of a collection that are printed, and characters of a value.
 _MOST_ITEMS, _MOST_CHARACTERS = 4, 120
@@ -24,6 +27,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         fields = ((name, getattr(self, name)) for name in self.__struct_fields__)
         parts = ", ".join(f"{name}={_short(value)}" for name, value in fields)
         return f"{type(self).__name__}({parts})"
+
+
+def replace(record: T, /, **changes: Any) -> T:
+    """Return a copy with other fields, of a `Record` or of a dataclass of the judge."""
+    if isinstance(record, msgspec.Struct):
+        return msgspec.structs.replace(record, **changes)
+    return cast("T", dataclasses.replace(cast("Any", record), **changes))
 
 
 def _short(value: Any) -> str:

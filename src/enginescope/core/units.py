@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeVar
 
 from enginescope.core.errors import UsageError
+from enginescope.judge.units import format_significant
 
 N = TypeVar("N", int, float)
 
@@ -56,44 +56,6 @@ def parse_bytes(text: str) -> int:
     return int(float(match[1]) * _SIZE[match[2].lower()])
 
 
-def format_significant(value: float, digits: int = 3) -> str:
-    """Return `value` with so many significant digits, thousands separated, never in exponents.
-
-    A number below 0 has a minus sign, not a hyphen.
-    """
-    if not math.isfinite(value):
-        return str(value)
-    if value == 0:
-        return "0"
-    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{min(places, 12)}f}".replace("-", "−")
-
-
-def range_text(low: float, high: float, digits: int = 4) -> str:
-    """Return ``4.201 … 4.236``: both with the same decimals, enough to tell them apart."""
-    for more in range(digits, digits + 3):
-        places = _places(max(abs(low), abs(high)), more)
-        first, second = f"{low:,.{places}f}", f"{high:,.{places}f}"
-        if first != second or low == high:
-            break
-    return f"{first} … {second}".replace("-", "−")
-
-
-def _places(value: float, digits: int) -> int:
-    if value == 0 or not math.isfinite(value):
-        return digits - 1
-    return min(12, max(0, digits - 1 - math.floor(math.log10(value))))
-
-
-def format_ms(value_ms: float | None, digits: int = 4) -> str:
-    """Return a duration as ``4.218 ms``, or in s from a minute up."""
-    if value_ms is None:
-        return "not known"
-    if value_ms >= 10_000:
-        return f"{format_significant(value_ms / 1e3, digits)} s"
-    return f"{format_significant(value_ms, digits)} ms"
-
-
 def format_bytes(value: float | None, digits: int = 3) -> str:
     """Return a size in binary units: ``96 MiB``."""
     if value is None:
@@ -104,22 +66,6 @@ def format_bytes(value: float | None, digits: int = 3) -> str:
             return f"{format_significant(amount, digits)} {unit}"
         amount /= 1024
     return f"{format_significant(amount, digits)} TiB"
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return ``"1 layer"`` or ``"1,234 layers"``; by default the plural ends in s."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
-
-
-def format_span(seconds: float) -> str:
-    """Return a time as ``12 s``, or from a minute and a half up ``2.5 min``."""
-    return f"{seconds:.0f} s" if seconds < 90 else f"{format_significant(seconds / 60, 2)} min"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return one or more names as ``A, B and C``."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def sum_known(amounts: Iterable[N | None]) -> N | None:

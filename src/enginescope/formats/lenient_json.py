@@ -17,7 +17,7 @@ import msgspec
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
@@ -140,6 +140,15 @@ def _with_repairs(
 def _whole_elements(data: bytes, end: int, source: str, why: str) -> Any:
     line = data.count(b"\n", 0, end) + 1
     failure = FormatError(source, where=f"line {line}, byte {end}", why=why, expected="valid JSON")
+    rest = data[end:].lstrip(b" \t\r\n,")
+    if "trailing" in why and rest[:1] in (b"{", b"["):
+        raise FormatError(
+            source,
+            where=f"byte {end}",
+            why="a second JSON value begins there",
+            expected="one JSON value",
+            hint="enginescope import reads each value as a run of its own",
+        )
     kept = sound_part(data[:end].decode("utf-8", errors="ignore"))
     if kept is None:
         raise failure
@@ -358,6 +367,22 @@ def sound_part(text: str) -> str | None:
         elif mark == "," and stack:
             safe[-1] = match.start()
     return _closed(text, stack, safe)
+
+
+def end_of_value(text: str, start: int) -> int | None:
+    """Return where the array or object that begins at `start` ends; ``None``: not in `text`."""
+    stack: list[str] = []
+    for match in _TOKENS.finditer(text, start):
+        mark = match[0]
+        if mark in _CLOSES:
+            stack.append(mark)
+        elif mark in ("]", "}"):
+            if not stack or _CLOSES[stack[-1]] != mark:
+                return match.start()
+            stack.pop()
+        if not stack and mark[-1] in "]}":
+            return match.end()
+    return None
 
 
 def _closed(text: str, stack: list[str], safe: list[int]) -> str | None:

@@ -1,4 +1,4 @@
-"""Lines of a trtexec log without their prefix, and single facts that a line states.
+"""Single facts that a line of a trtexec log states.
 
 Facts are versions, seconds, sizes, statistics, and the GPU that a tool says it ran on.
 """
@@ -6,12 +6,9 @@ Facts are versions, seconds, sizes, statistics, and the GPU that a tool says it 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
-from enginescope.formats.lenient_json import decode_text
 from enginescope.records.environment import Device
-from enginescope.records.notice import Notice
 from enginescope.records.samples import ReportedSummary
 
 # What a summary line is headed -> the metric.
@@ -23,10 +20,22 @@ SUMMARY_METRICS: dict[str, str] = {
     "GPU Compute Time": "gpu_compute",
     "D2H Latency": "d2h",
 }
+#: The same of TensorRT 7, which prints a statistic a line below its heading, in lower case.
+_BLOCKS = {
+    "host latency": "trtexec_latency",
+    "enqueue time": "enqueue",
+    "gpu compute": "gpu_compute",
+}
 _LARGEST = 1e15
 _NUMBER = r"([-+\w.]+)"
-_SUMMARY = re.compile(rf"^\s*({'|'.join(SUMMARY_METRICS)}): (?=min = )")
-_STATISTIC = re.compile(rf"(min|max|mean|median|percentile\(([\d.]+)%\)) = {_NUMBER} ms")
+#: A line with all statistics of a metric, whatever trtexec of a later version calls it.
+_SUMMARY = re.compile(r"^\s*([A-Z][\w -]{0,60}): (?=min = )")
+_STATISTIC = re.compile(rf"(min|max|mean|median|percentile\(([\d.]+)%\))\s*=\s*{_NUMBER}\s*ms")
+_BLOCK = re.compile(rf"^\s*({'|'.join(_BLOCKS)})\s*$", re.IGNORECASE)
+_BLOCK_STATISTIC = re.compile(
+    rf"^\s*(min|max|mean|median|percentile): {_NUMBER} ms(?: at {_NUMBER}%)?"
+    rf"(?: \(end to end {_NUMBER} ms(?: at {_NUMBER}%)?\))?\s*$"
+)
 _STATUS = re.compile(
     r"^&&&& (RUNNING|PASSED|FAILED) TensorRT\.\S+(?: \[TensorRT v(\d{4,6})\])?[^#]*(?:# (.*))?$"
 )
@@ -40,9 +49,12 @@ _SECONDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("build_s", re.compile(rf"Engine built in {_NUMBER} sec")),
     ("load_s", re.compile(rf"Engine loaded in {_NUMBER} sec")),
     ("deserialize_s", re.compile(rf"Engine deserialized in {_NUMBER} sec")),
-    ("host_walltime_s", re.compile(rf"^\s*Total Host Walltime: {_NUMBER} s\b")),
-    ("total_gpu_compute_s", re.compile(rf"^\s*Total GPU Compute Time: {_NUMBER} s\b")),
-    ("throughput_per_s", re.compile(rf"^\s*Throughput: {_NUMBER} qps")),
+    ("host_walltime_s", re.compile(rf"^\s*(?:Total Host W|w)alltime: {_NUMBER} s\b")),
+    (
+        "total_gpu_compute_s",
+        re.compile(rf"^\s*(?:Total GPU Compute Time|total compute time): {_NUMBER} s\b"),
+    ),
+    ("throughput_per_s", re.compile(rf"^\s*[Tt]hroughput: {_NUMBER} qps")),
 )
 # The first that is found goes first.
 _ENGINE_SIZES = (
@@ -89,26 +101,77 @@ def seconds(text: str) -> tuple[str, float] | None:
 
 
 def summary(text: str) -> ReportedSummary | None:
-    """Return the statistics of a line of the performance summary."""
+    """Return the statistics of a line of the performance summary; ``None`` for other metrics."""
     head = _SUMMARY.match(text)
-    if head is None:
+    metric = SUMMARY_METRICS.get(head[1]) if head else None
+    if metric is None:
         return None
+    return _reported(metric, ((name, p, raw) for name, p, raw in _STATISTIC.findall(text)))
+
+
+class Block:
+    """Reads the statistics that TensorRT 7 prints below a heading, one a line.
+
+    Times of a query from end to end stand in parentheses behind those of the host's latency.
+    """
+
+    def __init__(self, heading: str) -> None:
+        self._metric = _BLOCKS[heading.strip().lower()]
+        self._rows: dict[str, list[tuple[str, str, str]]] = {}
+
+    def add(self, text: str) -> bool:
+        """Take a line; ``False`` if it is not a statistic."""
+        match = _BLOCK_STATISTIC.match(text)
+        if match is None:
+            return False
+        name, raw, share, whole, whole_share = match.groups()
+        self._rows.setdefault(self._metric, []).append((name, share or "", raw))
+        if whole is not None:
+            row = (name, whole_share or share or "", whole)
+            self._rows.setdefault("end_to_end", []).append(row)
+        return True
+
+    def summaries(self) -> list[ReportedSummary]:
+        """Return the statistics so far."""
+        return [_reported(metric, rows) for metric, rows in self._rows.items()]
+
+
+def block(text: str) -> Block | None:
+    """Return a reader of what follows a heading of TensorRT 7's summary."""
+    return Block(text) if _BLOCK.match(text) else None
+
+
+def _reported(metric: str, rows: Iterable[tuple[str, str, str]]) -> ReportedSummary:
+    """Return statistics of (name, percentile or nothing, figure)."""
     plain: dict[str, float | None] = {}
     percentiles = []
-    for name, p, raw in _STATISTIC.findall(text):
+    for name, p, raw in rows:
         value, share = number(raw), number(p) if p else None
         if not p:
             plain[name] = value
         elif value is not None and share is not None and 0 <= share <= 100:
             percentiles.append((share, value))
     return ReportedSummary(
-        metric=SUMMARY_METRICS[head[1]],
+        metric=metric,
         min_ms=plain.get("min"),
         max_ms=plain.get("max"),
         mean_ms=plain.get("mean"),
         median_ms=plain.get("median"),
         percentiles=tuple(percentiles),
     )
+
+
+#: A figure of a measurement, in words that some version of trtexec may use.
+_FIGURE = re.compile(
+    r"(?:latency|throughput|mean|median|percentile|average|compute|enqueue|\bmin\b|\bmax\b)"
+    r".*?[-+]?\d[\d.]*(?:e[-+]?\d+)? ?(?:ms|us|s|qps|fps)\b",
+    re.IGNORECASE,
+)
+
+
+def has_figure(text: str) -> bool:
+    """Whether a line states a time or a rate, in whatever layout."""
+    return _FIGURE.search(text) is not None
 
 
 def engine_size(text: str) -> tuple[int, int] | None:
@@ -135,6 +198,17 @@ def memory(text: str) -> dict[str, int]:
     match = _TOTAL.match(text)
     size = _size(match, first=2)
     return {match[1]: size} if match and size is not None else {}
+
+
+_QUERIES = re.compile(r"(Warmup completed|Timing trace has) (\d{1,12}) queries over ")
+
+
+def queries(text: str) -> dict[str, int]:
+    """Return the count of queries that a line states: of the warm-up, or of the measurement."""
+    match = _QUERIES.search(text)
+    if match is None:
+        return {}
+    return {"warmup_queries" if match[1].startswith("Warmup") else "queries": int(match[2])}
 
 
 def number(text: str) -> float | None:
@@ -171,102 +245,3 @@ def device_of(facts: Mapping[str, str]) -> Device | None:
         memory_bytes=size_bytes(facts.get("Device Global Memory", "")),
         sm_count=int(units) if units is not None and 0 < units < 2**31 else None,
     )
-
-
-#: Colors and other control sequences of terminals (ECMA-48).
-_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-
-
-#: Where a line of trtexec's or of TensorRT's logger begins.
-_LINE_BEGIN = r"(?:&&&& (?:RUNNING|PASSED|FAILED) TensorRT\b|\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[)"
-_BEGIN = re.compile(f"^{_LINE_BEGIN}", re.MULTILINE)
-_LATE_BEGIN = re.compile(rf"^([^\n]{{1,100}}?){_LINE_BEGIN}", re.MULTILINE)
-
-
-def log_text(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
-    """Return a log as text: as `decode_text`, without colors, its lines ended by line feeds.
-
-    A program that redraws a line ends it with a carriage return. A time or a name that CI or a
-    container put before every line is left out.
-    """
-    text, notices = decode_text(data, source)
-    if "\x1b" in text:
-        text = _CONTROL.sub("", text)
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    late = None if _BEGIN.search(text) else _LATE_BEGIN.search(text)
-    if late:
-        before = re.sub(r"\d+", r"\\d+", re.escape(late[1].rstrip()))
-        spaces = len(late[1]) - len(late[1].rstrip())
-        text = re.sub(rf"(?m)^{before}[ \t]{{0,{spaces}}}", "", text)
-    return text, notices
-
-
-_PREFIX = re.compile(
-    r"^\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] (\[TRT\] )?\[([A-Z])\] ?(\[TRT\] ?)?(.*)$", re.DOTALL
-)
-#: Anywhere in a text, at the start of a line: this is a trtexec log.
-IS_LOG = re.compile(
-    r"^(?:&&&& (?:RUNNING|PASSED|FAILED) TensorRT\b"
-    r"|\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[[VIWEF]\]"
-    r"|=== (?:Model Options|Performance summary|Inference Options) ===)",
-    re.MULTILINE,
-)
-
-#: What Torch-TensorRT puts before TensorRT's own lines: its logger in Python, and that in C++.
-_TORCH = (
-    r"(?P<level>DEBUG|INFO|WARNING|ERROR|INTERNAL_ERROR|CRITICAL):"
-    r"(?:torch_tensorrt \[[^\]]*Conversion Context\]:| \[Torch-TensorRT[^\]]*Context\] - )"
-)
-_TORCH_PREFIX = re.compile(_TORCH + "(?P<text>.*)$", re.DOTALL)
-_TORCH_LEVELS = {"INTERNAL_ERROR": "F", "CRITICAL": "F"}
-#: The same of TensorRT's logger in Python, which puts its name before the level.
-IS_SCRIPT_LOG = re.compile(
-    rf"^(?:\[\d\d/\d\d/\d{{4}}-\d\d:\d\d:\d\d\] \[TRT\] \[[VIWEF]\]|{_TORCH})", re.MULTILINE
-)
-
-
-class LogLine(NamedTuple):
-    """One line.
-
-    Attributes:
-        number: From 1.
-        level: ``"I"``, ``"W"``, ``"E"``, ``"F"``; ``None`` for a line without prefix.
-        is_library: Whether TensorRT itself said it (``[TRT]``), not trtexec.
-    """
-
-    number: int
-    level: str | None
-    is_library: bool
-    text: str
-
-
-def log_lines(text: str, first: int = 1) -> Iterator[LogLine]:
-    """Yield the lines that can matter: verbose ones, which are most, are passed over.
-
-    Args:
-        first: Number of the first line in its file.
-    """
-    for number, line in enumerate(text.split("\n"), start=first):
-        if line[22:25] == "[V]" or line[22:31] == "[TRT] [V]":
-            continue
-        if line[:1] != "[":
-            found = _torch_line(number, line)
-            if found is None or found.level != "D":
-                yield found or LogLine(number, None, is_library=False, text=line)
-            continue
-        match = _PREFIX.match(line)
-        if match is None:
-            yield LogLine(number, None, is_library=False, text=line)
-        else:
-            is_library = match[1] is not None or match[3] is not None
-            yield LogLine(number, match[2], is_library=is_library, text=match[4])
-
-
-def _torch_line(number: int, line: str) -> LogLine | None:
-    """Return a line of TensorRT as Torch-TensorRT logs it; ``None`` for any other."""
-    match = _TORCH_PREFIX.match(line) if "Context]" in line else None
-    if match is None:
-        return None
-    level = _TORCH_LEVELS.get(match["level"], match["level"][0])
-    return LogLine(number, level, is_library=True, text=match["text"])

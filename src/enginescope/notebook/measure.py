@@ -78,8 +78,7 @@ class ShownLoad(Answered, LoadReport, frozen=True, kw_only=True):
     """A load test; in notebooks the answer and its figures, plain HTML."""
 
     def _answer(self) -> AnswerTables:
-        from msgspec.structs import replace
-
+        from enginescope.core.record import replace
         from enginescope.render.load.load_writers import load_answer
 
         answered = load_answer(self)

@@ -17,9 +17,10 @@ from enginescope.analysis.claims.saving import Saving
 from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT, Comparison
 from enginescope.analysis.suites.suite_view import SuiteView
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+from enginescope.judge.notice import Notice
+from enginescope.judge.verdict import Verdict
 from enginescope.notebook.chart import ChartDisplay, displays
 from enginescope.notebook.display import Answered, displayed, shown_as
-from enginescope.records.notice import Notice
 from enginescope.records.verdict.contend import ContendReport
 from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.history import JobHistory
@@ -29,7 +30,6 @@ from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
-from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.suites.suite import suite_charts
 from enginescope.render.suites.suite_phrases import counts_sentence

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from enginescope.core.record import Record
+from enginescope.judge.notice import Notice
 
 #: Code of the notice that a model converted to FP16 is computed in FP32.
 NOT_FP16 = "W-NOT-FP16"
-
-
-class Notice(Record, frozen=True, kw_only=True):
-    """A remark on a run.
-
-    Attributes:
-        code: Stable and short: ``W-LOAD``, ``I-DYNAMIC-SHAPE``.
-        message: One plain sentence, begun small and without a full stop: it stands beside its code.
-        evidence: The figures behind it.
-    """
-
-    code: str
-    message: str
-    evidence: dict[str, Any] = {}
-    level: Literal["info", "warning"] = "warning"
 
 
 class Hint(Record, frozen=True, kw_only=True):

@@ -55,6 +55,11 @@ def side_label(place: int) -> str:
     return ascii_uppercase[rest] * (times + 1)
 
 
+def side_number(label: str) -> int:
+    """Return the place of a side by its label, from 0; see `side_label`."""
+    return ascii_uppercase.index(label[0]) + len(ascii_uppercase) * (len(label) - 1)
+
+
 class RoundPlan(Record, frozen=True, kw_only=True):
     """What an interleaved comparison was started with; who continues it keeps this.
 
@@ -76,6 +81,7 @@ class RoundPosition(Record, frozen=True, kw_only=True):
         side: ``"A"``, ``"B"``, …
         round: From 0; every side has one process in each.
         place: From 0: the order within the round, drawn by the seed.
+        attempt: From 0; above that the process before it failed or was disturbed.
         plan: ``None``: the comparison cannot be continued.
     """
 
@@ -83,4 +89,5 @@ class RoundPosition(Record, frozen=True, kw_only=True):
     side: str
     round: int
     place: int
+    attempt: int = 0
     plan: RoundPlan | None = None

@@ -40,6 +40,8 @@ class DataType(Enum):
         return _BITS[self._name_]
 
 
+#: Types of four bits: two to a byte.
+PACKED = frozenset({DataType.INT4, DataType.UINT4, DataType.FP4})
 # By name: hashing a member calls Python, and a large plan asks half a million times.
 _BITS: dict[str, int | None] = {
     "FP64": 64,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from enginescope.analysis.claims.saving import Saving, together
 from enginescope.core.gc_paused import gc_paused
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.result import Result
 from enginescope.rules.base import Finding, Found, LintInput, Severity, Symptom
 from enginescope.rules.catalogue import LintConfig

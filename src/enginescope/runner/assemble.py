@@ -6,12 +6,12 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from enginescope.backends.base import Measured
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.probe.affinity import shared_cores
 from enginescope.probe.environment import probe_environment
-from enginescope.records.notice import UNSTABLE_SHARE, Notice
+from enginescope.records.notice import UNSTABLE_SHARE
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Artifact, OutcomeKind, Run
@@ -183,8 +183,8 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
     measured = result.measured if result else Measured()
     environment = result.environment if result else probe_environment()
     if not environment.devices:
-        environment = msgspec.structs.replace(environment, devices=measured.devices)
-    workload = msgspec.structs.replace(
+        environment = replace(environment, devices=measured.devices)
+    workload = replace(
         job.workload,
         batch=measured.batch or job.workload.batch,
         mode=measured.mode or job.workload.mode,
@@ -193,7 +193,7 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
         id=secrets.token_hex(6),
         created="",
         origin="measured",
-        job=msgspec.structs.replace(job, workload=workload),
+        job=replace(job, workload=workload),
         outcome=ended.outcome,
         environment=environment,
         phases=result.phases if result else (),
@@ -204,7 +204,7 @@ def assemble(job: Job, ended: Ended, folder: Path) -> Run:
         **{name: getattr(measured, name) for name in _AS_MEASURED},
     )
     notices: tuple[Notice, ...] = (*measured.notices, *notices_of_run(run))
-    return msgspec.structs.replace(run, notices=notices)
+    return replace(run, notices=notices)
 
 
 def build_artifacts(report: BuildReport, *, with_plan: bool) -> tuple[Artifact, ...]:

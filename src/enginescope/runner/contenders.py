@@ -13,11 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from enginescope.backends.contention import LOADED, OTHER_ENDED, WARM, Rendezvous, Window
 from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import encode, write_atomic
+from enginescope.core.record import replace
 from enginescope.core.sidecar import load_record
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.probe.mps import SERVER_NAME

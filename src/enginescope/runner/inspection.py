@@ -6,11 +6,10 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 
-import msgspec
-
 from enginescope.backends.base import Inspecting
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Job, Mode, Workload
 from enginescope.records.run.run import Run
@@ -39,7 +38,7 @@ def inspect_engine(
     spec = parse_backend(on or runtime_of(path))
     if not isinstance(load_backend(spec.name), Inspecting):
         raise UsageError(f"{spec.name} cannot inspect an engine", hint="trt can")
-    subject = msgspec.structs.replace(subject_of(path), kind="engine")
+    subject = replace(subject_of(path), kind="engine")
     check_demands(spec, Mode())
     job = Job(subject=subject, backend=spec, workload=Workload(mode=Mode(kind="latency")))
     on_started()
@@ -49,6 +48,4 @@ def inspect_engine(
     raise_unless_ok(run.outcome, f"{path} cannot be inspected")
     created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
     # the memory of a process that only asked is not a figure of the engine, and its files are gone
-    return msgspec.structs.replace(
-        run, created=created, telemetry=None, peak_memory_bytes=None, artifacts=()
-    )
+    return replace(run, created=created, telemetry=None, peak_memory_bytes=None, artifacts=())

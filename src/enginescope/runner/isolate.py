@@ -18,16 +18,16 @@ import psutil
 
 from enginescope.core.errors import MAKE_SPACE, FormatError, has_no_space, reserve
 from enginescope.core.jsonio import encode, write_atomic
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.sidecar import load_record
 from enginescope.core.units import format_bytes
+from enginescope.judge.samples import frozen
 from enginescope.probe.affinity import children_pinned_to
 from enginescope.probe.memory import TreeMemory, available_bytes, oom_kills
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Limits
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.run.telemetry import Channel, Telemetry
-from enginescope.records.samples import frozen
 from enginescope.runner.environment_fingerprint import interpreter
 from enginescope.runner.worker import PROGRESS, RESERVED, RESULT, Task, WorkerResult
 
@@ -121,7 +121,7 @@ def _limits_of(job: Job, task: Task) -> Limits:
     seconds = (
         job.limits.build_timeout_s if task in ("build", "make_ready") else job.limits.timeout_s
     )
-    return msgspec.structs.replace(job.limits, timeout_s=seconds)
+    return replace(job.limits, timeout_s=seconds)
 
 
 def _spawn(job_file: Path, folder: Path, task: Task, *, has_input: bool) -> subprocess.Popen[bytes]:
@@ -252,7 +252,7 @@ def _conclude(
     """Turn exit status, our own verdict and what lies in `folder` into an outcome."""
     tail = _tail(folder / LOG)
     if verdict is not None:
-        return msgspec.structs.replace(verdict, detail=tail), None
+        return replace(verdict, detail=tail), None
     if status < 0:
         return _signalled(-status, tail, killed=killed), None
     if status != 0:
@@ -277,7 +277,7 @@ def _conclude(
         return Outcome(kind=OutcomeKind.FAILED, message=message, exit_code=0, detail=tail), None
     outcome = result.outcome
     if outcome.kind is not OutcomeKind.OK and outcome.detail is None:
-        outcome = msgspec.structs.replace(outcome, detail=tail)
+        outcome = replace(outcome, detail=tail)
     return outcome, result
 
 

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from enginescope.backends.base import Deciding, Demanding, DemandingForBuild
 from enginescope.backends.profile_bounds import check_index
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.core.suggest import closest
 from enginescope.formats.onnx.onnx_inputs import check_model_file
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES, header_of
@@ -45,6 +44,7 @@ _OPTIONS = {
     "rotate": "--rotate",
     "decode": "--decode",
     "call": "`call`",
+    "loop": "--loop",
 }
 
 

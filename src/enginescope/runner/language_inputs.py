@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec.structs import replace
-
+from enginescope.core.record import replace
 from enginescope.formats.onnx.language_names import (
     HAS_PAST,
     is_mask,

@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from enginescope.core.errors import FormatError, MissingDependencyError, UsageError
+from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.onnx.language_names import is_past
 from enginescope.formats.onnx.onnx_inputs import OnnxInputs, read_onnx_inputs

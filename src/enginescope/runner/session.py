@@ -11,16 +11,14 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
 from enginescope.backends.base import Builder, Preparing
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import MAKE_SPACE, is_disk_full, reason_of
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.plan.passport_file import with_passport
+from enginescope.judge.notice import Notice
 from enginescope.probe.environment import probe_commit, probe_environment
-from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport, Preparation
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
@@ -74,7 +72,7 @@ def engine_of(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -
     if kept is not None:
         return _with(job, kept, None)
     folder.mkdir(parents=True, exist_ok=True)
-    building = msgspec.structs.replace(job, engine_cache=job.engine_cache or str(folder / "cache"))
+    building = replace(job, engine_cache=job.engine_cache or str(folder / "cache"))
     ended = run_isolated(building, folder, on_progress, "build")
     report = ended.result.measured.build if ended.result else None
     return _with(job, report, ended) if report else Engine(job=job, ended=ended)
@@ -88,17 +86,17 @@ def _made_ready(
     if found is None:
         folder.mkdir(parents=True, exist_ok=True)
         cache = job.engine_cache or str(folder / "cache")
-        making = msgspec.structs.replace(job, engine_cache=cache)
+        making = replace(job, engine_cache=cache)
         ended = run_isolated(making, folder, on_progress, "make_ready")
         found = ended.result.measured.preparation if ended.result else None
     if found is None:
         return Engine(job=job, ended=ended)
-    ready = msgspec.structs.replace(job, engine=found.record)
+    ready = replace(job, engine=found.record)
     return Engine(job=ready, preparation=found, ended=ended)
 
 
 def _with(job: Job, report: BuildReport, ended: Ended | None) -> Engine:
-    ready = msgspec.structs.replace(job, engine=report.engine)
+    ready = replace(job, engine=report.engine)
     return Engine(job=ready, report=report, ended=ended)
 
 
@@ -168,8 +166,8 @@ def now() -> str:
 
 def dated(run: Run, created: str, command: str | None) -> Run:
     """Return the run with its date, command line and commit."""
-    environment = msgspec.structs.replace(run.environment, commit=probe_commit(Path.cwd()))
-    return msgspec.structs.replace(run, created=created, command=command, environment=environment)
+    environment = replace(run.environment, commit=probe_commit(Path.cwd()))
+    return replace(run, created=created, command=command, environment=environment)
 
 
 def _run_without_space(job: Job, error: OSError) -> Run:
@@ -180,7 +178,7 @@ def _run_without_space(job: Job, error: OSError) -> Run:
         hint=MAKE_SPACE,
     )
     run = Run(id=secrets.token_hex(6), created="", origin="measured", job=job, outcome=outcome)
-    return msgspec.structs.replace(run, environment=probe_environment())
+    return replace(run, environment=probe_environment())
 
 
 def _measured(job: Job, folder: Path, on_progress: Callable[[Progress], None]) -> Run:
@@ -220,7 +218,7 @@ def run_of_build(job: Job, engine: Engine, folder: Path) -> Run:
         run = assemble(job, engine.ended, folder)
     else:
         run = Run(id=secrets.token_hex(6), created="", origin="measured", job=job)
-        run = msgspec.structs.replace(run, environment=probe_environment())
+        run = replace(run, environment=probe_environment())
     if engine.report is None:
         return run
     return _with_build(run, engine.report, with_plan=True)
@@ -229,9 +227,7 @@ def run_of_build(job: Job, engine: Engine, folder: Path) -> Run:
 def _with_cooldown(run: Run, cooled: Cooled | None) -> Run:
     if cooled is None:
         return run
-    return msgspec.structs.replace(
-        run, phases=(cooled.phase, *run.phases), notices=(*cooled.notices, *run.notices)
-    )
+    return replace(run, phases=(cooled.phase, *run.phases), notices=(*cooled.notices, *run.notices))
 
 
 def with_preparation(run: Run, made: Preparation | None) -> Run:
@@ -239,16 +235,14 @@ def with_preparation(run: Run, made: Preparation | None) -> Run:
     if made is None:
         return run
     phases = (*_preparation_phases(made), *run.phases)
-    return _with_notices(
-        msgspec.structs.replace(run, preparation=made, phases=phases), made.notices
-    )
+    return _with_notices(replace(run, preparation=made, phases=phases), made.notices)
 
 
 def _with_notices(run: Run, notices: Sequence[Notice]) -> Run:
     """Return a run with notices of what was made for it, each once and before its own."""
     known = {(notice.code, notice.message) for notice in run.notices}
     said = [notice for notice in notices if (notice.code, notice.message) not in known]
-    return msgspec.structs.replace(run, notices=(*said, *run.notices))
+    return replace(run, notices=(*said, *run.notices))
 
 
 def _preparation_phases(made: Preparation) -> tuple[Phase, ...]:
@@ -263,7 +257,7 @@ def _preparation_phases(made: Preparation) -> tuple[Phase, ...]:
 
 def _with_build(run: Run, report: BuildReport, *, with_plan: bool) -> Run:
     """Return a run with what its engine's build has left: phases, texts, notices."""
-    built = msgspec.structs.replace(
+    built = replace(
         run,
         build=report,
         phases=(*_build_phases(report), *run.phases),

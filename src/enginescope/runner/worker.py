@@ -49,7 +49,7 @@ from enginescope.backends.contention import (
 from enginescope.backends.registry import backend_of
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.jsonio import decode, read_bytes
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.sidecar import save_record
 from enginescope.probe.clock import timer_resolution_ms
 from enginescope.probe.environment import probe_environment
@@ -125,7 +125,7 @@ def main(arguments: list[str]) -> int:
 def _write(result: WorkerResult, folder: Path, start: Phase) -> None:
     result = _with_files_written(result, folder)
     peak = result.measured.peak_memory_bytes or peak_rss_bytes()
-    result = msgspec.structs.replace(result, phases=(start, *result.phases), peak_memory_bytes=peak)
+    result = replace(result, phases=(start, *result.phases), peak_memory_bytes=peak)
     (folder / RESERVED).unlink(missing_ok=True)
     save_record(result, folder, RESULT)
 
@@ -260,9 +260,7 @@ def _counted_from_start(result: WorkerResult, spawned_ns: int) -> WorkerResult:
     if result.measured.gpu is None:
         return result
     gpu = counted_from(result.measured.gpu, spawned_ns / 1e6)
-    return msgspec.structs.replace(
-        result, measured=msgspec.structs.replace(result.measured, gpu=gpu)
-    )
+    return replace(result, measured=replace(result.measured, gpu=gpu))
 
 
 def _with_files_written(result: WorkerResult, folder: Path) -> WorkerResult:
@@ -270,8 +268,8 @@ def _with_files_written(result: WorkerResult, folder: Path) -> WorkerResult:
     for name, text in result.measured.files.items():
         (folder / FILES).mkdir(exist_ok=True)
         (folder / FILES / name).write_text(text, encoding="utf-8")
-    measured = msgspec.structs.replace(result.measured, files={})
-    return msgspec.structs.replace(result, measured=measured)
+    measured = replace(result.measured, files={})
+    return replace(result, measured=measured)
 
 
 def _failure(kind: OutcomeKind, error: BaseException, environment: Environment) -> WorkerResult:

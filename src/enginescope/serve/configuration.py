@@ -12,7 +12,7 @@ import msgspec
 
 from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import prepared, read_bytes
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.toml import TOMLDecodeError, parse_toml
 from enginescope.records.verdict.gate import (
     DEFAULT_REGRESSION_PCT,
@@ -107,7 +107,7 @@ def read_configuration(file: Path) -> Configuration:
     for gate in read.gate:
         _check_gate(gate, source)
     hooks = tuple(_checked_webhook(hook, file) for hook in read.webhook)
-    return msgspec.structs.replace(read, webhook=hooks)
+    return replace(read, webhook=hooks)
 
 
 def _check_names(names: Iterable[str], kind: str, source: str) -> None:
@@ -163,4 +163,4 @@ def _checked_webhook(hook: WebhookPart, file: Path) -> WebhookPart:
         metrics = tuple(check_metric(metric) for metric in hook.metrics)
     except UsageError as error:
         raise FormatError(str(file), where=where, why=str(error)) from error
-    return msgspec.structs.replace(hook, secret_file=str(secret), metrics=metrics)
+    return replace(hook, secret_file=str(secret), metrics=metrics)

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from enginescope._version import __version__
 from enginescope.analysis.verdicts.history import RunFigure, needed_series, run_figure
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import prepared
-from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.core.record import Record, replace
+from enginescope.judge.notice import Notice
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import RunRow

@@ -19,7 +19,7 @@ from enginescope._version import __version__
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 from enginescope.records.run.run import OutcomeKind
 from enginescope.render.base.phrases import outcome_word
 from enginescope.render.html.page_frame import page_template

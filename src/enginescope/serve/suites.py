@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.serve.assets import script_address

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import IO
 
 import msgspec
-from msgspec.structs import replace
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from enginescope._version import __version__
 from enginescope.core.errors import EnginescopeError, FormatError, StoreError
 from enginescope.core.jsonio import prepared
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite_change import SuiteChange
 from enginescope.serve.access import lacks
@@ -33,6 +33,8 @@ _MOST_LIST_BYTES = 16 << 20
 _MOST_SUITE_BYTES = 64 << 20
 _CREATED = 201
 _ZIP = "application/zip"
+#: So much of a body that is too large is read before its connection is closed.
+_MOST_DROPPED = 64 << 20
 
 
 class Ids(Record, frozen=True, kw_only=True):
@@ -165,22 +167,36 @@ async def _put_run(request: Request, run_id: str) -> JSONResponse:
 
 async def _body(request: Request, most_bytes: int) -> bytes:
     body = bytearray()
-    async for block in request.stream():
+    async for block in _blocks(request, most_bytes):
         body += block
-        if len(body) > most_bytes:
-            raise TooLarge
     return bytes(body)
+
+
+async def _blocks(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
+    """Yield a body's blocks.
+
+    What is beyond the limit is read and dropped, so that a client that is still sending gets the
+    answer instead of a closed connection.
+
+    Raises:
+        TooLarge
+    """
+    count = 0
+    async for block in request.stream():
+        count += len(block)
+        if count <= most_bytes:
+            yield block
+        elif count > most_bytes + _MOST_DROPPED:
+            break
+    if count > most_bytes:
+        raise TooLarge
 
 
 async def _receive(request: Request, file: IO[bytes], most_bytes: int) -> None:
     announced = request.headers.get("content-length", "0")
     if announced.isdigit() and int(announced) > most_bytes:
         raise TooLarge
-    count = 0
-    async for block in request.stream():
-        count += len(block)
-        if count > most_bytes:
-            raise TooLarge
+    async for block in _blocks(request, most_bytes):
         file.write(block)
 
 

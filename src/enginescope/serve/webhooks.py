@@ -19,6 +19,7 @@ from urllib3.exceptions import HTTPError
 from enginescope._version import __version__
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.http_pool import http_pool, reason_of_http
+from enginescope.core.record import replace
 from enginescope.records.verdict.history import JobHistory, LevelChange
 from enginescope.serve.configuration import WebhookPart
 from enginescope.serve.kept_figures import KeptFigures
@@ -138,11 +139,11 @@ class Webhook:
             if is_wanted and not self._deliver(news):
                 return False
             told = {**self._memory.told, news.key: as_told(news.history, news.change)}
-            self._memory = msgspec.structs.replace(self._memory, told=told)
+            self._memory = replace(self._memory, told=told)
             if is_wanted:
                 write_memory(self._file, self._memory)
         seen = {**self._memory.seen, place: state}
-        self._memory = msgspec.structs.replace(self._memory, seen=seen)
+        self._memory = replace(self._memory, seen=seen)
         write_memory(self._file, self._memory)
         return True
 

@@ -6,12 +6,12 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from enginescope.analysis.claims.difference import reason_text
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.core.suggest import closest
-from enginescope.records.verdict.verdict import Reason
+from enginescope.judge.difference import reason_text
+from enginescope.judge.verdict import Reason
 
 _FIELDS = 4
 #: The documentation's page of terms.

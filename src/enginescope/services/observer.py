@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 
 
 class Observer:

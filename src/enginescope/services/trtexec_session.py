@@ -10,10 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from enginescope.core.errors import EnginescopeError, UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.services.observer import Observer
 from enginescope.services.output_files import check_outputs
 
@@ -212,7 +210,7 @@ def _job(settings: Settings) -> Job:
 
     subject = subject_of(Path(settings.model))
     kind = "engine" if settings.load_engine else "onnx"
-    job = job_of(settings, msgspec.structs.replace(subject, kind=kind))
+    job = job_of(settings, replace(subject, kind=kind))
     load_backend(job.backend.name).check(job.backend)
     only_builds = settings.skip_inference and settings.load_engine is None
     check_demands(job.backend, job.workload.mode, only_builds=only_builds)
@@ -247,7 +245,7 @@ def _fed(run: Run) -> tuple[TensorValues, ...]:
         for one in run.inputs
     )
     # the batch was read off the inputs, and is not to be compared with each of them
-    feeds = make_feeds(specs, msgspec.structs.replace(run.job.workload, batch=None))
+    feeds = make_feeds(specs, replace(run.job.workload, batch=None))
     return tuple(
         TensorValues(
             name=one.name,

@@ -8,12 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from enginescope.core.errors import FormatError, StoreError, reason_of
+from enginescope.core.record import replace
 from enginescope.core.signals import deferred_signals
 from enginescope.core.suggest import closest
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.store.folder_store import FolderStore
 from enginescope.store.location import DatabaseUrl, StorePlace, store_folder, store_place
 from enginescope.store.row import Filter, RunRow
@@ -375,4 +374,4 @@ def _tagged(run: Run, tags: Iterable[str]) -> Run:
         message = f"Skipped, not valid as tags: {', '.join(map(repr, refused))}."
         notices += (Notice(code="W-TAG", message=message, evidence={"tags": refused}),)
     kept = tuple(dict.fromkeys((*run.tags, *(tag for tag in asked if is_tag(tag)))))
-    return msgspec.structs.replace(run, tags=kept, notices=notices)
+    return replace(run, tags=kept, notices=notices)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enginescope.core.errors import StoreError
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.store.row import Filter, RunRow
 from enginescope.store.run_names import DELETED, PART, locked, run_names
 from enginescope.store.sql.listing import Listing

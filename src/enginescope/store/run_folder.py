@@ -1,12 +1,9 @@
-"""One run as one folder: ``run.json``, its arrays, its artifacts.
-
-Stored runs of older schemas, brought up step by step.
-"""
+"""One run as one folder: ``run.json``, its arrays, its artifacts."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,54 +14,12 @@ import numpy as np
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import encode, prepared, read_stored, write_atomic
+from enginescope.core.record import replace
 from enginescope.core.sidecar import SEAL, check_seal, decode_record, save_record, sealed
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.run import SCHEMA_VERSION, Artifact, Run
 
 Document: TypeAlias = dict[str, Any]
-Step: TypeAlias = Callable[[Document], Document]
-
-#: version -> what turns a document of it into one of the next. Version 1 is the first.
-STEPS: dict[int, Step] = {}
-
-
-def migrated(
-    document: Document,
-    *,
-    source: str,
-    steps: Mapping[int, Step] = STEPS,
-    target: int = SCHEMA_VERSION,
-) -> Document:
-    """Return `document` as schema `target`.
-
-    Args:
-        document: The decoded JSON of a run; arrays are still references to files.
-        source: Names the run in errors.
-
-    Raises:
-        FormatError: No schema version, one that never was, or a document that a step cannot read.
-        StoreError: It was written by a newer enginescope.
-    """
-    version = document.get("schema_version")
-    if not isinstance(version, int) or isinstance(version, bool):
-        raise FormatError(source, why="no schema_version", expected="a stored run")
-    if version > target:
-        raise StoreError(
-            source,
-            why=f"it has schema {version}, this enginescope reads up to {target}",
-            hint="install a newer enginescope",
-        )
-    for step in range(version, target):
-        if step not in steps:
-            raise FormatError(source, where="schema_version", why=f"there is no schema {step}")
-        try:
-            document = steps[step](document) | {"schema_version": step + 1}
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            why = f"not a run of schema {step} ({type(error).__name__}: {error})"
-            raise FormatError(source, why=why) from error
-    return document
-
-
 DOCUMENT = "run.json"
 ARTIFACTS = "artifacts"
 
@@ -87,7 +42,7 @@ def write_run(run: Run, folder: Path, *, files_from: Path | None = None) -> Run:
     if lost:
         message = f"artifacts could not be copied into the store: {', '.join(lost)}"
         notices += (Notice(code="W-ARTIFACT-LOST", message=message, evidence={"paths": lost}),)
-    stored = msgspec.structs.replace(run, artifacts=tuple(kept), notices=notices)
+    stored = replace(run, artifacts=tuple(kept), notices=notices)
     save_record(stored, folder, DOCUMENT)
     return stored
 
@@ -95,7 +50,7 @@ def write_run(run: Run, folder: Path, *, files_from: Path | None = None) -> Run:
 def read_run(
     folder: Path, *, source: str | None = None, series: Sequence[str] | None = None
 ) -> Run:
-    """Return the run in `folder`; one of an older schema is brought up, its file left as it is.
+    """Return the run in `folder`.
 
     Args:
         source: How errors name it; else the path of its ``run.json``.
@@ -110,7 +65,7 @@ def read_run(
     source = source or str(folder / DOCUMENT)
     check_seal(data, source)
     if series is not None or not _is_current(data):
-        document = migrated(_document(data, source), source=source)
+        document = _document(data, source)
         data = msgspec.json.encode(document if series is None else _with_series(document, series))
     run = decode_record(Run, data, folder, source=source)
     for where, array in _series(run):
@@ -145,7 +100,7 @@ def rewrite(folder: Path, **changes: Any) -> Run:
     path = folder / DOCUMENT
     data = read_stored(path)
     check_seal(data, str(path))
-    document = migrated(_document(data, str(path)), source=str(path))
+    document = _document(data, str(path))
     document.pop(SEAL, None)
     document.update({key: msgspec.to_builtins(value) for key, value in changes.items()})
     try:
@@ -197,12 +152,29 @@ class _Head(msgspec.Struct):
 
 
 def _document(data: bytes, source: str) -> Document:
+    """Return the decoded JSON of a run; arrays are still references to files.
+
+    Raises:
+        FormatError: It is not one, or has a schema version that never was.
+        StoreError: It was written by a newer enginescope.
+    """
     try:
         document = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FormatError(source, why=f"not valid JSON ({error})") from None
     if not isinstance(document, dict):
         raise FormatError(source, why=f"a {type(document).__name__}", expected="an object")
+    version = document.get("schema_version")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise FormatError(source, why="no schema_version", expected="a stored run")
+    if version < SCHEMA_VERSION:
+        raise FormatError(source, where="schema_version", why=f"there is no schema {version}")
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            source,
+            why=f"it has schema {version}, this enginescope reads up to {SCHEMA_VERSION}",
+            hint="install a newer enginescope",
+        )
     return document
 
 
@@ -238,7 +210,7 @@ def _copy(artifact: Artifact, origin: Path, folder: Path) -> Artifact | None:
     except OSError:  # the notice on the run says so
         target.unlink(missing_ok=True)
         return None
-    return msgspec.structs.replace(
+    return replace(
         artifact,
         path=f"{ARTIFACTS}/{target.name}",
         sha256=sha256_of(target),

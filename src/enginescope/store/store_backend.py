@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.store.row import Filter, RunRow
 
 if TYPE_CHECKING:

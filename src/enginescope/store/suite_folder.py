@@ -19,7 +19,7 @@ import msgspec
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import decode, encode, prepared, read_stored, write_atomic
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.suite.suite import CellRow, SuitePlan, SuiteResult
 from enginescope.records.suite.suite_change import Lease, SuiteChange
 from enginescope.store.run_names import changed_at

@@ -16,7 +16,7 @@ from enginescope.analysis.errors.output_tolerance import (
     tolerance_for,
     tolerance_named,
 )
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.tensor import DataType
 from tests.analysis.answers import codes, cross_wave, side, tensor, wave
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from enginescope.analysis.bisection.error_growth import (
@@ -19,8 +18,9 @@ from enginescope.analysis.bisection.precision_proposals import (
 )
 from enginescope.analysis.bisection.tensor_errors import TensorError
 from enginescope.analysis.bisection.tensor_pairs import TensorPair
+from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_flow import FlowNode, FlowTensor, OnnxFlow
-from enginescope.records.samples import Interval
+from enginescope.judge.samples import Interval
 from enginescope.records.tensor import DataType
 
 CHAIN = ("a", "b", "c", "d")
@@ -159,9 +159,7 @@ def test_a_node_of_a_loop_is_kept_in_all_rounds_and_what_only_the_copy_has_is_le
     ]
     errors = [error(name, 0.5, over=True) for name in rounds]
     found = started(
-        msgspec.structs.replace(
-            bisected(), steps=growth_of(steps, {one.tensor: one for one in errors})
-        )
+        replace(bisected(), steps=growth_of(steps, {one.tensor: one for one in errors}))
     )
     assert found.first == "scale::round0_out"
     proposals = proposals_of(found, loop, present={"loop", "scale", "sum"})
@@ -191,7 +189,7 @@ def test_a_block_is_a_module_where_names_say_so_else_the_neighbours(name, block)
         is_end=True,
     )
     steps = growth_of([pair], {pair.reference: error(name, 1.0, over=True)})
-    found = msgspec.structs.replace(bisected(), steps=steps, first=pair.reference)
+    found = replace(bisected(), steps=steps, first=pair.reference)
     nodes = flow("enc/l1/q", "enc/l1/k", "enc/l2/q", "head")
     made = {one.kind: one.nodes for one in proposals_of(found, nodes, names(nodes))}
     assert made["block"] == block

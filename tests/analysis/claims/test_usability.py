@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.claims.usability import usability
-from enginescope.records.notice import Notice
-from enginescope.stats.describe import describe_values
+from enginescope.judge.notice import Notice
+from enginescope.judge.stats.describe import describe_values
 
 STEADY = 1 + 0.01 * np.random.default_rng(1).standard_normal(400)
 LOAD = Notice(code="W-LOAD", message="other programs used 2 cores", evidence={"unstable": True})

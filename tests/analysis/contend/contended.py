@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from enginescope.analysis.contend.slow_downs import contention_of, sets_of
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.samples import Samples
 from enginescope.records.run.contention import ContentionOutcome
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
-from enginescope.records.samples import Samples
 from enginescope.records.verdict.contend import Contender, ContendReport
-from enginescope.records.verdict.evidence import EvidenceLevel
 
 BASE_MS = {"A": 2.0, "B": 5.0, "C": 1.0}
 ROUNDS = 8

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.contend.slow_downs import contention_of, jain_index, sets_of
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.contend import ContendKind
-from enginescope.records.verdict.verdict import VerdictKind
 from tests.analysis.contend.contended import report, rounds, run
 
 

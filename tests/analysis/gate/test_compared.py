@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.gate.compared import check_compared
 from enginescope.analysis.gate.gate import gate
 from enginescope.analysis.suites.suite_gate import with_cells
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import CellStatus
 from tests.analysis.in_turn import crashed, job, process

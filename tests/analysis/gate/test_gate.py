@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.gate.gate import gate
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS, check_metric
 from enginescope.analysis.verdicts.history import histories
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
+from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.environment import Environment, Host
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import RoundPosition
-from enginescope.records.samples import Samples, frozen
 from enginescope.records.verdict.gate import GateOutcome, GateTerms, Limit
-from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.render.verdicts.gate_phrases import details
 from tests.analysis.gated_runs import (
     CRASH,
@@ -244,8 +243,8 @@ def test_a_single_process_at_two_levels_is_a_flaky_baseline() -> None:
     one = process(4.0)
     values = one.samples[0].values_ms.copy()
     values[::3] *= 1.2
-    samples = msgspec.structs.replace(one.samples[0], values_ms=values)
-    two_levels = msgspec.structs.replace(one, samples=(samples,))
+    samples = replace(one.samples[0], values_ms=values)
+    two_levels = replace(one, samples=(samples,))
     codes = [each.code for each in only(gate([two_levels], [process(4.0, 60)])).notices]
     assert "W-FLAKY-BASELINE" in codes
     assert "W-BIMODAL" not in codes

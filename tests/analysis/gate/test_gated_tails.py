@@ -8,14 +8,14 @@ import pytest
 from enginescope.analysis.gate.gate import gate
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.verdicts import verdict_on, verdicts
+from enginescope.judge.samples import Samples, frozen
+from enginescope.judge.stats.describe import percentile, percentile_of_stretches
+from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples, frozen
 from enginescope.records.verdict.gate import GateOutcome, GateTerms, Limit
-from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.render.verdicts.verdict_phrases import title_of, why_text
-from enginescope.stats.describe import percentile, percentile_of_stretches
 from tests.analysis.gated_runs import process
-from tests.stats.draws import ar1
+from tests.judge.draws import ar1
 
 TAIL = GateTerms(limits=(Limit(metric="p99", regression_pct=2),))
 

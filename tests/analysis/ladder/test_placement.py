@@ -6,7 +6,7 @@ import pytest
 
 from enginescope.analysis.ladder.placement import placed, read_figure
 from enginescope.core.errors import UsageError
-from enginescope.records.samples import Interval
+from enginescope.judge.samples import Interval
 from enginescope.records.verdict.ladder import Rung, RungKey
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.layers.layer_sum import LayerSum, WholeRequest, layer_sum
+from enginescope.judge.samples import Array
 from enginescope.records.plan.plan import LayerTiming, Profile, batch_sums
-from enginescope.records.samples import Array
 
 
 def test_without_times_there_is_no_sum() -> None:

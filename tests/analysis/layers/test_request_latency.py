@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
+from enginescope.judge.samples import Samples
 from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.run import Run
-from enginescope.records.samples import ReportedSummary, Samples
+from enginescope.records.samples import ReportedSummary
 
 
 def run_of(*metrics: str, printed: tuple[ReportedSummary, ...] = ()) -> Run:
@@ -17,7 +18,7 @@ def run_of(*metrics: str, printed: tuple[ReportedSummary, ...] = ()) -> Run:
     series = tuple(
         Samples(metric=one, values_ms=np.full(20, 1.0 + at)) for at, one in enumerate(metrics)
     )
-    return msgspec.structs.replace(run, samples=series)
+    return replace(run, samples=series)
 
 
 def test_of_the_samples_gpu_compute_first() -> None:
@@ -39,7 +40,7 @@ def test_else_as_it_was_printed() -> None:
 def test_the_sum_of_layers_is_held_against_what_was_printed() -> None:
     profile = Profile(source="trtexec", layers=(LayerTiming(index=0, name="a", mean_ms=6.0),))
     printed = (ReportedSummary(metric="gpu_compute", mean_ms=4.0),)
-    run = msgspec.structs.replace(run_of(printed=printed), profile=profile)
+    run = replace(run_of(printed=printed), profile=profile)
     found = RunView(run).layer_sum
     assert (found.whole_metric, found.ratio) == ("gpu_compute", 1.0)
     assert (found.raw_ms, found.profiler_ms) == (6.0, 0.00234)  # the profiler's own figures

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 
 from enginescope.analysis.lottery.build_outputs import OutputTally
 from enginescope.analysis.lottery.lottery_report import Draw, TimedRun, lottery_report
+from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.run import Run, StopReport, TensorValues
@@ -73,7 +73,7 @@ def draws(
         ]
         if plans:
             planned = plans[number - 1]
-            runs[0] = msgspec.structs.replace(runs[0], plan=planned.plan, profile=planned.profile)
+            runs[0] = replace(runs[0], plan=planned.plan, profile=planned.profile)
         tally = OutputTally()
         tally.add(number, tensor(1.0, 2.0))
         found.append(

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.lottery.build_outputs import OutputTally
 from enginescope.analysis.lottery.lottery_report import lottery_report
 from enginescope.analysis.lottery.tactic_draws import tactic_draws
 from enginescope.core.errors import UsageError
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from tests.analysis.compared_plans import Network
 from tests.analysis.lottery.drawn import built, draws, report, tensor
 

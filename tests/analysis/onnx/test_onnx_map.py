@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.onnx.onnx_map import OnnxMap, map_onnx, node_macs
 from enginescope.analysis.roofline.layer_work import layer_work
+from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode, read_onnx_graph
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
@@ -42,7 +42,7 @@ def layer(
 def mapped(
     *layers: Layer, times: tuple[float, ...] = (), model: OnnxGraph | None = None
 ) -> OnnxMap:
-    numbered = tuple(msgspec.structs.replace(one, index=i) for i, one in enumerate(layers))
+    numbered = tuple(replace(one, index=i) for i, one in enumerate(layers))
     plan = Plan(name="p", layers=numbered)
     timings = tuple(
         LayerTiming(index=i, name=numbered[i].name, mean_ms=ms) for i, ms in enumerate(times)

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from enginescope.analysis.onnx.onnx_export import onnx_match_notice
 from enginescope.analysis.onnx.onnx_map import map_onnx
+from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.tensor import Tensor
 
@@ -20,7 +20,7 @@ def model(*names: str) -> OnnxGraph:
 
 
 def told(graph: OnnxGraph, *layers: Layer) -> Notice | None:
-    numbered = tuple(msgspec.structs.replace(one, index=at) for at, one in enumerate(layers))
+    numbered = tuple(replace(one, index=at) for at, one in enumerate(layers))
     plan = Plan(name="net", layers=numbered)
     return onnx_match_notice(plan, map_onnx(plan, graph), "model.onnx")
 

@@ -4,12 +4,12 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginescope.analysis.plan_comparison.alignment import align
+from enginescope.core.record import replace
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import Alignment, Evidence, Layer, LayerPair, Plan
 from enginescope.records.tensor import DataType, Tensor
@@ -39,12 +39,12 @@ def chain(widths: list[int], *, prefix: str = "conv", batch: int = 1) -> Plan:
 
 def renamed(plan: Plan, prefix: str) -> Plan:
     def other(one: Tensor) -> Tensor:
-        return msgspec.structs.replace(one, name=prefix + one.name)
+        return replace(one, name=prefix + one.name)
 
-    return msgspec.structs.replace(
+    return replace(
         plan,
         layers=tuple(
-            msgspec.structs.replace(
+            replace(
                 one,
                 name=f"{prefix}/{one.index}x",
                 inputs=tuple(map(other, one.inputs)),
@@ -57,7 +57,7 @@ def renamed(plan: Plan, prefix: str) -> Plan:
 
 def without(plan: Plan, *indices: int) -> Plan:
     kept = tuple(one for one in plan.layers if one.index not in indices)
-    return msgspec.structs.replace(plan, layers=kept)
+    return replace(plan, layers=kept)
 
 
 def index_pairs(found: Alignment) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -127,12 +127,9 @@ def test_dropped_layers_are_left_over(dropped: tuple[int, ...], names: str) -> N
 
 def test_reordered_layers_are_found_by_name() -> None:
     plan = chain([4, 4, 4, 4])
-    turned = msgspec.structs.replace(
+    turned = replace(
         plan,
-        layers=tuple(
-            msgspec.structs.replace(one, index=index)
-            for index, one in enumerate(reversed(plan.layers))
-        ),
+        layers=tuple(replace(one, index=index) for index, one in enumerate(reversed(plan.layers))),
     )
     assert one_to_one(align(plan, turned)) == [(0, 3), (1, 2), (2, 1), (3, 0)]
 
@@ -140,11 +137,9 @@ def test_reordered_layers_are_found_by_name() -> None:
 def test_swapped_layers_are_found_by_shape() -> None:
     a = chain([4, 5, 6, 7])
     order = [0, 2, 1, 3]
-    b = msgspec.structs.replace(
+    b = replace(
         a,
-        layers=tuple(
-            msgspec.structs.replace(a.layers[one], index=place) for place, one in enumerate(order)
-        ),
+        layers=tuple(replace(a.layers[one], index=place) for place, one in enumerate(order)),
     )
     assert one_to_one(align(a, renamed(b, "other"))) == [(0, 0), (1, 2), (2, 1), (3, 3)]
 
@@ -198,12 +193,9 @@ def test_numbers_of_another_export_mean_nothing() -> None:
 
     def numbered(first: int) -> Plan:
         plan = chain(widths)
-        return msgspec.structs.replace(
+        return replace(
             plan,
-            layers=tuple(
-                msgspec.structs.replace(one, name=f"Conv_{first + one.index}")
-                for one in plan.layers
-            ),
+            layers=tuple(replace(one, name=f"Conv_{first + one.index}") for one in plan.layers),
         )
 
     found = align(numbered(0), numbered(2))
@@ -216,12 +208,9 @@ def test_numbers_of_another_export_mean_nothing() -> None:
 
 def test_inert_layers_are_in_no_pair() -> None:
     plan = chain([4, 5, 6])
-    quiet = msgspec.structs.replace(
+    quiet = replace(
         plan,
-        layers=tuple(
-            msgspec.structs.replace(one, type="NoOp") if one.index == 1 else one
-            for one in plan.layers
-        ),
+        layers=tuple(replace(one, type="NoOp") if one.index == 1 else one for one in plan.layers),
     )
     found = align(quiet, quiet)
     assert one_to_one(found) == [(0, 0), (2, 2)]

@@ -3,7 +3,6 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from enginescope.analysis.plan_comparison import alignment_order
 from enginescope.analysis.plan_comparison.alignment import align
+from enginescope.core.record import replace
 from enginescope.records.plan.plan import Evidence, Layer, Plan
 from enginescope.records.tensor import Tensor
 from tests.analysis.plan_comparison.test_alignment import (
@@ -77,8 +77,8 @@ def test_no_likeness_is_no_pair() -> None:
 
 def test_repeated_names_count_in_order() -> None:
     plan = chain([4, 8, 16, 8])
-    again = tuple(msgspec.structs.replace(one, name="again/x") for one in plan.layers)
-    same = msgspec.structs.replace(plan, layers=again)
+    again = tuple(replace(one, name="again/x") for one in plan.layers)
+    same = replace(plan, layers=again)
     found = align(same, without(same, 1))
     assert [(one.a, one.b) for one in found.pairs] == [((0,), (0,)), ((2,), (2,)), ((3,), (3,))]
     assert {one.evidence for one in found.pairs} == {Evidence.NAME}
@@ -121,15 +121,15 @@ def test_what_moved_is_found_only_near(away: int, pairs: int) -> None:
 def sized(size: int) -> Plan:
     def resized(one: Tensor) -> Tensor:
         assert one.shape is not None
-        return msgspec.structs.replace(one, shape=(*one.shape[:2], size, size))
+        return replace(one, shape=(*one.shape[:2], size, size))
 
     plan = chain([4, 8])
     layers = tuple(
-        msgspec.structs.replace(
+        replace(
             one,
             inputs=tuple(map(resized, one.inputs)),
             outputs=tuple(map(resized, one.outputs)),
         )
         for one in plan.layers
     )
-    return msgspec.structs.replace(plan, layers=layers)
+    return replace(plan, layers=layers)

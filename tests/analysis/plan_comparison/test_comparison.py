@@ -3,15 +3,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.plan_comparison.difference_causes import Cause
 from enginescope.analysis.plan_comparison.layer_changes import Relation
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run
 from enginescope.records.samples import ReportedSummary

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.plan_comparison.plan_summary import PlanSummary, compared_plan
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Environment
 from enginescope.records.plan.plan import IOTensor
 from enginescope.records.run.run import Run
-from enginescope.records.samples import ReportedSummary, Samples, frozen
+from enginescope.records.samples import ReportedSummary
 from enginescope.records.tensor import Tensor
 from tests.analysis.compared_plans import network_a, report, run_a, run_b
 from tests.analysis.layers.test_plan_profile import several

@@ -1,9 +1,9 @@
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.report_card.liveness import liveness
+from enginescope.core.record import replace
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import IOTensor, Plan
 from enginescope.records.tensor import Layout

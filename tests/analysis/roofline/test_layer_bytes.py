@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import json
 
-import msgspec
 import pytest
 
 from enginescope.analysis.plans.plan_columns import plan_totals
 from enginescope.analysis.roofline.layer_work import add_known, layer_bytes
+from enginescope.core.record import replace
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.records.plan.plan import Layer, Plan, Weights
 from enginescope.records.tensor import DataType
@@ -49,7 +49,7 @@ def test_what_a_constant_layer_writes_is_a_weight_even_without_bindings() -> Non
 )
 def test_weights_inside_a_whole_part_are_not_known(kind: str, name: str) -> None:
     x, y, z = (tensor(one, 4) for one in "xyz")
-    part = msgspec.structs.replace(layer(0, [x], [y], kind), name=name)
+    part = replace(layer(0, [x], [y], kind), name=name)
     plan = plan_of(part, layer(1, [y], [z]))
     found = layer_bytes(plan)
     assert (found[0].weights_bytes, found[0].moved_bytes) == (None, None)

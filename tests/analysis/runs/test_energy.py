@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.runs.energy import energy_notices, energy_of
+from enginescope.judge.samples import frozen
 from enginescope.records.run.telemetry import (
     ENERGY,
     POWER,
@@ -15,7 +16,6 @@ from enginescope.records.run.telemetry import (
     Span,
     Telemetry,
 )
-from enginescope.records.samples import frozen
 
 IDLE_W, LOAD_W = 75.0, 475.0
 SPANS = (

@@ -1,9 +1,9 @@
 import numpy as np
 
 from enginescope.analysis.runs.latency_curves import POINTS, percentile_curve
-from enginescope.records.samples import Mark, Samples, frozen
-from enginescope.stats.describe import describe, percentile
-from tests.stats.test_describe import bursty_tail
+from enginescope.judge.samples import Mark, Samples, frozen
+from enginescope.judge.stats.describe import describe, percentile
+from tests.judge.test_describe import bursty_tail
 
 
 def test_curve_is_the_percentiles_of_the_samples() -> None:

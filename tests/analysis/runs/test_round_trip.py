@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from enginescope.analysis.runs.throughput import pipeline, round_trip
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples, frozen
 
 
 def run(wall_ms: float | None = None, **series: list[float]) -> Run:

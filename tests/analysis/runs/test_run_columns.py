@@ -1,6 +1,6 @@
 from enginescope.analysis.layers.layer_table import LayerRow
 from enginescope.analysis.runs.run_view import layer_columns, sample_columns
-from enginescope.records.samples import Samples, frozen
+from enginescope.judge.samples import Samples, frozen
 from tests.render.runs import measured_run
 
 

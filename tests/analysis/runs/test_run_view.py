@@ -1,14 +1,14 @@
-import msgspec
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import BackendSpec
-from enginescope.records.samples import ReportedSummary, Samples, frozen
+from enginescope.records.samples import ReportedSummary
 from tests.render.runs import failed_run, imported_run, measured_run
 
 
@@ -146,26 +146,26 @@ def test_polars_and_arrow_agree_with_pandas() -> None:
 
 def test_the_steps_of_the_samples_count_and_not_the_nominal_clock() -> None:
     fine = measured_run()
-    nominal = msgspec.structs.replace(fine, timer_resolution_ms=100.0)
+    nominal = replace(fine, timer_resolution_ms=100.0)
     stepped = np.round(fine.samples[0].values_ms / 0.2) * 0.2
-    coarse = (msgspec.structs.replace(fine.samples[0], values_ms=frozen(stepped)),)
+    coarse = (replace(fine.samples[0], values_ms=frozen(stepped)),)
     assert "W-TIMER" not in {notice.code for notice in RunView(nominal).notices}
-    found = RunView(msgspec.structs.replace(fine, samples=coarse)).notices
+    found = RunView(replace(fine, samples=coarse)).notices
     assert "W-TIMER" in {notice.code for notice in found}
 
 
 def test_series_that_carry_no_statistics_have_none() -> None:
     series = {tag: Samples(metric=tag, values_ms=frozen([0.01] * 50)) for tag in ("enqueue", "h2d")}
     none = Samples(metric="d2h", values_ms=frozen([0.0] * 50))
-    run = msgspec.structs.replace(imported_run(), samples=(*series.values(), none), tool=None)
+    run = replace(imported_run(), samples=(*series.values(), none), tool=None)
     assert {one.metric for one in RunView(run).summaries} == {"enqueue", "h2d"}
     printed = ToolReport(
         tool="trtexec", summaries=(ReportedSummary(metric="enqueue", mean_ms=0.01),)
     )
-    told = msgspec.structs.replace(run, tool=printed)
+    told = replace(run, tool=printed)
     assert {one.metric for one in RunView(told).summaries} == {"enqueue", "h2d"}
     coarse = Notice(code="I-ENQUEUE-RESOLUTION", message="10 µs", level="info")
-    told = msgspec.structs.replace(told, notices=(coarse,))
+    told = replace(told, notices=(coarse,))
     assert {one.metric for one in RunView(told).summaries} == {"h2d"}
     assert len(told.samples) == 3
 

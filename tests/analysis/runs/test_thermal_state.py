@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.runs.thermal_state import thermal_state
+from enginescope.judge.samples import frozen
 from enginescope.records.run.telemetry import (
     TEMPERATURE,
     THROTTLE,
@@ -15,7 +16,6 @@ from enginescope.records.run.telemetry import (
     Span,
     Telemetry,
 )
-from enginescope.records.samples import frozen
 
 FIRST_MS = 5_000.0
 

@@ -1,8 +1,8 @@
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.records.samples import Samples, frozen
+from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
 from tests.render.runs import imported_run, measured_run
 
 

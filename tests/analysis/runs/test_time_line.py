@@ -4,7 +4,8 @@ import numpy as np
 
 from enginescope.analysis.layers.layer_table import LayerRow, is_stamped, layer_spans
 from enginescope.analysis.runs.throughput import clocks_differ_ms, part_spans, typical_query
-from enginescope.records.samples import QueryTrace, frozen
+from enginescope.judge.samples import frozen
+from enginescope.records.samples import QueryTrace
 
 
 def trace(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.suites.suite_row import CellTime, cell_row, pooled_figures, run_figures
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.comparison.hodges_lehmann import level_of_processes
+from enginescope.judge.notice import Notice
 from enginescope.records.suite.suite import CellFigure, CellStatus
-from enginescope.stats.comparison.hodges_lehmann import level_of_processes
 from tests.analysis.gated_runs import crashed, process, processes
 from tests.suites.made import cell
 

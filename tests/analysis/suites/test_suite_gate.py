@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from enginescope.analysis.suites.suite_gate import with_cells
+from enginescope.core.record import replace
 from enginescope.records.suite.suite import CellRow, CellStatus
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow, GateTerms
 from tests.suites.made import cell, row, timed

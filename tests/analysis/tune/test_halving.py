@@ -12,8 +12,8 @@ from enginescope.analysis.tune.halving import (
     search_ratio,
     slower_by_evidence,
 )
-from enginescope.records.verdict.verdict import VerdictKind
-from enginescope.stats.comparison.ratio import LOOKS
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.verdict import VerdictKind
 
 SIDES = 32
 SEARCHES = 100

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.upgrade.layer_differences import MOST_LAYERS, layer_differences
+from enginescope.core.record import replace
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.run import OutcomeKind, Run
 from tests.analysis.compared_plans import run_a, run_b

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.upgrade.reproduced import (
     agreement_of,
     environment_changes,
     reproduced_models,
 )
+from enginescope.core.record import replace
+from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.verdict.reproduction import Agreement, Reproduction
 from enginescope.records.verdict.upgrade import (
     Stack,
@@ -18,7 +19,6 @@ from enginescope.records.verdict.upgrade import (
     UpgradeReport,
     UpgradeRow,
 )
-from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
 
 SAFE, WORSE, BETTER, OPEN = (
     UpgradeKind.SAFE,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -14,11 +13,12 @@ from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.core.record import replace
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.plan.build import MadeModel, Preparation
 from enginescope.records.run.run import Run, TensorValues
-from enginescope.records.samples import Samples, frozen
 from enginescope.records.tensor import DataType
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeKind
 from tests.analysis.in_turn import in_turn, job, named, process
 
@@ -45,7 +45,7 @@ def test_an_interval_that_reaches_far_to_the_better_is_not_worse() -> None:
 
 def test_memory_counts_and_the_load_does_not() -> None:
     old, new = in_turn(1.0)
-    new = tuple(msgspec.structs.replace(run, peak_memory_bytes=120 << 20) for run in new)
+    new = tuple(replace(run, peak_memory_bytes=120 << 20) for run in new)
     comparison = compare_sides(named(old, new), CompareConfig(threshold_pct=2.0))
     rows = {
         row.metric: row
@@ -57,7 +57,7 @@ def test_memory_counts_and_the_load_does_not() -> None:
 
 def memory_row(before_mib: float, after_mib: float, library: dict | None = None):
     sides = (
-        tuple(msgspec.structs.replace(run, peak_memory_bytes=int(mib * 2**20)) for run in side)
+        tuple(replace(run, peak_memory_bytes=int(mib * 2**20)) for run in side)
         for side, mib in zip(in_turn(1.0), (before_mib, after_mib), strict=True)
     )
     comparison = compare_sides(named(*sides), CompareConfig(threshold_pct=2.0))
@@ -114,7 +114,7 @@ def with_enqueue(run: Run, ratio: float) -> Run:
     """The run with the host's part of each request."""
     whole = run.samples[0].values_ms
     enqueue = Samples(metric="enqueue", values_ms=frozen(ratio * whole))
-    return msgspec.structs.replace(run, samples=(*run.samples, enqueue))
+    return replace(run, samples=(*run.samples, enqueue))
 
 
 def test_no_win_without_compared_outputs() -> None:
@@ -186,12 +186,11 @@ def prepared(kind) -> Preparation:
 
 def test_levels_of_evidence() -> None:
     old, new = in_turn(1.0)
-    fake = [msgspec.structs.replace(run, job=job("fake")) for run in old]
+    fake = [replace(run, job=job("fake")) for run in old]
     assert evidence_level(old, new) is EvidenceLevel.BUILDS
     assert evidence_level(fake, new) is EvidenceLevel.INTERLEAVED
     converted, kept = (
-        [msgspec.structs.replace(run, preparation=prepared(kind)) for run in old]
-        for kind in ("fp16", "optimized")
+        [replace(run, preparation=prepared(kind)) for run in old] for kind in ("fp16", "optimized")
     )
     assert evidence_level(converted, new) is EvidenceLevel.BUILDS  # each session optimizes it
     assert evidence_level(kept, new) is EvidenceLevel.INTERLEAVED

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.gate.gate import gate
 from enginescope.analysis.upgrade.metric_rows import is_settled, metric_rows
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.core.record import replace
+from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.verdict.gate import GateOutcome
 from enginescope.records.verdict.lottery import BuildSpread
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeKind
-from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, why_text
 from tests.analysis.in_turn import in_turn, job, named
 from tests.analysis.lottery.drawn import built

@@ -3,18 +3,18 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
-from msgspec.structs import replace
 from rich.console import Group
 
 from enginescope.analysis.verdicts.comparability import differences
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.environment import ClockLock, Device, Environment
-from enginescope.records.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job, Mode, Subject
 from enginescope.records.run.run import Run
-from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.render.base.text import notice_lines, show
 from tests.analysis.in_turn import in_turn, job, named
 
@@ -79,6 +79,12 @@ def test_imported_runs_do_not_say() -> None:
         ("graph", Mode(cuda_graph=True), Mode(cuda_graph=False), "CUDA graph: on against off"),
         ("spin", Mode(spin_wait=False), Mode(spin_wait=True), "waiting: blocking against spinning"),
         ("cache", Mode(cold=True), Mode(cold=False), "L2 cache: flushed against warm"),
+        (
+            "loop",
+            Mode(loop="native"),
+            Mode(loop="python"),
+            "timing loop: native against python",
+        ),
     ],
 )
 def test_how_requests_were_issued(key: str, a: Mode, b: Mode, text: str) -> None:

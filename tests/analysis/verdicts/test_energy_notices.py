@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.core.record import replace
 from tests.analysis.in_turn import in_turn, named
 from tests.analysis.runs.test_energy import telemetry
 from tests.analysis.runs.test_thermal_state import sampled
 
-replace = msgspec.structs.replace
 SETTLED, COLD, SHORT = 0.0, 30.0, None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.verdicts.history import (
     fact_changes,
@@ -12,6 +11,7 @@ from enginescope.analysis.verdicts.history import (
     known_histories,
 )
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.tool_report import ToolReport

@@ -6,8 +6,8 @@ import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.history import histories
-from enginescope.records.samples import Samples, frozen
-from enginescope.stats import autocorrelation
+from enginescope.judge.samples import Samples, frozen
+from enginescope.judge.stats import autocorrelation
 from tests.store.stored_runs import a_run
 
 SERIES = ("latency", "gpu_compute", "h2d", "d2h", "enqueue", "host_latency")
@@ -25,7 +25,7 @@ def counted(monkeypatch) -> list[int]:
     """Intervals that are computed, wherever they are asked for."""
     calls, real = [], autocorrelation.quantile_interval
     monkeypatch.setattr(
-        "enginescope.stats.describe.quantile_interval",
+        "enginescope.judge.stats.describe.quantile_interval",
         lambda *a, **k: calls.append(1) or real(*a, **k),
     )
     monkeypatch.setattr(

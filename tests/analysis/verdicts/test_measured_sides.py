@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -12,16 +11,17 @@ from enginescope.analysis.verdicts.measured_sides import compare_sides, fitting_
 from enginescope.analysis.verdicts.noise_floor import noise_floor
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import decode, encode
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.notice import Notice
+from enginescope.judge.verdict import RatioEstimate, Reason, VerdictKind
 from enginescope.records.environment import Device, Environment
-from enginescope.records.notice import Notice, is_unstable, most_severe
+from enginescope.records.notice import is_unstable, most_severe
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
-from enginescope.records.verdict.verdict import RatioEstimate, Reason, VerdictKind
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
-from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
 from tests.analysis.in_turn import COMPARISON, HOST, crashed, in_turn, job, named, process
 
-replace = msgspec.structs.replace
 FLOOR = NoiseFloor(
     environment=Environment(host=HOST).comparable_key(),
     backend="ort-cpu",
@@ -356,7 +356,7 @@ def test_runs_without_samples_of_one_kind_have_nothing_in_common() -> None:
 
 
 def test_trtexec_times_that_come_in_steps() -> None:
-    from enginescope.records.samples import Samples, frozen
+    from enginescope.judge.samples import Samples, frozen
 
     def stepped(median: float):
         values = np.round(np.random.default_rng(3).normal(median, 0.01, 400) / 0.01) * 0.01

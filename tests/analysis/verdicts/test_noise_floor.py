@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.verdicts.noise_floor import check_floor, noise_floor
 from enginescope.core.errors import UsageError
-from enginescope.records.samples import Samples, frozen
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.verdict.noise_floor import Decidable
-from enginescope.stats.comparison.ratio import LOOKS
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, named
 
 

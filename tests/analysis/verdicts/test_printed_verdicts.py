@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, compare_sides
 from enginescope.analysis.verdicts.printed_verdicts import change_pct, printed_cause
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.environment import Device, Environment
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.records.samples import ReportedSummary
-from enginescope.records.verdict.evidence import EvidenceLevel
-from enginescope.records.verdict.verdict import Reason, VerdictKind
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, kind_text, why_text
 from tests.analysis.in_turn import named, process
 
@@ -40,7 +40,7 @@ def printed(
         tool="trtexec", throughput_per_s=per_s, summaries=summaries, messages=messages
     )
     environment = Environment(devices=(Device(name=gpu),))
-    return msgspec.structs.replace(process(1.0), samples=(), tool=tool, environment=environment)
+    return replace(process(1.0), samples=(), tool=tool, environment=environment)
 
 
 def test_printed_figures_are_the_lowest_level_of_evidence() -> None:
@@ -97,7 +97,7 @@ def test_a_side_with_samples_is_compared_by_its_medians() -> None:
     sampled = process(1.0)
     metric = sampled.samples[0].metric
     tool = ToolReport(tool="t", summaries=(ReportedSummary(metric=metric, median_ms=2.0),))
-    other = msgspec.structs.replace(sampled, samples=(), tool=tool)
+    other = replace(sampled, samples=(), tool=tool)
     (pair,) = compared(sampled, other).pairs
     assert pair.headline.reason is Reason.PRINTED_ONLY
     assert pair.headline.a == pytest.approx(1.0, rel=0.1)
@@ -112,7 +112,7 @@ def test_other_gpus_are_not_comparable() -> None:
 
 def test_a_run_that_failed_is_not_compared_by_what_it_printed() -> None:
     outcome = Outcome(kind=OutcomeKind.FAILED, message="trtexec says FAILED")
-    failed = msgspec.structs.replace(printed(870), outcome=outcome)
+    failed = replace(printed(870), outcome=outcome)
     with pytest.raises(UsageError, match="B has no run that succeeded") as caught:
         compared(printed(), failed)
     assert caught.value.why == "trtexec says FAILED"
@@ -122,7 +122,7 @@ def test_nothing_in_common() -> None:
     with pytest.raises(UsageError, match="no figure in common"):
         compared(
             printed(gpu_ms=None, copies_ms=None),
-            msgspec.structs.replace(
+            replace(
                 printed(), tool=ToolReport(tool="t", summaries=(ReportedSummary(metric="h2d"),))
             ),
         )

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
@@ -16,9 +15,10 @@ from enginescope.analysis.verdicts.measured_sides import (
     compare_sides,
 )
 from enginescope.analysis.verdicts.ranking import Ranking, ranking_of
+from enginescope.core.record import replace
+from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.records.progress import RoundPosition
 from enginescope.records.tensor import DataType, Tensor
-from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from tests.analysis.in_turn import COMPARISON, named, process
 
 

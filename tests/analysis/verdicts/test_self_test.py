@@ -6,8 +6,8 @@ import pytest
 
 from enginescope.analysis.verdicts.self_test import SameSides, self_test_of
 from enginescope.core.errors import UsageError
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.verdict.self_test import SelfTest
-from enginescope.records.verdict.verdict import VerdictKind
 from tests.analysis.in_turn import crashed, in_turn, named
 
 

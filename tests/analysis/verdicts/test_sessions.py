@@ -9,9 +9,9 @@ import pytest
 
 from enginescope.analysis.gate.gate import gate
 from enginescope.analysis.verdicts.job_identity import sessions_of, shift_between
+from enginescope.judge.comparison.sessions import ASSUMED_SD, FEWEST_SESSIONS, session_shift
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome
-from enginescope.stats.comparison.sessions import ASSUMED_SD, FEWEST_SESSIONS, session_shift
 from tests.analysis.gated_runs import process
 
 

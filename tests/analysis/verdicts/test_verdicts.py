@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 import pytest
 
 from enginescope.analysis.verdicts.comparability import CONDITIONS, CompareConfig, differences
 from enginescope.analysis.verdicts.verdicts import verdicts
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
+from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import BackendSpec, Job, Mode, Subject, Workload
 from enginescope.records.run.run import Outcome, OutcomeKind, Phase, Run
-from enginescope.records.samples import Samples, frozen
 from enginescope.records.tensor import DataType, Tensor
-from enginescope.records.verdict.verdict import Reason, VerdictKind
 
-replace = msgspec.structs.replace
 DRAW = np.random.default_rng(0)
 
 

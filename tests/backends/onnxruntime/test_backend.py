@@ -6,7 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import numpy as np
 import onnxruntime
 import pytest
@@ -17,6 +16,7 @@ from enginescope.backends.onnxruntime.providers.opening import setup_of
 from enginescope.backends.onnxruntime.providers.providers import CPU, NAMED
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.core.record import replace
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import (
     BackendSpec,
@@ -135,9 +135,7 @@ def test_session_options_reach_the_session(convnet) -> None:
 @pytest.mark.parametrize(("given", "threads"), [({}, 2), ({"intra_op_num_threads": "1"}, 1)])
 def test_threads_of_a_pinned_job_stay_on_its_cores(convnet, given, threads) -> None:
     """Left to itself the runtime pins a thread to each physical core of the whole machine."""
-    pinned = msgspec.structs.replace(
-        job_for(convnet, **given), conditions=Conditions(pinned_cores=(0, 1))
-    )
+    pinned = replace(job_for(convnet, **given), conditions=Conditions(pinned_cores=(0, 1)))
     session = opened(pinned)
     assert session._session.get_session_options().intra_op_num_threads == threads
     free = opened(job_for(convnet))
@@ -220,7 +218,7 @@ def test_a_file_that_is_no_model(tmp_path) -> None:
         measured(path)
 
 
-@pytest.mark.parametrize("change", [{"ir": 99}, {"opset": 99}])
+@pytest.mark.parametrize("change", [{"opset": 99}, {"ir": 99, "opset": 99}])
 def test_versions_that_this_build_cannot_read(tmp_path, change) -> None:
     with pytest.raises(UnsupportedError) as caught:
         measured(models.relu(tmp_path / "m.onnx", **change))

@@ -20,7 +20,7 @@ BRIEF = {"warmup": WarmUp(time_ms=0, iterations=0), "stop": StopRule(iterations=
 
 
 def measured(model, mode: Mode) -> Run:
-    from msgspec.structs import replace
+    from enginescope.core.record import replace
 
     jobs = make_jobs([model], ["ort-cpu"], Workload(mode=mode, **BRIEF), layer_profile=False)
     with workers_in_process():

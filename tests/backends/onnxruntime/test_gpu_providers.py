@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import onnxruntime
 import pytest
@@ -22,6 +21,7 @@ from enginescope.backends.onnxruntime import preparing as heartbeat
 from enginescope.backends.onnxruntime.backend import OrtBackend, cuda, tensorrt
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.core.record import replace
 from enginescope.formats.onnxruntime.gpu_times import GpuCall, GpuTrace
 from enginescope.records.plan.build import Preparation
 from enginescope.records.progress import Progress
@@ -55,7 +55,7 @@ def chain(path: Path, *, dims: tuple[int, ...] = (2, 8), known: bool = True) -> 
 
 
 def job_of(path: Path, text: str, cache: Path | None = None, **mode: Any) -> Job:
-    workload = msgspec.structs.replace(QUICK, mode=Mode(**mode))
+    workload = replace(QUICK, mode=Mode(**mode))
     return Job(
         subject=Subject(name=path.name, kind="onnx", path=str(path)),
         backend=parse_backend(text),
@@ -76,7 +76,7 @@ def made_ready(job: Job, backend: OrtBackend | None = None) -> Preparation:
 def measured(job: Job) -> Measured:
     backend: Any = load_backend(job.backend.name)
     if backend.needs_preparation(job):
-        job = msgspec.structs.replace(job, engine=made_ready(job).record)
+        job = replace(job, engine=made_ready(job).record)
     return backend.execute(job, lambda specs: make_feeds(specs, job.workload), lambda _: None)
 
 
@@ -88,7 +88,7 @@ def test_both_ways_are_timed_in_turn(use, tmp_path) -> None:
     runtime = use()
     result = measured(job_of(chain(tmp_path / "net.onnx"), "ort-cuda"))
     assert series(result) == {"latency": 15, "device_latency": 15}
-    assert result.mode == Mode(kind="latency", in_flight=1, transfers=True)
+    assert result.mode == Mode(kind="latency", in_flight=1, transfers=True, loop="python")
     assert runtime.runs["cpu"] >= 15
     assert runtime.runs["cuda"] >= 15
     (answer,) = result.answers
@@ -112,7 +112,7 @@ def make_feeds_of(result: Measured) -> Any:
 def test_one_way_alone(use, tmp_path, transfers, device) -> None:
     runtime = use()
     job = job_of(chain(tmp_path / "net.onnx"), "ort-cuda", transfers=transfers)
-    result = measured(msgspec.structs.replace(job, layer_profile=False))
+    result = measured(replace(job, layer_profile=False))
     assert series(result) == {"latency": 15}
     assert result.mode is not None
     assert result.mode.transfers is transfers
@@ -148,7 +148,7 @@ def test_a_cuda_graph_is_the_providers_own(use, tmp_path, text, option, graph) -
     assert series(result) == {"latency": 15, "device_latency": 15}
     assert result.profile is not None
     if graph:
-        without_layers = measured(msgspec.structs.replace(job, layer_profile=False))
+        without_layers = measured(replace(job, layer_profile=False))
         assert series(without_layers) == series(result)
 
 
@@ -287,8 +287,8 @@ def test_cold_once_then_kept(use, tmp_path) -> None:
     kept = tensorrt().prepared_for(job)
     assert kept is not None
     assert kept.from_cache
-    assert msgspec.structs.replace(kept, from_cache=False) == cold
-    ready = msgspec.structs.replace(job, engine=kept.record)
+    assert replace(kept, from_cache=False) == cold
+    ready = replace(job, engine=kept.record)
     tensorrt().execute(ready, lambda specs: make_feeds(specs, job.workload), lambda _: None)
     assert len(runtime.engines_built) == 1
     assert Path(runtime.opened[-1][1]["trt_engine_cache_path"]).is_dir()
@@ -308,7 +308,7 @@ def test_a_store_and_a_model_that_were_moved(use, tmp_path, text) -> None:
     built = len(runtime.engines_built)
     backend: Any = load_backend(job.backend.name)
     backend.execute(
-        msgspec.structs.replace(job, engine=found.record),
+        replace(job, engine=found.record),
         lambda specs: make_feeds(specs, job.workload),
         lambda _: None,
     )
@@ -349,7 +349,7 @@ def test_what_makes_another_entry(use, tmp_path, monkeypatch, change) -> None:
 
         monkeypatch.setattr(prepared, "probe_device", lambda _: Device(name="another"))
     elif change == "batch":
-        job = msgspec.structs.replace(job, workload=msgspec.structs.replace(job.workload, batch=4))
+        job = replace(job, workload=replace(job.workload, batch=4))
     else:
         text = {"option": "ort-trt?trt_sparsity_enable=1", "precision": "ort-trt:fp16"}
         graph = True if change == "graph" else None
@@ -387,7 +387,7 @@ def test_an_entry_that_is_gone(use, tmp_path) -> None:
     assert cuda().prepared_for(job) is None
     with pytest.raises(BackendError, match="gone or not whole"):
         cuda().execute(
-            msgspec.structs.replace(job, engine=ready.record),
+            replace(job, engine=ready.record),
             lambda specs: make_feeds(specs, job.workload),
             lambda _: None,
         )

@@ -8,11 +8,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from msgspec.structs import replace
 
 from enginescope.backends.onnxruntime.options import STORED_GRAPH, session_options
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.records.plan.build import Preparation
 from enginescope.records.run.job import Job, StopRule, Subject, WarmUp, Workload
 from enginescope.runner.inputs.inputs import make_feeds

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import onnxruntime
 
@@ -16,6 +15,7 @@ from enginescope.backends.registry import backend_of
 from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.backends.tensorrt.libraries import load
 from enginescope.backends.tensorrt.run.session import TrtSession
+from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import (
@@ -70,8 +70,8 @@ def report(found: Measured) -> BuildReport:
 
 def with_engine(one: Job, folder: Path) -> Job:
     """Return the job with its engine, built into a folder."""
-    kept = msgspec.structs.replace(one, engine_cache=str(folder))
-    return msgspec.structs.replace(kept, engine=report(build(kept)).engine)
+    kept = replace(one, engine_cache=str(folder))
+    return replace(kept, engine=report(build(kept)).engine)
 
 
 def measure(one: Job) -> Measured:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
+from enginescope.core.record import replace
 from enginescope.records.run.job import InputShape, Job, Mode
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.runner.jobs import make_jobs
@@ -21,7 +21,7 @@ def jobs(
 ) -> tuple[Job, ...]:
     load = workload(20, mode=mode, shapes=(InputShape(name="x", dims=(3, 4)),))
     made = make_jobs([path], backends or ("trt",), load, engine_cache=engines, **more)
-    return tuple(msgspec.structs.replace(one, keep_outputs=True) for one in made)
+    return tuple(replace(one, keep_outputs=True) for one in made)
 
 
 class Kept:
@@ -86,7 +86,7 @@ def test_an_engine_is_built_anew_where_that_is_asked(use, perceptron, engines) -
 def test_what_a_build_says_is_said_of_each_run_of_its_engine(use, perceptron, engines) -> None:
     use("8.6.0")
     asked = make_jobs([perceptron], ["trt:int8"], workload(), engine_cache=engines)
-    asked = tuple(msgspec.structs.replace(one, layer_profile=False) for one in asked)
+    asked = tuple(replace(one, layer_profile=False) for one in asked)
     for run in run_jobs(asked * 2, lambda _: None):
         codes = [one.code for one in run.notices]
         assert codes.count("W-RANDOM-CALIBRATION") == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from time import monotonic
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -12,8 +11,9 @@ from enginescope.analysis.claims.layer_time import event_cost, layer_times
 from enginescope.backends.tensorrt.libraries import load
 from enginescope.backends.tensorrt.run import gate
 from enginescope.core.errors import BackendError
+from enginescope.core.record import replace
+from enginescope.judge.samples import Interval
 from enginescope.records.run.job import Mode
-from enginescope.records.samples import Interval
 from tests.backends.tensorrt.driving import codes, job, measure, opened, with_engine
 from tests.fakes.models import non_zero
 
@@ -136,11 +136,10 @@ def test_own_times_have_intervals_of_both_passes(use, perceptron, engines) -> No
     raw = profiled(perceptron, engines).profile
     interval = Interval(low=0.9, high=1.1)
     layers = tuple(
-        msgspec.structs.replace(one, median_ms=1.0, mean_ms=1.0, interval=interval)
-        for one in raw.layers
+        replace(one, median_ms=1.0, mean_ms=1.0, interval=interval) for one in raw.layers
     )
     count = len(layers)
-    given = msgspec.structs.replace(
+    given = replace(
         raw,
         layers=layers,
         gated_ms=0.5 * count,
@@ -151,5 +150,5 @@ def test_own_times_have_intervals_of_both_passes(use, perceptron, engines) -> No
     assert own.time_ms == pytest.approx(0.5)
     assert (own.interval.low, own.interval.high) == pytest.approx((0.3, 0.7))
     # 0.1 ms between the events of two layers: so much of a launch is hidden where there are none
-    spaced = layer_times(msgspec.structs.replace(given, whole_ms=1.1 * count)).layers[0]
+    spaced = layer_times(replace(given, whole_ms=1.1 * count)).layers[0]
     assert (spaced.interval.low, spaced.interval.high) == pytest.approx((0.3, 0.8))

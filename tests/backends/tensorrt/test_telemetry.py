@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
+from enginescope.core.record import replace
 from enginescope.probe import nvml
 from enginescope.probe.nvml import probe_devices
 from enginescope.records.run.job import Mode, TelemetryRule
@@ -50,7 +50,7 @@ def h200(use: Use) -> Iterator[None]:
 @pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])
 def test_either_loop_is_repeated(h200, perceptron: Path, engines: Path, mode: Mode) -> None:
     one = with_engine(job(perceptron, workload=workload(mode=mode)), engines)
-    found = measure(msgspec.structs.replace(one, telemetry=RULE))
+    found = measure(replace(one, telemetry=RULE))
     assert found.gpu is not None
     assert found.gpu.requests is not None
     assert found.gpu.requests > 0
@@ -73,7 +73,7 @@ def test_untimed_requests_are_counted_too(
 ) -> None:
     use()
     one = with_engine(job(perceptron), engines)
-    with opened(one, msgspec.structs.replace(mode, streams=streams)) as session:
+    with opened(one, replace(mode, streams=streams)) as session:
         session.bind(make_feeds(session.input_specs, one.workload))
         session.step()
         session.settle()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-import msgspec
 import pytest
 
 from enginescope.analysis.runs.energy import energy_of
 from enginescope.backends.trtexec.backend import GpuBeside
+from enginescope.core.record import replace
 from enginescope.probe import nvml
 from enginescope.probe.nvml import probe_devices
+from enginescope.records.run.clock_around import clock_around
 from enginescope.records.run.job import StopRule, TelemetryRule
-from enginescope.stats.clock_around import clock_around
 from tests.backends.trtexec.jobs import codes, job, measured, workload
 from tests.fakes import nvml_scenarios
 
@@ -36,7 +36,7 @@ def nvml_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def timed(engine, rule: TelemetryRule, **options: str):
     one = job(engine, options=options, workload=workload(stop=StopRule(duration_ms=500)))
-    return measured(msgspec.structs.replace(one, telemetry=rule))
+    return measured(replace(one, telemetry=rule))
 
 
 def test_the_timed_loop_is_sampled(tool, engine, nvml_stand_in) -> None:
@@ -44,7 +44,7 @@ def test_the_timed_loop_is_sampled(tool, engine, nvml_stand_in) -> None:
     gpu = found.gpu
     assert gpu is not None
     span = gpu.span("load")
-    assert span == msgspec.structs.replace(gpu.span("timed"), kind="load")
+    assert span == replace(gpu.span("timed"), kind="load")
     assert gpu.requests == len(found.samples[0])
     assert span.duration_ms == pytest.approx(found.wall_ms, rel=0.01)
     assert gpu.series is not None

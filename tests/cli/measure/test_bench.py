@@ -256,3 +256,12 @@ def test_a_full_disk_of_temporary_files_fails_one_job(tmp_path, monkeypatch, cap
     first, second = json.loads(capsys.readouterr().out)["runs"]
     assert first["summaries"][0]["n"] == 9
     assert second["outcome"] == "failed"
+
+
+def test_without_onnx_runtime_nothing_is_stored(tmp_path, convnet, monkeypatch, capsys) -> None:
+    from enginescope.services.measurement import bench as service
+
+    monkeypatch.setattr(service, "find_spec", lambda _: None)
+    assert main(["bench", str(convnet), "--store", str(tmp_path / "s")]) == 2
+    assert "enginescope[ort]" in capsys.readouterr().err
+    assert not list((tmp_path / "s").rglob("run.json"))

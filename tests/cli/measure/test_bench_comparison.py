@@ -9,15 +9,15 @@ import sys
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
+from enginescope.runner.interleaved import PROCESS_STOP
 
 from enginescope.cli.main import main
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.records.run import rounds as recorded_rounds
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.tensor import DataType, Tensor
 from enginescope.runner import interleaved
-from enginescope.runner.interleaved import PROCESS_STOP
-from enginescope.stats.comparison import rounds as recorded_rounds
-from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.store import run_folder
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS

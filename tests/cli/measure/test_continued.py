@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.cli.main import main
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.probe import environment
 from enginescope.records.environment import Environment, Host
 from enginescope.records.progress import RoundPosition
 from enginescope.runner import interleaved
-from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.store.archive import Store
 from tests.analysis.in_turn import HOST, process
 

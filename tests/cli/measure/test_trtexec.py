@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -16,6 +15,7 @@ from enginescope.cli.main import main
 from enginescope.cli.measure import trtexec
 from enginescope.compat.trtexec.jobs import job_of
 from enginescope.core.errors import MissingDependencyError
+from enginescope.core.record import replace
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
 from enginescope.records.plan.build import BuildReport
@@ -59,8 +59,8 @@ class Device:
         run = measured(settings(), job=job, artifacts=artifacts)
         if job.subject.kind == "onnx":
             report = BuildReport(engine=str(engine), engine_bytes=9)
-            run = msgspec.structs.replace(run, build=report)
-        run = msgspec.structs.replace(run, **self.changes)
+            run = replace(run, build=report)
+        run = replace(run, **self.changes)
         sink(run)
         engine.unlink()
         plan.unlink(missing_ok=True)
@@ -230,12 +230,12 @@ def test_raw_files_hold_the_values_that_were_fed(device) -> None:
 
 def test_inputs_of_other_first_dimensions_than_the_batch_are_written_too(device) -> None:
     job = job_of(settings("--dumpRawBindingsToFile"), Subject(name="m", kind="onnx"))
-    workload = msgspec.structs.replace(job.workload, batch=4)
+    workload = replace(job.workload, batch=4)
     inputs = (
         Tensor(name="x", shape=(4, 2), dtype=DataType.FP32),
         Tensor(name="mask", shape=(3,), dtype=DataType.BOOL),
     )
-    device.changes = {"inputs": inputs, "job": msgspec.structs.replace(job, workload=workload)}
+    device.changes = {"inputs": inputs, "job": replace(job, workload=workload)}
     assert main(["trtexec", "--onnx=model.onnx", "--dumpRawBindingsToFile"]) == 0
     assert Path("x.input.4.2.fp32.raw").stat().st_size == 32
     assert Path("mask.input.3.bool.raw").stat().st_size == 3

@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from enginescope.cli.main import main
+from enginescope.core.record import replace
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.store.archive import Store
 from tests.formats import plans
@@ -190,9 +190,9 @@ def test_a_stored_run(plan, tmp_path, capfdbinary) -> None:
     made, _ = parse_plan(plan.read_bytes(), "net")
     store = Store()
     run = a_run(id="abc123", plan=made, profile=timed(made, 0.5, 0.25, 0.0))
-    backend = msgspec.structs.replace(run.job.backend, options={"profile_index": "1"})
-    job = msgspec.structs.replace(run.job, backend=backend)
-    store.save(msgspec.structs.replace(run, job=job))
+    backend = replace(run.job.backend, options={"profile_index": "1"})
+    job = replace(run.job, backend=backend)
+    store.save(replace(run, job=job))
     assert main(["lint", "abc123", "--json", "--select", "PLAN104"]) == 0
     found = document(capfdbinary)
     assert (found["source"], found["findings"][0]["saving"]["bound_ms"]) == ("abc123", 0.5)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Subject
 from enginescope.services.plans.passport import PassportRequest, write_passport

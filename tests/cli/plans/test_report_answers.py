@@ -15,6 +15,7 @@ from enginescope.analysis.validation.validation import stored_validation
 from enginescope.cli.main import main
 from enginescope.compat.trtexec.log.outputs import output_json
 from enginescope.core.errors import FormatError
+from enginescope.core.record import replace
 from enginescope.records.run.job import BackendSpec, Job, Subject, Workload
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import DataType, Tensor
@@ -135,15 +136,15 @@ def test_measured_runs_are_compared_where_their_inputs_were_the_same() -> None:
     (wider,) = answers_of_runs([base, run(SCORES, rows=2)]).sides
     assert wider.failure == "not compared: another shape of x"
     assert answers_of_runs([base]) is None
-    assert answers_of_runs([base, msgspec.structs.replace(base, answers=())]) is None
+    assert answers_of_runs([base, replace(base, answers=())]) is None
 
 
 @pytest.mark.parametrize(("tf32", "row"), [("0", "fp32"), ("1", "tf32")])
 def test_runs_without_tf32_are_held_to_the_row_of_fp32(tf32, row) -> None:
     base = run(SCORES, precision="fp32")
     backend = BackendSpec(name="trt", precision="fp32", options={"tf32": tf32})
-    one = msgspec.structs.replace(base, job=msgspec.structs.replace(base.job, backend=backend))
-    (side,) = answers_of_runs([one, msgspec.structs.replace(one, id="other")]).sides
+    one = replace(base, job=replace(base.job, backend=backend))
+    (side,) = answers_of_runs([one, replace(one, id="other")]).sides
     assert side.tolerance == row
 
 

@@ -117,7 +117,7 @@ def test_a_real_one_ends_when_it_is_told(tmp_path) -> None:
             assert b"/runs/abc" in answer.read()
             assert "server" not in {name.lower() for name in answer.headers}
         server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=30) == 0
+        assert server.wait(timeout=30) == 130
         assert "Traceback" not in server.stderr.read()
     finally:
         server.kill()

@@ -19,8 +19,7 @@ import psutil
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.runner.fleet.cell_array import REFERENCES
-from enginescope.runner.fleet.cell_task import REMOTE_CELL
+from enginescope.runner.fleet.cell_task import REFERENCES, REMOTE_CELL
 from enginescope.store.archive import Store
 from tests.cli.called import called
 from tests.cli.suites.test_suite import LIMIT_S, TIMING, command, rows
@@ -276,8 +275,8 @@ def test_bench_and_fleets_have_no_environments(tmp_path, convnet, capsys, python
     assert main(["bench", str(convnet), "--on", THERE, "--store", str(tmp_path)]) == 2
     assert "only cells of a suite" in capsys.readouterr().err
     asked = suite_file(tmp_path, convnet, python)
-    jobs = ("--emit-k8s", str(tmp_path / "jobs"), "--k8s-image", "me/es:1")
-    assert main(["suite", str(asked), *jobs, "--store", str(tmp_path / "store")]) == 2
+    store = ("--store", str(tmp_path / "store"))
+    assert main(["suite", str(asked), "--in-docker", "me/es:1", *store]) == 2
     assert "environments belong to this machine" in capsys.readouterr().err
     assert not (tmp_path / "store" / "suites").exists()
 

@@ -100,18 +100,9 @@ def test_in_containers(suite, tmp_path, docker, rows_here) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--on-ray", "local", "--on-slurm"], "--on-ray and --on-slurm"),
+        (["--on-ray", "local", "--in-docker", "i"], "cells run in one place"),
         (["--on-ray", "local", "--jobs", "2"], "--on-ray and --jobs"),
-        (["--slurm", "partition=gpu"], "--slurm without --on-slurm"),
-        (["--emit-k8s", "jobs"], "--emit-k8s without --k8s-image"),
-        (["--emit-k8s", "jobs", "--k8s-image", "i"], "is on no volume"),
-        (["--on-slurm", "--slurm", "gpu"], "is not KEY=VALUE"),
-        (["--on-slurm", "--slurm", "cluster=moon"], "Slurm cluster moon"),
-        (["--on-slurm", "--slurm", "cluster=local", "--slurm", "wrap=x"], "option wrap of sbatch"),
-        (["--emit-k8s", "j", "--k8s-mount", "x:y"], "is not CLAIM:FOLDER"),
-        (["--emit-k8s", "j", "--k8s-image", "i", "--k8s-limit", "cpu"], "is not KEY=VALUE"),
-        (["--k8s-toleration", "gpu"], "--k8s-toleration without --emit-k8s"),
-        (["--in-docker", "i", "--emit-k8s", "j"], "cells run in one place"),
+        (["--in-docker", "i", "--jobs", "1"], "--in-docker and --jobs"),
     ],
 )
 def test_what_makes_no_sense_is_refused(suite, tmp_path, docker, capsys, options, said) -> None:
@@ -121,26 +112,10 @@ def test_what_makes_no_sense_is_refused(suite, tmp_path, docker, capsys, options
     assert "Traceback" not in shown
 
 
-@pytest.mark.parametrize(
-    "options",
-    [["--on-ray", "local", "--on-slurm"], ["--emit-k8s", "jobs"], ["--slurm", "partition=gpu"]],
-)
-def test_options_that_make_no_sense_leave_no_suite(suite, tmp_path, options) -> None:
-    store = tmp_path / "store"
+def test_options_that_make_no_sense_leave_no_suite(suite, tmp_path) -> None:
+    store, options = tmp_path / "store", ["--on-ray", "local", "--in-docker", "i"]
     assert main(["suite", str(suite), *options, "--store", str(store)]) == 2
     assert not store.exists()
-
-
-def test_without_a_cell_to_do_no_folder_of_jobs_is_named_to_kubectl(suite, tmp_path) -> None:
-    jobs = tmp_path / "jobs"
-    ended = called(
-        "suite",
-        suite, "--emit-k8s", jobs, "--k8s-image", "me/es:1", "--store", tmp_path / "store",
-        "--on", "ort-cpu:int8", "--include", "convnet",
-    )  # fmt: skip
-    assert f"no jobs written to {jobs}: every cell is done" in ended.stderr
-    assert "kubectl" not in ended.stderr
-    assert not jobs.exists()
 
 
 def test_without_docker(suite, tmp_path, monkeypatch) -> None:
@@ -148,13 +123,6 @@ def test_without_docker(suite, tmp_path, monkeypatch) -> None:
     ended = called("suite", suite, "--in-docker", "me/es:1", "--store", tmp_path)
     assert ended.returncode in (2, 3)
     assert "docker is not on this machine" in ended.stderr
-
-
-def test_without_slurm(suite, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    ended = called("suite", suite, "--on-slurm", "--store", tmp_path)
-    assert ended.returncode == 3
-    assert "there is no sbatch on PATH" in ended.stderr
 
 
 class TwoWorkers:

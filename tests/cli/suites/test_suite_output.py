@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from enginescope.cli.suites.suite import present
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.services.suites.observer import SuiteObserver
 from enginescope.services.suites.opened import write_tables
 from tests.suites.made import cell, result, timed

@@ -6,12 +6,12 @@ import io
 from collections.abc import Iterator
 
 import pytest
-from msgspec.structs import replace
 from rich.console import Console
 from rich.live import Live
 
 from enginescope.cli.suites import suite_progress
 from enginescope.cli.suites.suite_progress import SuiteProgress
+from enginescope.core.record import replace
 from enginescope.records.progress import Progress
 from enginescope.runner.suites.suite_cells import resume_state
 from tests.suites.made import cell, result, timed

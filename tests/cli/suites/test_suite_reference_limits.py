@@ -7,11 +7,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 import enginescope.services.accuracy.validation_run as validation_run
 from enginescope.cli.main import main
 from enginescope.core.errors import BackendError
+from enginescope.core.record import replace
 from enginescope.records.run.job import Watcher
 from enginescope.records.suite.suite import CellStatus
 from enginescope.runner.jobs import subject_of

@@ -6,20 +6,19 @@ import csv
 import gzip
 import json
 
-import msgspec
 import pytest
 
 from enginescope.cli.main import main
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Mode, Subject, Workload
 from enginescope.records.run.run import Outcome, OutcomeKind
-from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.store.archive import Store
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import COMPARISON, crashed, in_turn, job, process
 from tests.formats import logs
 
-replace = msgspec.structs.replace
 TAG = f"cmp-{COMPARISON}"
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.cli.main import main
+from enginescope.core.record import replace
 from enginescope.probe import environment
 from enginescope.records.run.job import BackendSpec, Job, Subject, Workload
 from enginescope.runner import interleaved

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.verdicts.history import histories
 from enginescope.cli.main import main
+from enginescope.core.record import replace
 from enginescope.render.verdicts.history import history_chart
 from enginescope.render.verdicts.history_text import Stretch, dot_plot, flat_ends, letter
 from enginescope.store.archive import Store

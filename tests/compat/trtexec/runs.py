@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from enginescope.compat.trtexec.arguments import read_arguments
 from enginescope.compat.trtexec.help_text import Version, parse_version
 from enginescope.compat.trtexec.jobs import job_of
 from enginescope.compat.trtexec.settings import Settings, settings_of
+from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.plan.build import BuildReport, DeviceMemory
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.job import Subject
 from enginescope.records.run.run import Phase, Run, TensorValues, WarmUpReport
-from enginescope.records.samples import QueryTrace, Samples, frozen
+from enginescope.records.samples import QueryTrace
 from enginescope.records.tensor import DataType, Tensor
 
 N = 1000
@@ -113,4 +114,4 @@ def measured(asked: Settings, **changes: Any) -> Run:
             ),
         ),
     )
-    return msgspec.structs.replace(run, **changes)
+    return replace(run, **changes)

@@ -57,6 +57,12 @@ def test_sizes_of_pools() -> None:
     assert options("--workspace=2", trt="8.6.1")["memory_pools"] == "workspace:2097152B"
 
 
+@pytest.mark.parametrize("text", ["8.6.1", "10.16.1"])
+def test_mebibytes_are_what_they_say(text: str) -> None:
+    found = settings("--memPoolSize=workspace:4096MiB", trt=text)
+    assert found.options["memory_pools"] == f"workspace:{4096 * 2**20}B"
+
+
 def test_a_suffix_before_10_is_refused_rather_than_misread() -> None:
     with pytest.raises(UsageError, match="'1G' has a suffix") as caught:
         options("--memPoolSize=workspace:1G", trt="8.6.1")

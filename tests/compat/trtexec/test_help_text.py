@@ -5,8 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.compat.trtexec.help_text import STORE_FLAG, flag_tables, help_text
-from enginescope.formats.trtexec.trtexec_flags import all_flags
+from enginescope.compat.trtexec.help_text import (
+    _PLACES,
+    CHECK_FLAG,
+    STORE_FLAG,
+    VERSION_FLAG,
+    _meaning,
+    help_text,
+)
+from enginescope.formats.trtexec.trtexec_flags import Flag, all_flags
 from tests.compat.trtexec.runs import version
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "trtexec-flags.md"
@@ -20,7 +27,8 @@ def test_the_help_of_a_version_has_its_flags_and_no_others(text) -> None:
         line[2:].split()[0].partition("=")[0] for line in taken.split("\n") if line[:4] == "  --"
     }
     flags = [one for one in all_flags().values() if one.is_in(version(text).release)]
-    assert listed == {STORE_FLAG, *(one.name for one in flags if not one.is_refused)}
+    own = {STORE_FLAG, CHECK_FLAG, VERSION_FLAG}
+    assert listed == own | {one.name for one in flags if not one.is_refused}
     assert set(refused.split()) & {one.name for one in all_flags().values()} == {
         one.name for one in flags if one.is_refused
     }
@@ -29,6 +37,44 @@ def test_the_help_of_a_version_has_its_flags_and_no_others(text) -> None:
 def test_the_help_fits_a_terminal_of_its_lists() -> None:
     refused = help_text(None).partition("Not supported")[2].splitlines()[1:]
     assert all(len(line) <= 80 for line in refused)
+
+
+def flag_tables() -> str:
+    """Return the flags as Markdown: one table of those honoured, one of those refused."""
+    flags = list(all_flags().values())
+    honoured = [one for one in flags if not one.is_refused]
+    refused = [one for one in flags if one.is_refused]
+    lines = [
+        "### Honoured",
+        "",
+        "| flag | TensorRT | default | what it does | removed in |",
+        "|---|---|---|---|---|",
+        *(
+            _row(_spelled(one), _range(one), one.default, _meaning(one), one.instead)
+            for one in honoured
+        ),
+        "",
+        "### Refused",
+        "",
+        "| flag | TensorRT | why | what to do |",
+        "|---|---|---|---|",
+        *(_row(f"`{one.name}`", _range(one), one.meaning, one.instead) for one in refused),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _spelled(flag: Flag) -> str:
+    value = "" if flag.kind == "flag" else f"={_PLACES[flag.kind]}"
+    return f"`{flag.name}{value}`"
+
+
+def _range(flag: Flag) -> str:
+    last = f"{flag.last[0]}.{flag.last[1]}" if flag.last else ""
+    return f"{flag.first[0]}.{flag.first[1]}–{last}"
+
+
+def _row(*cells: str | None) -> str:
+    return "| " + " | ".join((cell or "").replace("|", "\\|") for cell in cells) + " |"
 
 
 def test_the_documented_flags_are_those_of_the_table() -> None:

@@ -81,7 +81,7 @@ def observed() -> dict[str, Callable[[], bytes]]:
     return {
         "bench --json, runs show --json": lambda: summary_json([RunView(measured_run())]),
         "report.json": lambda: report_json([RunView(measured_run())], topk=2),
-        "explore --json": lambda: explore_json(timed(), timed().layers),
+        "explore --json": lambda: b"".join(explore_json(timed(), timed().layers)),
         "lint --json": lambda: findings_json([linted()]),
         "compare --json": lambda: compare_json(
             compare([run_a(), run_b()]), Chosen(), measured=compare_sides(named(*in_turn(1.05)))

@@ -11,8 +11,8 @@ from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.formats.importing.importer import import_artifacts
+from enginescope.judge.evidence import EvidenceLevel
 from enginescope.records.run.run import Run
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.upgrade import UpgradeKind
 from enginescope.render.verdicts.upgrade_phrases import answer_text
 from enginescope.render.verdicts.verdict_phrases import headline_sentence

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from enginescope.formats.importing.artifact_kinds import ArtifactKind
 from enginescope.formats.importing.import_grouping import (
-    ArtifactKind,
     Item,
     exported_names,
     group_items,

@@ -241,7 +241,7 @@ def test_times_that_do_not_fit_the_log(tmp_path: Path) -> None:
     write(tmp_path, "net.log", (logs.OPTIONS_10 + logs.SUMMARY + logs.PASSED).encode())
     write(tmp_path, "net.times.json", times.records())
     run = one(tmp_path)
-    (notice,) = [notice for notice in run.notices if notice.code == "W-SUMMARY-MISMATCH"]
+    notice = next(notice for notice in run.notices if notice.code == "W-SUMMARY-MISMATCH")
     assert notice.evidence["metric"] == "trtexec_latency"
 
 

@@ -4,7 +4,12 @@ import json
 
 import pytest
 
-from enginescope.formats.importing.import_grouping import ArtifactKind, may_be_known, recognise
+from enginescope.formats.importing.artifact_kinds import (
+    ArtifactKind,
+    kind_of,
+    may_be_known,
+    recognise,
+)
 from tests.formats import logs, plans, times
 
 PROFILE = [{"count": 1}, {"name": "a", "timeMs": 1, "averageMs": 1}]
@@ -34,7 +39,7 @@ EVENTS = [{"cat": "Session", "name": "model_run", "dur": 1, "ts": 0}]
     ],
 )
 def test_json_by_content(value: object, kind: ArtifactKind) -> None:
-    found = recognise(json.dumps(value).encode(), "whatever.txt")
+    (found,) = recognise(json.dumps(value).encode(), "whatever.txt")
     assert found.kind is kind
     assert (found.document is not None) == (kind is not ArtifactKind.UNKNOWN)
 
@@ -43,13 +48,13 @@ def test_json_by_content(value: object, kind: ArtifactKind) -> None:
     "text", [logs.OPTIONS_10, logs.prefixed(logs.SUMMARY), "wrapper says hi\n" + logs.PASSED]
 )
 def test_logs(text: str) -> None:
-    assert recognise(text.encode(), "x.json").kind is ArtifactKind.TRTEXEC_LOG
+    assert kind_of(text.encode(), "x.json") is ArtifactKind.TRTEXEC_LOG
     assert may_be_known(text.encode(), "x.json")
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"\x7fELF\x00\x01", b"ftrt\x00"])
 def test_other_files(data: bytes) -> None:
-    found = recognise(data, "x")
+    (found,) = recognise(data, "x")
     assert (found.kind, found.reason) == (
         ArtifactKind.UNKNOWN,
         "neither JSON nor a log of trtexec, TensorRT or Polygraphy",
@@ -58,6 +63,6 @@ def test_other_files(data: bytes) -> None:
 
 
 def test_json_that_cannot_be_read() -> None:
-    found = recognise(b"{oops", "x")
+    (found,) = recognise(b"{oops", "x")
     assert found.reason is not None
     assert found.reason.startswith("not readable as JSON")

@@ -10,7 +10,7 @@ import pytest
 
 from enginescope.compat.trtexec.log.outputs import output_json
 from enginescope.core.errors import FormatError
-from enginescope.formats.importing.import_grouping import ArtifactKind, recognise
+from enginescope.formats.importing.artifact_kinds import ArtifactKind, kind_of
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.tensors.answer_files import outputs_of
 from enginescope.formats.tensors.output_diff_file import foreign_differences, is_output_diff
@@ -35,7 +35,7 @@ def read(data: bytes) -> Any:
 
 
 def test_what_trtexec_prints_is_read_by_name() -> None:
-    assert recognise(TRTEXEC, "x").kind is ArtifactKind.OUTPUTS
+    assert kind_of(TRTEXEC, "x") is ArtifactKind.OUTPUTS
     (best, scores), notices = read(TRTEXEC)
     assert (best.name, best.dtype, best.shape, best.data.item()) == ("best", DataType.INT64, (), 7)
     assert (scores.dtype, scores.shape) == (DataType.FP32, (1, 3))

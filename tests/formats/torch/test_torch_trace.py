@@ -69,11 +69,18 @@ def test_kernels_count_for_the_operator_that_started_them() -> None:
     assert "not layers of an engine" in notice.message
 
 
-def test_without_steps_the_mean_is_not_known() -> None:
-    found, _ = read(trace(*OPS, *KERNELS))
-    assert found.profile.iterations is None
-    assert {one.mean_ms for one in found.profile.layers} == {None}
+def test_without_steps_the_whole_trace_counts_as_one() -> None:
+    found, (notice,) = read(trace(*OPS, *KERNELS))
+    assert found.profile.iterations == 1
+    assert all(layer.mean_ms == layer.total_ms for layer in found.profile.layers)
+    assert "no ProfilerStep" in notice.message
     assert found.devices == ()
+
+
+def test_kernels_alone_count_under_their_own_names() -> None:
+    found, _ = read(trace(event("kernel", "k", 1), event("kernel", "k", 4)))
+    (layer,) = found.profile.layers
+    assert (layer.name, layer.total_ms) == ("k", pytest.approx(2 * layer.mean_ms / 2))
 
 
 def test_without_a_gpu_operators_have_their_own_time_on_the_cpu() -> None:
@@ -85,6 +92,7 @@ def test_without_a_gpu_operators_have_their_own_time_on_the_cpu() -> None:
 
 def test_other_traces() -> None:
     assert not is_torch_trace([{"cat": "Session", "name": "model_run", "dur": 1}])
-    assert not is_torch_trace(trace(event("kernel", "k", 1)))
+    assert is_torch_trace(trace(event("kernel", "k", 1)))
+    assert not is_torch_trace(trace(event("user", "k", 1)))
     with pytest.raises(FormatError, match="no operator"):
         torch_trace_of(Document(source="t", value=trace({"cat": "cpu_op"})))

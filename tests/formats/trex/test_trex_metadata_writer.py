@@ -7,10 +7,11 @@ import json
 import msgspec
 import pytest
 
+from enginescope.core.record import replace
 from enginescope.formats.trex.trex_metadata import build_metadata, log_metadata, parse_trex_metadata
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.samples import ReportedSummary
@@ -54,7 +55,7 @@ def test_a_build_has_trexs_sections_and_the_whole_report() -> None:
     [(None, "FP32"), ("fp16", "FP32+FP16"), ("bf16+int4", "FP32+BF16+INT4"), ("best", "FP32+BEST")],
 )
 def test_a_precision_is_printed_as_trtexec_does(asked, printed) -> None:
-    report = msgspec.structs.replace(REPORT, precision=asked)
+    report = replace(REPORT, precision=asked)
     assert build_metadata(report, "m", None)["build_options"]["Precision"] == printed
 
 
@@ -62,7 +63,7 @@ def test_what_is_not_known_of_a_gpu_is_left_out() -> None:
     assert build_metadata(REPORT, "m", None)["device_information"] == {
         "Selected Device": "GPU of the report"
     }
-    unknown = msgspec.structs.replace(REPORT, device=None)
+    unknown = replace(REPORT, device=None)
     assert build_metadata(unknown, "m", None)["device_information"] == {}
 
 

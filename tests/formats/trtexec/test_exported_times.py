@@ -8,7 +8,7 @@ import pytest
 
 from enginescope.core.errors import FormatError
 from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
-from enginescope.records.samples import Samples
+from enginescope.judge.samples import Samples
 from tests.formats.times import encoded, record, records
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from enginescope.core.errors import FormatError
-from enginescope.formats.importing.import_grouping import recognise
+from enginescope.formats.importing.artifact_kinds import recognise
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.onnxruntime.ort_profile import parse_ort_profile
 from enginescope.formats.plan.plan_json import parse_plan

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 import pytest
 
-from enginescope.formats.trtexec.exported_times import as_trtexec_prints, summary_mismatches
-from enginescope.records.samples import ReportedSummary, Samples, frozen
+from enginescope.core.record import replace
+from enginescope.formats.trtexec.cross_checks import summary_mismatches
+from enginescope.formats.trtexec.exported_times import ExportedTimes, as_trtexec_prints
+from enginescope.judge.samples import Samples, frozen
+from enginescope.records.samples import ReportedSummary
 
 SERIES = Samples(
     metric="gpu_compute",
@@ -15,11 +17,24 @@ SERIES = Samples(
 
 def printed(**changes: object) -> ReportedSummary:
     exact = as_trtexec_prints(SERIES, (90.0, 99.0))
-    return msgspec.structs.replace(exact, **changes)
+    return replace(exact, **changes)
+
+
+def times(*samples: Samples, enqueue_step_ms: float | None = None) -> ExportedTimes:
+    return ExportedTimes(samples=samples, enqueue_step_ms=enqueue_step_ms)
+
+
+def test_enqueue_times_agree_as_far_as_their_stamps_go() -> None:
+    enqueue = Samples(metric="enqueue", values_ms=frozen([0.1] * 50))
+    near, far = ({"metric": "enqueue", "median_ms": median} for median in (0.119, 3.05))
+    coarse = times(enqueue, enqueue_step_ms=0.01)
+    assert summary_mismatches(coarse, (ReportedSummary(**near),)) == ()
+    (notice,) = summary_mismatches(coarse, (ReportedSummary(**far),))
+    assert list(notice.evidence["differing"]) == ["median"]
 
 
 def test_a_series_agrees_with_itself() -> None:
-    assert summary_mismatches((SERIES,), (printed(),)) == ()
+    assert summary_mismatches(times(SERIES), (printed(),)) == ()
 
 
 @pytest.mark.parametrize(
@@ -32,7 +47,7 @@ def test_a_series_agrees_with_itself() -> None:
     ],
 )
 def test_what_differs_is_named(changes: dict[str, object], names: list[str]) -> None:
-    (notice,) = summary_mismatches((SERIES,), (printed(**changes),))
+    (notice,) = summary_mismatches(times(SERIES), (printed(**changes),))
     assert notice.code == "W-SUMMARY-MISMATCH"
     assert list(notice.evidence["differing"]) == names
     assert notice.evidence["samples"] == 2000
@@ -43,19 +58,19 @@ def test_rounding_to_six_digits_is_no_mismatch() -> None:
     rounded = printed(
         mean_ms=float(f"{exact.mean_ms:.6g}"), median_ms=float(f"{exact.median_ms:.6g}")
     )
-    assert summary_mismatches((SERIES,), (rounded,)) == ()
+    assert summary_mismatches(times(SERIES), (rounded,)) == ()
 
 
 def test_what_cannot_be_compared() -> None:
-    enqueue = Samples(metric="enqueue", values_ms=frozen([0.01, 0.0]))
+    h2d = Samples(metric="other", values_ms=frozen([0.01, 0.0]))
     empty = Samples(metric="h2d", values_ms=frozen([]))
-    summaries = [ReportedSummary(metric=one, min_ms=5.0) for one in ("enqueue", "h2d", "d2h")]
-    assert summary_mismatches((enqueue, empty), summaries) == ()
+    summaries = [ReportedSummary(metric=one, min_ms=5.0) for one in ("h2d", "d2h")]
+    assert summary_mismatches(times(h2d, empty), summaries) == ()
 
 
 def test_values_that_are_not_stated() -> None:
     nothing = ReportedSummary(metric="gpu_compute")
-    assert summary_mismatches((SERIES,), (nothing,)) == ()
+    assert summary_mismatches(times(SERIES), (nothing,)) == ()
 
 
 def test_a_mean_that_32_bits_rounded_the_other_way() -> None:
@@ -63,7 +78,7 @@ def test_a_mean_that_32_bits_rounded_the_other_way() -> None:
     # the same way for exported times and for those that the printed mean is of
     short = Samples(metric="d2h", values_ms=frozen(np.full(7191, 0.003797251)))
     exact = as_trtexec_prints(short, ())
-    other = msgspec.structs.replace(exact, mean_ms=exact.mean_ms * (1 + 1.5e-4))
-    assert summary_mismatches((short,), (other,)) == ()
-    wrong = msgspec.structs.replace(exact, mean_ms=exact.mean_ms * (1 + 5e-4))
-    assert len(summary_mismatches((short,), (wrong,))) == 1
+    other = replace(exact, mean_ms=exact.mean_ms * (1 + 1.5e-4))
+    assert summary_mismatches(times(short), (other,)) == ()
+    wrong = replace(exact, mean_ms=exact.mean_ms * (1 + 5e-4))
+    assert len(summary_mismatches(times(short), (wrong,))) == 1

@@ -12,8 +12,9 @@ from enginescope.formats.importing.import_options import warmup_ms
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.exported_times import ExportedTimes, as_trtexec_prints, parse_times
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.plan.tool_report import ToolReport
-from enginescope.records.samples import ReportedSummary, Samples, frozen
+from enginescope.records.samples import ReportedSummary
 
 SHARED = [
     "trt86-h200/depth_anything_small",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.render.base.answer_tables import AnswerTables, answer_markdown, notice_items
 from enginescope.render.html.answer_page import answer_page
 

@@ -1,5 +1,4 @@
-import msgspec
-
+from enginescope.core.record import replace
 from enginescope.records.environment import ClockLock, Device, Environment, Host
 from enginescope.records.run.job import (
     BackendSpec,
@@ -112,9 +111,9 @@ def test_what_the_machine_was_made_to_do_and_withheld_is_shown() -> None:
     environment = Environment(
         host=Host(boost=False, smt=True), devices=(Device(name="H200", clock_lock=lock),)
     )
-    job = msgspec.structs.replace(BARE.job, conditions=Conditions(pinned_cores=(0, 2)))
+    job = replace(BARE.job, conditions=Conditions(pinned_cores=(0, 2)))
     loss = CpuLoss(steal_pct=1.25, throttled_periods=3, periods=40)
-    run = msgspec.structs.replace(BARE, job=job, environment=environment, cpu_loss=loss)
+    run = replace(BARE, job=job, environment=environment, cpu_loss=loss)
     assert dict(machine_facts(run)) == {
         "CPU boost": "off",
         "Threads of a core": "two (SMT)",
@@ -134,6 +133,6 @@ def test_mode() -> None:
 
 
 def test_the_command_of_the_build_and_of_the_run_are_two() -> None:
-    run = msgspec.structs.replace(BARE, command="trtexec --onnx=x.onnx\ntrtexec --loadEngine=x")
+    run = replace(BARE, command="trtexec --onnx=x.onnx\ntrtexec --loadEngine=x")
     commands = [text for name, text in method_facts(run) if name == "Command"]
     assert commands == ["trtexec --onnx=x.onnx", "trtexec --loadEngine=x"]

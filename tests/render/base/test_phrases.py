@@ -1,12 +1,12 @@
-import msgspec
 import pytest
 
 from enginescope.analysis.claims.percentile import percentile_name
 from enginescope.analysis.layers.layer_sum import LayerSum
 from enginescope.analysis.runs.throughput import Pipeline
-from enginescope.core.units import format_ms, range_text
+from enginescope.core.record import replace
+from enginescope.judge.samples import Interval, Summary
+from enginescope.judge.units import format_ms, range_text
 from enginescope.records.run.run import Outcome, OutcomeKind, StopReport, WarmUpReport
-from enginescope.records.samples import Interval, Summary
 from enginescope.render.base.phrases import (
     interval_text,
     layer_sum_sentence,
@@ -50,7 +50,7 @@ def test_interval_that_could_not_be_had_is_said_so() -> None:
         percentiles=(),
     )
     assert interval_text(summary) == "no interval: all samples are equal"
-    varied = msgspec.structs.replace(summary, std_ms=0.1)
+    varied = replace(summary, std_ms=0.1)
     assert interval_text(varied) == "no interval: too few independent samples"
 
 

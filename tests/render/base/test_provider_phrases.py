@@ -4,10 +4,11 @@ import msgspec
 import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
+from enginescope.judge.samples import Samples
 from enginescope.records.plan.build import MadeModel, Preparation
 from enginescope.records.progress import Phase
 from enginescope.records.run.run import ArenaUse, ProviderShare, Run
-from enginescope.records.samples import Samples
 from enginescope.render.base.provider_phrases import (
     caveat,
     cold_line,
@@ -15,10 +16,10 @@ from enginescope.render.base.provider_phrases import (
     placement_line,
     provider_facts,
 )
-from enginescope.render.base.text import summary_text
 from enginescope.render.page.export import summary_json
 from enginescope.render.sections.measurement import providers
 from tests.analysis.runs.test_provider_work import CPU, CUDA, TRT, layer, run_of, share
+from tests.render.screen import summary_text
 
 
 def shared_out() -> Run:
@@ -34,7 +35,7 @@ def shared_out() -> Run:
         [layer(0, TRT, 9.9), layer(1, CPU, 0.1)],
         [TRT, CUDA, CPU],
     )
-    return msgspec.structs.replace(run, samples=(times("latency", 2.0),))
+    return replace(run, samples=(times("latency", 2.0),))
 
 
 def times(metric: str, typical_ms: float) -> Samples:
@@ -80,9 +81,7 @@ def test_nothing_is_said_of_the_cpu_alone() -> None:
 
 
 def test_copies() -> None:
-    run = msgspec.structs.replace(
-        shared_out(), samples=(times("latency", 2.0), times("device_latency", 1.5))
-    )
+    run = replace(shared_out(), samples=(times("latency", 2.0), times("device_latency", 1.5)))
     line = device_line(RunView(run))
     assert line is not None
     assert line.startswith("1.500 ms median without copies, 95 % CI")
@@ -112,7 +111,7 @@ def prepared(**more) -> Run:
         cache_bytes=1 << 20,
         **more,
     )
-    return msgspec.structs.replace(shared_out(), preparation=made)
+    return replace(shared_out(), preparation=made)
 
 
 def test_cold() -> None:
@@ -125,7 +124,7 @@ def test_cold() -> None:
 
 
 def test_facts_of_the_page() -> None:
-    run = msgspec.structs.replace(
+    run = replace(
         prepared(), arenas=(ArenaUse(provider=CUDA, in_use_peak_bytes=1 << 20, held_bytes=1 << 21),)
     )
     facts = dict(provider_facts(RunView(run)))

@@ -2,12 +2,12 @@ import io
 import re
 
 import pytest
-from msgspec.structs import replace
 from rich.console import Group
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import range_text
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import range_text
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.samples import ReportedSummary
 from enginescope.render.base.facts import subject_names
@@ -17,10 +17,10 @@ from enginescope.render.base.text import (
     runs_table,
     show,
     summary,
-    summary_text,
     table,
 )
 from tests.render.runs import failed_run, imported_run, measured_run
+from tests.render.screen import summary_text
 
 
 def normalised(text: str) -> str:

@@ -14,7 +14,8 @@ from enginescope.analysis.bisection.precision_proposals import (
     PrecisionTrials,
     Proposal,
 )
-from enginescope.records.samples import Interval
+from enginescope.core.record import replace
+from enginescope.judge.samples import Interval
 from enginescope.render.base.text import as_text
 from enginescope.render.bisection.bisect_phrases import (
     also_text,
@@ -67,14 +68,14 @@ def test_each_cause_has_its_words() -> None:
     assert why_text(nan) == "3 NaN of 10; its inputs have 0.001"
     away = bisected(fine, error("b", 0.5, over=True))
     assert why_text(away) == "err ÷ spread 0.5, at most 0.01; its inputs have 0.001"
-    peak = bisected(fine, msgspec.structs.replace(error("b", 0.5, over=True), over="peak"))
+    peak = bisected(fine, replace(error("b", 0.5, over=True), over="peak"))
     assert why_text(peak).startswith("largest error ÷ spread 0.5, at most 0.25")
-    shape = bisected(fine, msgspec.structs.replace(error("b", 0.5, over=True), over="shape"))
+    shape = bisected(fine, replace(error("b", 0.5, over=True), over="shape"))
     assert shape.cause == "unlike"
     assert "shape" in why_text(shape)
     within = bisected(fine, error("b", 1e-3))
     assert start_text(within) == "the 2 compared tensors are within their limits"
-    gone = msgspec.structs.replace(within, cause="gone")
+    gone = replace(within, cause="gone")
     assert "disappears" in start_text(gone)
     assert "fuses" in why_text(gone)
     late = bisected(error("a", 1e-3, peak=7e4), error("b", 0.5, over=True, nan=2))
@@ -82,17 +83,16 @@ def test_each_cause_has_its_words() -> None:
     assert late.first == "a_out"
     assert why_text(late).startswith("overflow: its values go up to 70,000 in the reference")
     weight = BeyondRange(tensor="w", kind="weight", node="side/b", operator="Relu", peak=9.8e7)
-    heavy = started(msgspec.structs.replace(away, beyond=(weight,)))
+    heavy = started(replace(away, beyond=(weight,)))
     assert why_text(heavy).startswith("overflow: weight w goes up to 9.8e+07 in the reference")
 
 
 def changed(found: Bisected, tensor: str, **changes) -> Bisected:
     """Return a search in which one step is another one."""
     steps = tuple(
-        msgspec.structs.replace(step, **changes) if step.tensor == tensor else step
-        for step in found.steps
+        replace(step, **changes) if step.tensor == tensor else step for step in found.steps
     )
-    return msgspec.structs.replace(found, steps=steps)
+    return replace(found, steps=steps)
 
 
 def test_what_was_not_compared_has_no_figure() -> None:
@@ -122,13 +122,13 @@ def test_what_was_not_compared_has_no_figure() -> None:
 
 def test_a_replaced_operator_is_said_with_both_kinds() -> None:
     found = bisected(error("a", 1e-3), error("b", 0.5, over=True))
-    pair = msgspec.structs.replace(found.first_step.pair, reference_operator="Sigmoid")
+    pair = replace(found.first_step.pair, reference_operator="Sigmoid")
     shown = changed(found, "b_out", pair=pair)
     assert why_text(shown).startswith(
         f"side/b is Sigmoid in {found.reference}, Relu in {found.side}; err ÷ spread 0.5"
     )
     assert bisect_data(shown)["first"]["reference_operator"] == "Sigmoid"
-    cast = changed(found, "b_out", pair=msgspec.structs.replace(pair, reference_operator="Cast"))
+    cast = changed(found, "b_out", pair=replace(pair, reference_operator="Cast"))
     assert why_text(cast).startswith("err ÷ spread")
 
 
@@ -177,8 +177,8 @@ def test_the_picture_has_a_point_for_each_error_and_words_for_the_rest() -> None
 
 def test_the_data_can_be_written_and_keep_what_is_not_finite_apart() -> None:
     found = overflown()
-    steps = (msgspec.structs.replace(found.steps[0], own_error=float("inf")), *found.steps[1:])
-    data = json.loads(msgspec.json.encode(bisect_data(msgspec.structs.replace(found, steps=steps))))
+    steps = (replace(found.steps[0], own_error=float("inf")), *found.steps[1:])
+    data = json.loads(msgspec.json.encode(bisect_data(replace(found, steps=steps))))
     assert data["first"]["tensor"] == "b_out"
     assert data["first_not_finite"] == "b_out"
     assert [one["own_is_finite"] for one in data["growth"]] == [False, None, None, None]
@@ -224,22 +224,22 @@ def test_trials_are_a_table_with_the_suggestion_above(width) -> None:
 
 def test_what_is_suggested_in_words() -> None:
     found = trials()
-    none = msgspec.structs.replace(found, trials=found.trials[:1])
+    none = replace(found, trials=found.trials[:1])
     assert "no proposal" in suggestion_text(none)
     nothing = PrecisionTrials(way="", why_none="it computes in fp32 already")
     assert suggestion_text(nothing) == "nothing to try: it computes in fp32 already"
-    fast = msgspec.structs.replace(found.trials[-1], latency_ms=1.1, interval=None)
-    same = msgspec.structs.replace(found, trials=(*found.trials[:2], fast))
+    fast = replace(found.trials[-1], latency_ms=1.1, interval=None)
+    same = replace(found, trials=(*found.trials[:2], fast))
     assert suggestion_text(same).startswith("everything: no smaller proposal passes")
-    near = msgspec.structs.replace(fast, latency_ms=1.205, interval=Interval(low=1.2, high=1.21))
-    like = msgspec.structs.replace(found, trials=(*found.trials[:2], near))
+    near = replace(fast, latency_ms=1.205, interval=Interval(low=1.2, high=1.21))
+    like = replace(found, trials=(*found.trials[:2], near))
     assert suggestion_text(like).endswith("; everything in FP32 is no slower")
-    slow = msgspec.structs.replace(same, trials=(found.trials[0], found.trials[1], found.trials[4]))
+    slow = replace(same, trials=(found.trials[0], found.trials[1], found.trials[4]))
     assert not slow.latency_is_no_reason
     reason = "latency is not a reason for reduced precision on this backend"
     assert reason not in suggestion_text(slow)
-    faster = msgspec.structs.replace(fast, latency_ms=0.9)
-    useless = msgspec.structs.replace(found, trials=(found.trials[0], faster))
+    faster = replace(fast, latency_ms=0.9)
+    useless = replace(found, trials=(found.trials[0], faster))
     assert suggestion_text(useless).endswith(f"; {reason}")
 
 
@@ -251,7 +251,7 @@ def test_the_front_is_drawn_and_told_in_the_data() -> None:
     data = json.loads(msgspec.json.encode(precision_data(trials())))
     assert [one["on_front"] for one in data["trials"]] == [False, True, True, False, True]
     assert data["suggested"]["kept_nodes"] == ["b"]
-    one = msgspec.structs.replace(trials(), trials=trials().trials[:1])
+    one = replace(trials(), trials=trials().trials[:1])
     assert precision_front(one, "p", None) is None
 
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.telemetry import Channel, Telemetry
-from enginescope.records.samples import Samples, frozen
 from enginescope.render.base.palette import DARK, LIGHT, PRECISIONS, chart_config
 from enginescope.render.charts.bars import layer_bars, time_by_precision, time_by_type
 from enginescope.render.charts.distribution import latency_distribution

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 
-import msgspec
 import pytest
 
 from enginescope.analysis.build_log.build_choices import compare_choices
 from enginescope.analysis.plan_comparison.comparison import compare
+from enginescope.core.record import replace
 from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.records.run.run import Run
 from enginescope.render.compare import compare_page as module
@@ -26,7 +26,7 @@ def page_of(*runs: Run, **chosen) -> Page:
 
 def evil_run() -> Run:
     b = network_b()
-    b.layers[0] = msgspec.structs.replace(b.layers[0], name=EVIL, tactic_name=EVIL)
+    b.layers[0] = replace(b.layers[0], name=EVIL, tactic_name=EVIL)
     return b.run(EVIL)
 
 
@@ -168,7 +168,7 @@ def test_files_are_those_of_the_command(monkeypatch) -> None:
 def test_choices_of_two_builds(data) -> None:
     log = data / "trt86-h200-process" / "small_convnet.onnx.engine.build.log.gz"
     story, _ = build_story_of(gzip.decompress(log.read_bytes()), "build.log")
-    choices = compare_choices(story, msgspec.structs.replace(story, layers=story.layers[1:]))
+    choices = compare_choices(story, replace(story, layers=story.layers[1:]))
     page = Page(compare_page(compare([run_a(), run_b()]), Chosen(), choices).decode())
     assert "choices" in page.ids
     assert "no such layer" in page.words

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from enginescope.analysis.plan_comparison.comparison import Comparison, compare
+from enginescope.core.record import replace
 from enginescope.render.base.text import as_text
 from enginescope.render.compare.compare_writers import compare_text
 from enginescope.render.plan_comparison.compare_phrases import answer
@@ -156,7 +156,7 @@ def test_wide_screens_say_why() -> None:
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_no_line_is_longer_than_the_screen(width) -> None:
     a = network_a()
-    a.layers[3] = msgspec.structs.replace(a.layers[3], name="/".join(["module"] * 40))
+    a.layers[3] = replace(a.layers[3], name="/".join(["module"] * 40))
     for found in (
         two(),
         compare([a.run("n" * 300), run_b()]),
@@ -176,7 +176,7 @@ def test_narrow_screens_keep_the_difference_and_drop_the_share() -> None:
 
 def test_names_cannot_steer_the_terminal() -> None:
     b = network_b()
-    b.layers[0] = msgspec.structs.replace(b.layers[0], name="conv\x1b[31m")
+    b.layers[0] = replace(b.layers[0], name="conv\x1b[31m")
     assert "\x1b" not in text(compare([run_a(), b.run("b\x1b[2J")]))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from msgspec.structs import replace
 
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.notebook.html.verdicts import answer_html
-from enginescope.records.notice import Notice
 from enginescope.render.contend.contend_phrases import answer_text, contend_tables, scope_facts
 from enginescope.render.contend.contend_writers import (
     contend_answer,
@@ -43,7 +43,7 @@ def test_an_inconclusive_answer_has_its_intervals() -> None:
 def test_an_inconclusive_contender_is_marked_beside_a_slowed_one() -> None:
     found = report(SLOWED)
     first, second = found.slow_downs
-    from enginescope.records.verdict.verdict import VerdictKind
+    from enginescope.judge.verdict import VerdictKind
 
     mixed = replace(found, slow_downs=(first, replace(second, kind=VerdictKind.INCONCLUSIVE)))
     assert ", inconclusive)" in answer_text(mixed)

@@ -6,11 +6,11 @@ import dataclasses
 import html
 import json
 
-import msgspec
 import numpy as np
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.render.base.text import as_text
 from enginescope.render.charts.latency_boxes import latency_boxes
@@ -152,7 +152,7 @@ def test_a_side_that_failed_keeps_its_place() -> None:
     found = depth_benchmark(THREE)
     first, second, third = found.sides
     outcome = Outcome(kind=OutcomeKind.CRASHED, signal=11)
-    run = msgspec.structs.replace(second.view.run, samples=(), outcome=outcome, gpu=None)
+    run = replace(second.view.run, samples=(), outcome=outcome, gpu=None)
     broken = dataclasses.replace(second, view=RunView(run))
     found = dataclasses.replace(found, sides=(first, broken, third))
     assert "crashed (signal 11)" in speed_figure(found)

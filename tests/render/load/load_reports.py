@@ -8,12 +8,12 @@ import numpy as np
 
 from enginescope.analysis.load.loadgen import loadgen_figures
 from enginescope.analysis.load.trials import step_of, trial_of
-from enginescope.records.notice import Notice
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.load import LoadOutcome, LoadRule
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Samples, frozen
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.load import LoadKind, LoadReport, Slo
 
 GOAL = Slo(p=99.0, limit_ms=10.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.records.run.load import LoadRule
 from enginescope.records.verdict.load import LoadReport, Slo
 from enginescope.render.base.text_table import as_text

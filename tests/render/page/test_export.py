@@ -1,9 +1,9 @@
 import json
 
-import msgspec
 import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.records.samples import QueryTrace
 from enginescope.render.page.export import report_json, summary_json
 from tests.render.runs import failed_run, imported_run, measured_run
@@ -49,7 +49,7 @@ def test_report_holds_the_record_and_the_slowest_layers() -> None:
 
 def test_stamps_of_queries_are_no_part_of_the_report() -> None:
     trace = QueryTrace(**dict.fromkeys(QueryTrace.__struct_fields__, np.arange(3.0)))
-    run = msgspec.structs.replace(measured_run(), trace=trace)
+    run = replace(measured_run(), trace=trace)
     (reported,) = strict(report_json([RunView(run)]))["runs"]
     assert "trace" not in reported["record"]
 

@@ -9,10 +9,9 @@ import json
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.judge.samples import Interval
 from enginescope.records.run import telemetry as channel
-from enginescope.records.samples import Interval
 from enginescope.render.base.gpu_phrases import joules_interval, joules_text
-from enginescope.render.base.text import summary_text
 from enginescope.render.charts.telemetry import PANELS, telemetry_charts, telemetry_picture
 from enginescope.render.page.export import gpu_telemetry_csv, report_json, summary_json
 from enginescope.render.page.markdown import report_markdown
@@ -21,6 +20,7 @@ from enginescope.render.page.report import write_report
 from enginescope.store.archive import Store
 from tests.render.gpu_runs import gpu_run
 from tests.render.runs import measured_run
+from tests.render.screen import summary_text
 
 
 def view(run_id: str = "7f3ac01944de", **changes) -> RunView:
@@ -84,8 +84,8 @@ def test_where_nothing_was_reported_the_line_has_a_gap() -> None:
 def test_a_long_series_keeps_its_spike() -> None:
     import numpy as np
 
+    from enginescope.judge.samples import frozen
     from enginescope.records.run.telemetry import Channel, Telemetry
-    from enginescope.records.samples import frozen
 
     power = np.full(50_000, 100.0)
     power[31_234] = 650.0

@@ -1,8 +1,7 @@
 import re
 
-from msgspec.structs import replace
-
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import Mode
 from enginescope.records.samples import ReportedSummary

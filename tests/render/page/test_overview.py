@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
+from enginescope.judge.samples import frozen
 from enginescope.records.run.job import BackendSpec
-from enginescope.records.samples import frozen
 from enginescope.render.page.overview import overview_chart, overview_sentence
 from enginescope.render.page.page import report_page
 from tests.render.browser import chromium_tab

@@ -1,17 +1,19 @@
 """The page as a parser sees it: no script needed, nothing from outside, nothing injected."""
 
+import base64
 import json
 import re
+import zlib
 from html.parser import HTMLParser
 
 import pytest
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.render.base.data_table import STATIC_ROWS
-from enginescope.render.html.page_frame import script_json, scripts
+from enginescope.render.html.page_frame import _carried, script_json, scripts
 from enginescope.render.page import page as page_module
 from enginescope.render.page.page import report_page
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
@@ -235,3 +237,11 @@ def test_several_runs_begin_with_an_overview_that_leads_to_each() -> None:
     for index in (1, 2, 3):
         assert f"#run-{index}-summary" in page.links
         assert f"run-{index}-method" in page.ids
+
+
+def test_long_files_are_deflated() -> None:
+    short, long = "a,b\n", "1.0,2.0\n" * 20_000
+    assert _carried(short) == short
+    packed = _carried(long)
+    assert zlib.decompress(base64.b64decode(packed["deflated"])).decode() == long
+    assert len(packed["deflated"]) < len(long) / 5

@@ -1,10 +1,10 @@
 """The page in a real browser: charts are drawn, nothing is asked for, nobody complains."""
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.render.html.page_frame import scripts
 from enginescope.render.page.page import report_page

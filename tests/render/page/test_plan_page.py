@@ -6,11 +6,11 @@ import gzip
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.analysis.roofline.gpu_limits import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.formats.onnx.onnx_graph import read_onnx_graph
 from enginescope.records.plan.build_trace import BuildTrace

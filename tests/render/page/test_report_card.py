@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.records.plan.plan import Layer, Plan
 from enginescope.records.run.run import Run

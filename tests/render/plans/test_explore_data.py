@@ -3,15 +3,21 @@ from __future__ import annotations
 import csv
 import io
 import json
+from typing import Any
 
 import pytest
 
-from enginescope.analysis.plans.exploration import explore, ordered
+from enginescope.analysis.plans.exploration import Exploration, explore, ordered
+from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.render.plans.explore_data import COLUMNS, explore_csv, explore_json
 from tests.conftest import DATA
 from tests.render.plans.test_explore_text import NAME, timed
+
+
+def document(found: Exploration, **more: Any) -> Any:
+    return json.loads(b"".join(explore_json(found, found.layers, **more)))
 
 
 def test_csv_has_every_layer_in_the_order_given() -> None:
@@ -34,7 +40,7 @@ def test_csv_has_every_layer_in_the_order_given() -> None:
 def test_json_holds_everything() -> None:
     found = timed()
     notice = Notice(code="W-X", message="something")
-    made = json.loads(explore_json(found, found.layers, device="GPU", notices=(notice,)))
+    made = document(found, device="GPU", notices=(notice,))
     assert (made["schema"], made["name"], made["device"]) == (1, "net", "GPU")
     assert made["time"]["ratio"] == found.time.ratio
     assert [one["code"] for one in made["notices"]] == ["W-X", "W-TIMES-UNMATCHED"]
@@ -57,7 +63,36 @@ def test_every_attribute_of_a_layer_is_in_the_files() -> None:
     # 3×224×224 read, 64×112×112 written, 7×7 kernels from 3 to 64 channels and their biases.
     moved = 2 * (3 * 224**2 + 64 * 112**2 + 7 * 7 * 3 * 64 + 64)
     assert float(row["arithmetic_intensity"]) == pytest.approx(118013952 / moved)
-    layers = json.loads(explore_json(found, found.layers))["layers"]
+    layers = document(found, raw=True)["layers"]
     layer = next(one for one in layers if one["name"] == name)
     assert (layer["kernel"], layer["activation"], layer["macs"]) == ("7×7", "RELU", 118013952)
     assert layer["plan_fields"]["Stride"] == [2, 2]
+
+
+def test_the_document_is_compact_with_a_line_for_each_layer() -> None:
+    file = DATA / "trt86-h200" / "resnet18.graph.json"
+    plan = parse_plan(file.read_bytes(), file.name)[0]
+    found = explore("resnet18", plan, None)
+    text = b"".join(explore_json(found, found.layers)).decode()
+    lines = text.splitlines()
+    assert len(lines) == len(found.layers) + 1
+    names = [json.loads(line.rstrip(",").removesuffix("]}"))["name"] for line in lines[1:-1]]
+    assert names == [layer.row.name for layer in found.layers][:-1]
+    assert ": " not in lines[1].partition('"inputs"')[0]
+    assert "plan_fields" not in text
+
+
+def test_roles_are_indices_and_names() -> None:
+    file = DATA / "trt86-h200" / "resnet18.graph.json"
+    found = explore("resnet18", parse_plan(file.read_bytes(), file.name)[0], None)
+    roles = document(found)["roles"]
+    assert roles["active"] == [layer.index for layer in found.roles.active]
+    assert set(roles) == {"active", "constants", "sources"}
+
+
+def test_layers_that_are_alike_share_no_attribute_that_differs() -> None:
+    file = DATA / "trt86-h200" / "resnet18.graph.json"
+    found = explore("resnet18", parse_plan(file.read_bytes(), file.name)[0], None)
+    for layer, row in zip(found.layers, document(found)["layers"], strict=True):
+        own = {one.key: one.value(layer.layer) for one in LAYER_ATTRIBUTES}
+        assert {key: row.get(key) for key in own} == own

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-import msgspec
 import pytest
 from rich.cells import cell_len
 
 from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.analysis.plans.exploration import ORDERS, Exploration, explore
+from enginescope.core.record import replace
 from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import IOTensor, Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.text import as_text
@@ -170,11 +170,11 @@ def test_a_shape_call_that_took_time_is_counted_where_the_tables_count_it() -> N
     assert "launch nothing" in flat
     idle = next(at for at, one in enumerate(found.layers) if one.row.is_inert)
     one = found.layers[idle]
-    row = msgspec.structs.replace(one.row, time_ms=0.002)
+    row = replace(one.row, time_ms=0.002)
     layers = (
         *found.layers[:idle],
-        msgspec.structs.replace(one, row=row),
+        replace(one, row=row),
         *found.layers[idle + 1 :],
     )
-    flat = " ".join(shown(msgspec.structs.replace(found, layers=layers)).split())
+    flat = " ".join(shown(replace(found, layers=layers)).split())
     assert "5 layers: 3 launch work, 2 launch no kernel, 1 of which took time" in flat

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import json
 
-import msgspec
-
 from enginescope.analysis.claims.layer_time import WholeRequest
+from enginescope.core.record import replace
 from enginescope.render.plans.findings import (
     Linted,
     findings_json,
@@ -36,7 +35,7 @@ def linted(source: str = "some dir/x.graph.json", **more: object) -> Linted:
 def test_the_headline() -> None:
     assert headline(TIMED) == "made (4 layers, sum 0.5000 ms): findings 2 warning, 1 info"
     assert headline(UNTIMED) == "made (4 layers): findings 2 warning, 1 info"
-    none = msgspec.structs.replace(UNTIMED, findings=(), suppressed=3)
+    none = replace(UNTIMED, findings=(), suppressed=3)
     assert headline(none) == "made (4 layers): findings none; 3 suppressed"
 
 
@@ -151,7 +150,7 @@ def test_sarif_of_a_run_and_of_a_whole_path() -> None:
 
 
 def test_sarif_of_nothing_found() -> None:
-    bare = msgspec.structs.replace(TIMED, findings=())
+    bare = replace(TIMED, findings=())
     document = json.loads(findings_sarif([Linted(source="x", plan=PLAN, report=bare)]))
     assert document["runs"][0]["results"] == []
 

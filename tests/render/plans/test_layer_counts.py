@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from enginescope.analysis.layers.layer_table import LayerRow
 from enginescope.analysis.plans.plan_columns import plan_totals
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.render.plans.findings import headline
 from enginescope.render.plans.plan_headline import PageSubject, layers_text, timed_at_rest
 from enginescope.render.sections.layers import layers

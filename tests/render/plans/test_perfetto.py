@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.plans.exploration import explore
+from enginescope.core.record import replace
 from enginescope.render.plans.perfetto import perfetto_trace
 from enginescope.services.plans.resolve_plan import resolve_plan
 from tests.analysis.runs.test_time_line import trace

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models
+from enginescope.core.record import replace
 from enginescope.notebook.html.verdicts import reproduction_html
 from enginescope.records.verdict.bundled_outputs import (
     OutputChange,

@@ -9,7 +9,6 @@ import json
 import math
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.sensitivity.ranking import (
     conversion_order,
@@ -19,8 +18,9 @@ from enginescope.analysis.sensitivity.ranking import (
     saved_time,
 )
 from enginescope.analysis.tune.halving import search_ratio
+from enginescope.core.record import replace
+from enginescope.judge.evidence import EvidenceLevel
 from enginescope.notebook.html.verdicts import answer_html
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,
     LayerTime,

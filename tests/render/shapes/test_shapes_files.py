@@ -7,10 +7,10 @@ import io
 import json
 
 import pytest
-from msgspec.structs import replace
 
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.notebook.html.verdicts import answer_html
-from enginescope.records.notice import Notice
 from enginescope.records.verdict.shapes import Knee, TraceUse
 from enginescope.render.shapes.shapes_chart import shapes_charts
 from enginescope.render.shapes.shapes_phrases import answer_text, build_command, scope_facts

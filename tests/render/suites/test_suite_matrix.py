@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.suites.suite_wins import wins
+from enginescope.core.record import replace
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.suites.suite_matrix import matrix_table

@@ -8,13 +8,13 @@ import re
 import struct
 import zlib
 
-import msgspec
 import numpy as np
 import pytest
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
+from enginescope.core.record import replace
 from enginescope.render.accuracy.validate_phrases import WorstAnswer, panels_of
 from enginescope.render.base.text import as_text
 from enginescope.render.html.images import heat_png
@@ -159,7 +159,7 @@ def test_tables_of_the_page_say_them_once_and_headings_have_the_whole() -> None:
 
 def test_a_task_s_table_has_the_same_names() -> None:
     sides = (side(one, 1e-4) for one in TUNED)
-    compared = msgspec.structs.replace(found(*sides), task=depth_benchmark(TUNED).quality)
+    compared = replace(found(*sides), task=depth_benchmark(TUNED).quality)
     text = as_text(validate_text(compared, width=80), width=80)
     assert text.count("tactic_sources") == 1
     assert text.count("net.onnx · trt:fp16 ") >= 2

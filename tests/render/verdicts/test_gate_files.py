@@ -7,10 +7,10 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.gate.gate import gate
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
 from enginescope.render.verdicts.gate_junit import gate_junit
 from enginescope.render.verdicts.gate_phrases import answer_text, checked_text, scope_facts

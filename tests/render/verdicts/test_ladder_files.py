@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.ladder.placement import placed
 from enginescope.analysis.ladder.rungs import climb
+from enginescope.core.record import replace
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Interval
 from enginescope.notebook.html.verdicts import answer_html
-from enginescope.records.notice import Notice
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.ladder import LadderReport, Rung, RungKey
 from enginescope.render.ladder.ladder_phrases import answer_text, meaning_text, scope_facts
 from enginescope.render.ladder.ladder_writers import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from msgspec.structs import replace
 
+from enginescope.core.record import replace
 from enginescope.notebook.html.verdicts import answer_html
 from enginescope.render.verdicts.lottery_phrases import (
     answer_text,

@@ -6,10 +6,10 @@ import json
 import math
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.gate.gate import gate
 from enginescope.analysis.verdicts.model_mean import gate_means, upgrade_means
+from enginescope.core.record import replace
 from enginescope.records.run.job import Subject
 from enginescope.records.verdict.gate import GateTerms, Limit
 from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown, gate_rows

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.core.record import replace
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen

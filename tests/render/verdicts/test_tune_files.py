@@ -7,12 +7,12 @@ import io
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.tune.halving import confirmed, search_ratio
+from enginescope.core.record import replace
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.samples import Interval
 from enginescope.notebook.html.verdicts import answer_html
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.tune import Alternative, InvalidAlternative, TuneReport
 from enginescope.render.tune.tune_phrases import (
     alternative_table,

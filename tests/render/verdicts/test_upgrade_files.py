@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.upgrade.layer_differences import layer_differences
 from enginescope.analysis.upgrade.metric_rows import metric_rows, untimed_row
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import compare_sides
+from enginescope.core.record import replace
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
 from enginescope.notebook.html.verdicts import upgrade_html
-from enginescope.records.notice import Notice
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     UPGRADE_LIMITS,

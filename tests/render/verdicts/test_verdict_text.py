@@ -6,21 +6,22 @@ import csv
 import json
 import re
 
-import msgspec
 import pytest
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import MeasuredPair, compare_sides
-from enginescope.records.progress import Phase, RoundPlan
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.evidence import EvidenceLevel
-from enginescope.records.verdict.verdict import (
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import decide
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.samples import Interval
+from enginescope.judge.verdict import (
     DisturbedRounds,
     RatioEstimate,
     Reason,
     Verdict,
     VerdictKind,
 )
+from enginescope.records.progress import Phase, RoundPlan
 from enginescope.render.base.text import as_text
 from enginescope.render.charts.sides import process_medians, side_distributions
 from enginescope.render.compare.compare_page import compare_page
@@ -50,11 +51,8 @@ from enginescope.render.verdicts.verdict_writers import (
     verdict_text,
 )
 from enginescope.services.explain import explain, shown_word
-from enginescope.stats.comparison.ratio import decide
 from tests.analysis.in_turn import in_turn, job, named, process
 from tests.render.runs import EVIL
-
-replace = msgspec.structs.replace
 
 
 def verdict(
@@ -412,7 +410,7 @@ def test_three_sides_are_small_multiples_on_one_scale() -> None:
 def test_samples_outside_the_scale_are_counted() -> None:
     import numpy as np
 
-    from enginescope.records.samples import Samples, frozen
+    from enginescope.judge.samples import Samples, frozen
 
     values = np.append(np.random.default_rng(0).normal(1.0, 0.01, 1_000), 50.0)
     far = process(1.0, samples=(Samples(metric="latency", values_ms=frozen(values)),))
@@ -423,7 +421,7 @@ def test_samples_outside_the_scale_are_counted() -> None:
 def test_a_tail_of_a_hundredth_does_not_flatten_the_picture() -> None:
     import numpy as np
 
-    from enginescope.records.samples import Samples, frozen
+    from enginescope.judge.samples import Samples, frozen
 
     random = np.random.default_rng(1)
     values = np.append(random.normal(1.0, 0.01, 2_000), random.uniform(2.0, 90.0, 20))

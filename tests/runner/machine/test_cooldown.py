@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import msgspec
 import pytest
 
+from enginescope.core.record import replace
 from enginescope.records.run.job import BackendSpec, Conditions, Cooldown, Job, Subject
 from enginescope.runner.machine import cooldown
 from enginescope.runner.machine.cooldown import cool_down
@@ -24,7 +24,7 @@ class Room:
 
     def wait(self, temperature_c: float, limit_s: float = 180.0):
         rule = Cooldown(temperature_c=temperature_c, limit_s=limit_s)
-        job = msgspec.structs.replace(JOB, conditions=Conditions(cooldown=rule))
+        job = replace(JOB, conditions=Conditions(cooldown=rule))
         return cool_down(job, lambda progress: self.told.append(f"{progress.detail}"))
 
     def _sleep(self, seconds: float) -> None:

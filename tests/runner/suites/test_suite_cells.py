@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.formats.suites.suite_file import (
     GeneralPart,
     ModelPart,

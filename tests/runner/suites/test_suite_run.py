@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.probe.affinity import usable_processors
 from enginescope.records.suite.suite import Needs
 from enginescope.runner.suites.suite_run import run_cells, worker_slots

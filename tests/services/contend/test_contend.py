@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 
 import pytest
-from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.analysis.verdicts.job_identity import identity_of
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.record import replace
+from enginescope.judge.evidence import EvidenceLevel
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.records.run.run import Run
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.services.contend import contend as service
 from enginescope.store.archive import Store
 from tests.fakes import loading, models

@@ -7,10 +7,11 @@ from msgspec import structs
 
 import enginescope as es
 from enginescope.analysis.ladder.figures import layer_sum
-from enginescope.records.notice import Notice, is_unstable
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.records.notice import is_unstable
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.job import BackendSpec, Mode, StopRule, WarmUp, Workload
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.ladder import RungKey
 from enginescope.services.ladder.ways import ladder_for
 from enginescope.services.measurement.merged_notices import _merged
@@ -36,7 +37,15 @@ def climbed(model, tmp_path, **more) -> es.LadderReport:
 def test_onnxruntime_from_its_nodes_to_a_client(convnet, tmp_path) -> None:
     found = climbed(convnet, tmp_path, streams=3, mine="5ms")
     assert [rung.key for rung in found.rungs] == [
-        *(KEYS.LAYERS, KEYS.BOUND, KEYS.ARRAYS, KEYS.CLIENT, KEYS.ONE_AHEAD, KEYS.STREAMS)
+        *(
+            KEYS.LAYERS,
+            KEYS.BOUND,
+            KEYS.PYTHON,
+            KEYS.ARRAYS,
+            KEYS.CLIENT,
+            KEYS.ONE_AHEAD,
+            KEYS.STREAMS,
+        )
     ]
     assert found.measured == found.rungs
     assert all(rung.interval is not None for rung in found.rungs)

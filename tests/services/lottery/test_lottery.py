@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.core.errors import BackendError, UsageError
+from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.services.measurement import process_rounds

@@ -12,8 +12,8 @@ import enginescope as es
 from enginescope.analysis.sensitivity.layers import layers_of
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.formats.onnx.onnx_flow import FlowNode, FlowTensor, OnnxFlow
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.tensor import DataType
-from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.services.measurement import process_rounds
 from enginescope.services.sensitivity import timing
 from tests.fakes.models import save, value

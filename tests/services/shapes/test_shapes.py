@@ -9,8 +9,8 @@ import pytest
 from onnx import helper
 
 import enginescope as es
+from enginescope.judge.evidence import EvidenceLevel
 from enginescope.records.run.job import DimSize, Limits, Mode, Workload
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.shapes import ShapesReport
 from enginescope.services.shapes.request import parse_sizes, parse_sweep, parse_weight
 from tests.fakes import loading, models

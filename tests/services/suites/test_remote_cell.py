@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from enginescope.core.errors import FormatError
 from enginescope.records.run.job import StopRule, Subject, WarmUp, Workload
 from enginescope.records.suite.suite import CellStatus
 from enginescope.runner.fleet.cell_task import REMOTE_CELL, packed_task, unpacked_returned
+from enginescope.services.suites import remote_cell
 from enginescope.services.suites.remote_cell import run_remote_cell
 from enginescope.store.archive import Store
 from tests.runner.fleet.cells import cell
@@ -86,11 +88,25 @@ def test_bytes_of_another_version() -> None:
         assert "every machine needs the same" in (caught.value.hint or "")
 
 
-@pytest.mark.parametrize("module", [REMOTE_CELL, "enginescope.cell_errand"])
-def test_as_files(module: str, tmp_path) -> None:
+def test_as_files(tmp_path) -> None:
     (tmp_path / "task").write_bytes(packed_task(nothing(), None))
-    command = [sys.executable, "-m", module]
+    command = [sys.executable, "-m", REMOTE_CELL]
     subprocess.run([*command, tmp_path / "task", tmp_path / "returned"], check=True, timeout=100)
     found = unpacked_returned((tmp_path / "returned").read_bytes())
     assert found.row.status is CellStatus.OK
     assert sorted(one.name for one in tmp_path.iterdir()) == ["returned", "task"]
+
+
+def test_a_link_in_the_place_of_the_cache_is_not_followed(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(remote_cell.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(remote_cell, "_is_writable", lambda _: False)
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    asked = nothing(cache=tmp_path / "none")
+    place = tmp_path / f"enginescope-engines-{os.getuid()}"
+    own = remote_cell._with_usable_cache(asked, tmp_path / "last")
+    assert own.job.engine_cache == str(place)
+    place.rmdir()
+    place.symlink_to(folder)
+    other = remote_cell._with_usable_cache(asked, tmp_path / "last")
+    assert other.job.engine_cache == str(tmp_path / "last")

@@ -7,17 +7,16 @@ import threading
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 import enginescope.services.accuracy.validation_run as validation_run
 import enginescope.services.suites.shared_references as shared
 from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.core.record import replace
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.suite.suite import Cell, CellStatus
-from enginescope.runner.fleet.cell_array import REFERENCES, arrays_of, task_of_index
-from enginescope.runner.fleet.cell_task import packed_task, unpacked_returned
+from enginescope.runner.fleet.cell_task import REFERENCES, packed_task, unpacked_returned
 from enginescope.runner.inputs.collect_outputs import EndedBadly
 from enginescope.runner.jobs import subject_of
 from enginescope.services.suites.cell import checked_cell
@@ -78,14 +77,6 @@ def test_a_machine_without_the_folder_runs_its_own_reference(tmp_path, convnet, 
     assert answered.count(REFERENCE) == 4
     assert not (tmp_path / "of another machine").exists()
     assert shared_references(None) is None
-
-
-def test_every_task_of_an_array_names_the_folder(tmp_path, monkeypatch) -> None:
-    (array,) = arrays_of([cell("a"), cell("b")], tmp_path)
-    array.write("suite x")
-    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "1")
-    task = task_of_index(array.file.read_bytes())
-    assert task.references == str(tmp_path.resolve() / REFERENCES)
 
 
 @pytest.mark.parametrize("kind", [BackendError, UnsupportedError])

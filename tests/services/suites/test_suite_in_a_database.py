@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from msgspec.structs import replace
 
 from enginescope.cli.main import main
 from enginescope.core.errors import StoreError
+from enginescope.core.record import replace
 from enginescope.records.suite.suite_change import Claim, SuiteChange
 from enginescope.services.suites.sinks import DatabaseSink
 from enginescope.services.suites.stream import SuiteStream

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 import enginescope.services.accuracy.validation_run as validation_run
+from enginescope.core.record import replace
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import Sample

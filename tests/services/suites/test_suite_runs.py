@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.cli.main import main
+from enginescope.core.record import replace
 from enginescope.services.verdicts.run_selection import runs_of_suite
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl, recorded_place

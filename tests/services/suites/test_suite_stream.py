@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.core.errors import StoreError
 from enginescope.core.jsonio import encode
+from enginescope.core.record import replace
 from enginescope.serve.access import Access
 from enginescope.serve.app import Taking
 from enginescope.services.suites import stream as module

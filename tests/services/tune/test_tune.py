@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.core.errors import BackendError, UsageError
+from enginescope.core.record import replace
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.run import Outcome, OutcomeKind
-from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.runner import interleaved
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement import process_rounds

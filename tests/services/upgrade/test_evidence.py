@@ -11,19 +11,19 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from msgspec.structs import replace
 
 import enginescope as es
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import decode, encode
+from enginescope.core.record import replace
 from enginescope.formats.archive.archive_reader import MANIFEST
 from enginescope.formats.archive.folder_archive import write_manifest
+from enginescope.judge.evidence import EvidenceLevel
 from enginescope.records.verdict.bundled_outputs import (
     BundledOutputs,
     OutputReason,
     ReproducedOutputs,
 )
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.reproduction import Agreement, EvidenceBundle
 from enginescope.records.verdict.upgrade import UpgradeKind
 from enginescope.render.reproduction.reproduction_phrases import scope_facts

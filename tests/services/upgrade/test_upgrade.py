@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
 import enginescope as es
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.formats.tensors.answer_files import answer_file, read_answers, write_answers
+from enginescope.judge.evidence import EvidenceLevel
 from enginescope.records.run.run import Outcome, OutcomeKind
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.upgrade import UpgradeKind
 from enginescope.services.upgrade.stacks import StackRunner
 from enginescope.store.archive import Store
@@ -40,7 +40,7 @@ class Planted:
         run = process(median, n=50, seed=len(self.timed), job=job)
         if stack == self._fails:
             bad = Outcome(kind=OutcomeKind.CRASHED, message="died of SIGSEGV")
-            run = msgspec.structs.replace(run, outcome=bad, samples=())
+            run = replace(run, outcome=bad, samples=())
         sink(run)
         return (run,)
 
@@ -69,10 +69,7 @@ def plant_outputs(monkeypatch, change) -> None:
         stack = side.job.backend.environment
         for number in range(len(request.samples) if stack else 0):
             file = answer_file(Path(request.folder), number)
-            tensors = [
-                msgspec.structs.replace(one, data=change(stack, one.data))
-                for one in read_answers(file)
-            ]
+            tensors = [replace(one, data=change(stack, one.data)) for one in read_answers(file)]
             file.unlink()
             write_answers(file, tensors)
         return run

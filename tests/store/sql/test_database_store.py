@@ -7,13 +7,11 @@ import traceback
 from pathlib import Path
 from urllib.parse import quote
 
-import msgspec
 import pytest
 import sqlalchemy as sa
 
 from enginescope.cli.main import main
 from enginescope.core.errors import FormatError, MissingDependencyError, StoreError, UsageError
-from enginescope.core.jsonio import encode
 from enginescope.records.run.run import Artifact
 from enginescope.store.archive import Store
 from enginescope.store.location import VARIABLE, DatabaseUrl, parse_place, without_password
@@ -239,28 +237,6 @@ def test_a_newer_database_is_left_alone(url) -> None:
     assert caught.value.hint == "install a newer enginescope"
 
 
-def test_rows_of_an_older_version_are_made_again(url) -> None:
-    store = Store(url)
-    store.save(a_run(id="abc"), tags=["a"])
-    before = store.rows()
-    for statement in (
-        "DROP TABLE settings",
-        "DROP TABLE suites",
-        "DROP TABLE suite_rows",
-        "DELETE FROM runs",
-        "ALTER TABLE runs DROP COLUMN model_key",
-        "ALTER TABLE runs DROP COLUMN backend_key",
-        "CREATE TABLE kept AS SELECT * FROM files",
-        "DROP TABLE files",
-        "UPDATE alembic_version SET version_num = '0001'",
-    ):
-        change(url, statement)
-    assert Store(url).rows() == ()  # 0001 had no runs of its own
-    change(url, "INSERT INTO files SELECT * FROM kept")
-    assert Store(url).reindex().indexed == 1
-    assert Store(url).rows() == before
-
-
 def test_a_driver_that_is_missing(monkeypatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
     with pytest.raises(MissingDependencyError) as caught:
@@ -320,25 +296,6 @@ def test_a_suite_that_is_here_is_not_read_again(url, monkeypatch) -> None:
     monkeypatch.setattr("enginescope.store.sql.suite_tables._fetch", None)
     store.suite_home()
     assert (folder.path / ROWS).stat().st_size == before.st_size
-
-
-def test_a_suite_of_an_older_version_keeps_its_rows(url) -> None:
-    store, slow, fast = Store(url), cell("net", "ort-cpu"), cell("net", "ort-cpu:fp16")
-    store.save(a_run(id="abc"))
-    found = result([timed(slow, 8.0), timed(fast, 2.0)])
-    lines = b"".join(msgspec.json.encode(row) + b"\n" for row in found.rows)
-    for statement in (
-        "DROP TABLE suites",
-        "DROP TABLE suite_rows",
-        "CREATE TABLE suites (name VARCHAR PRIMARY KEY, plan BLOB, rows BLOB, digest VARCHAR(64))",
-        "UPDATE alembic_version SET version_num = '0002'",
-    ):
-        change(url, statement)
-    statement = "INSERT INTO suites VALUES ('nightly', :plan, :rows, 'x')"
-    change(url, statement, plan=encode(found.plan), rows=lines)
-    (folder,) = suite_folders(Store(url).suite_home())
-    assert folder.result().rows == found.rows
-    assert Store(url).load("abc").id == "abc"
 
 
 @pytest.mark.parametrize("bad", ["../out", "{home}/out", ".."])

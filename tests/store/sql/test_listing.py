@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 import shutil
 import sqlite3
 
@@ -133,9 +134,72 @@ def test_a_delete_while_the_index_is_locked(store) -> None:
 
 
 @pytest.mark.usefixtures("impatient", "lock")
-def test_reindexing_needs_the_index(store) -> None:
-    with pytest.raises(StoreError, match="locked"):
-        Store(store.path).reindex()
+def test_reindexing_replaces_an_index_that_nobody_lets_go_of(store) -> None:
+    assert Store(store.path).reindex().indexed == 1
+    assert ids(Store(store.path)) == ["aaa"]
+    assert list(store.path.glob("index.damaged-*.sqlite"))
+
+
+def test_any_byte_of_the_index_may_change_and_any_end_be_cut_off(store) -> None:
+    for number in range(3):
+        store.save(a_run(id=f"a{number}", at=number), tags=["kept"])
+    file = store.path / FILE
+    whole, chance = file.read_bytes(), random.Random(36)
+    expected = ["a2", "a1", "a0"]
+    for trial in range(60):
+        changed = bytearray(whole)
+        if trial % 6:
+            changed[chance.randrange(len(changed))] ^= chance.randrange(1, 256)
+        else:
+            del changed[chance.randrange(len(changed)) :]
+        for old in store.path.glob("index*"):
+            old.unlink()
+        file.write_bytes(changed)
+        again = Store(store.path)
+        assert sorted(ids(again)) == sorted(expected)
+        again.save(a_run(id="new", at=9), tags=["kept"])
+        again.delete("new")
+        assert Store(store.path).reindex().indexed == 3
+        assert ids(Store(store.path), tag="kept") == expected
+
+
+def test_a_schema_that_is_not_text_is_damage(store) -> None:
+    store.save(a_run(id="aaa"), tags=["kept"])
+    file = store.path / FILE
+    data = bytearray(file.read_bytes())
+    data[data.find(b"indexix_runs_cr") + 9] = 0x87
+    file.write_bytes(data)
+    again = Store(store.path)
+    assert ids(again) == ["aaa"]
+    assert codes(again) == ["W-INDEX-DAMAGED"]
+    assert codes(Store(store.path)) == []
+
+
+def test_a_foreign_database_and_a_folder_in_the_place_of_the_index(store) -> None:
+    store.save(a_run(id="aaa"))
+    file = store.path / FILE
+    file.unlink()
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE runs (name TEXT)")
+    connection.close()
+    assert ids(Store(store.path)) == ["aaa"]
+    for left in store.path.glob("index.sqlite*"):
+        left.unlink()
+    file.mkdir()
+    assert Store(store.path).reindex().indexed == 1
+    assert ids(Store(store.path)) == ["aaa"]
+
+
+def test_many_broken_runs_are_one_line(store) -> None:
+    for number in range(5):
+        store.save(a_run(id=f"a{number}", at=number))
+        (store.runs_folder / f"a{number}" / "run.json").write_text("{")
+    again = Store(store.path)
+    again.reindex()
+    assert ids(again) == []
+    (notice,) = again.notices
+    assert notice.code == "W-BROKEN-RUN"
+    assert "5 runs were skipped" in notice.message
 
 
 def test_a_mark_that_cannot_be_made_loses_no_run(store, monkeypatch) -> None:

@@ -72,7 +72,7 @@ def test_an_index_that_is_behind(file) -> None:
 
 @pytest.mark.parametrize(
     "statement",
-    ["DROP TABLE tags", "UPDATE alembic_version SET version_num = '0001'", "DROP TABLE runs"],
+    ["DROP TABLE tags", "UPDATE alembic_version SET version_num = '0000'", "DROP TABLE runs"],
 )
 def test_an_index_of_another_form(file, statement) -> None:
     with sqlite3.connect(file) as connection:

@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-import msgspec
 import numpy as np
 
 from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
 from enginescope.analysis.errors.error_moments import ErrorMoments, moments_of
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType, Tensor
 
@@ -136,7 +135,7 @@ class OutputPair(Record, frozen=True, kw_only=True):
 def renamed(answers: Sequence[TensorValues], names: Mapping[str, str]) -> tuple[TensorValues, ...]:
     """Return a side's outputs under the reference's names, as `names` maps them."""
     return tuple(
-        msgspec.structs.replace(answer, name=names[answer.name]) if answer.name in names else answer
+        replace(answer, name=names[answer.name]) if answer.name in names else answer
         for answer in answers
     )
 

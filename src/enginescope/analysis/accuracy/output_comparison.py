@@ -44,7 +44,7 @@ from enginescope.analysis.errors.channel_errors import ChannelAxes, kind_of
 from enginescope.analysis.errors.element_comparison import compare_elements
 from enginescope.analysis.errors.element_errors import ElementErrors, has_ulps
 from enginescope.analysis.errors.output_tolerance import Tolerance
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 

@@ -18,7 +18,7 @@ from enginescope.analysis.errors.channel_errors import ChannelErrors
 from enginescope.analysis.errors.element_errors import ElementErrors, Peak
 from enginescope.analysis.errors.output_tolerance import Tolerance
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.tensor import DataType
 
 

@@ -24,7 +24,7 @@ from enginescope.analysis.accuracy.topk_agreement import BestClasses
 from enginescope.analysis.errors.channel_errors import ChannelErrors
 from enginescope.analysis.errors.element_errors import ElementErrors
 from enginescope.analysis.errors.output_tolerance import Tolerance
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 
 #: FP16's smallest normal value: smaller ones lose digits, or all of them.
 _SMALLEST_FP16 = 2.0**-14

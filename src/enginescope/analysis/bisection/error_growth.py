@@ -10,7 +10,7 @@ from enginescope.analysis.bisection.bisection import Bisection
 from enginescope.analysis.bisection.tensor_errors import TensorError
 from enginescope.analysis.bisection.tensor_pairs import TensorPair
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 
 #: ``departs``: its error is far larger than its inputs'. ``grows``: little by little, and nowhere
 #: much. ``overflow``: the reference holds more than the side's type can. ``scale``: a quantizer's

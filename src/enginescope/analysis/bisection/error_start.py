@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-import msgspec
-
 from enginescope.analysis.bisection.bisection import CARRIED, departure
 from enginescope.analysis.bisection.error_growth import Bisected, Cause, GrowthStep
+from enginescope.core.record import replace
 
 #: An operator whose error is at most so many times its inputs' has passed it on.
 _PASSED_ON = 4.0
@@ -22,7 +21,7 @@ def started(found: Bisected) -> Bisected:
     errors are known, these decide. A node that is wrong in FP32 comes before what the side's type
     alone makes wrong: the converted reference has that too.
     """
-    found = msgspec.structs.replace(found, steps=_traced(found.steps))
+    found = replace(found, steps=_traced(found.steps))
     unstorable = _unstorable(found)
     loud = _harmful(found, unstorable)
     among = _candidates(found, unstorable - loud, loud)
@@ -54,7 +53,7 @@ def started(found: Bisected) -> Bisected:
         first = max(differing, key=lambda step: step.model_error or 0.0)
         cause = "unlike" if first.error.over == "shape" else "departs"
         overflowing = overflowing if beside else None
-    return msgspec.structs.replace(
+    return replace(
         found,
         first=first.tensor if first else None,
         cause=cause,
@@ -79,9 +78,7 @@ def _traced(steps: tuple[GrowthStep, ...]) -> tuple[GrowthStep, ...]:
         if not carrying and own is not None and error and own * _PASSED_ON <= error:
             carrying = set(step.inputs)
         reaching |= carrying
-    return tuple(
-        msgspec.structs.replace(step, reaches_output=step.tensor in reaching) for step in steps
-    )
+    return tuple(replace(step, reaches_output=step.tensor in reaching) for step in steps)
 
 
 def _candidates(found: Bisected, harmless: set[str], loud: set[str]) -> list[GrowthStep]:

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
-import msgspec
-
 from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep, steepest
 from enginescope.analysis.bisection.tensor_errors import LARGEST
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_flow import OnnxFlow
 from enginescope.formats.onnx.onnx_unfold import original_name
-from enginescope.records.samples import Interval
+from enginescope.judge.samples import Interval
 from enginescope.records.tensor import DataType
 
 #: ``none``: the side as it is. ``all``: no reduced precision at all.
@@ -103,7 +101,7 @@ class _Nodes:
     def __init__(self, flow: OnnxFlow, present: Container[str], *, of_reference: bool) -> None:
         self._of_reference = of_reference
         self._nodes = [
-            msgspec.structs.replace(node, name=name)
+            replace(node, name=name)
             for node in flow.nodes
             if node.varies
             and any(flow.tensor(output).dtype in (DataType.FP32, None) for output in node.outputs)

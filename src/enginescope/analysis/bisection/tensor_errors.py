@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
-import msgspec
 import numpy as np
 
 from enginescope.analysis.accuracy.error_limits import NoiseSum
@@ -15,7 +14,7 @@ from enginescope.analysis.errors.channel_errors import ChannelAxes, flat_numbers
 from enginescope.analysis.errors.element_comparison import compare_elements
 from enginescope.analysis.errors.element_errors import ElementErrors
 from enginescope.analysis.errors.output_tolerance import Tolerance
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 
@@ -106,7 +105,7 @@ class TensorErrors:
             self.differs = True
             return
         reference, candidate = _without_sentinels(reference, candidate)
-        row = msgspec.structs.replace(self.tolerance, atol_to_spread=0.0)  # mismatches: not judged
+        row = replace(self.tolerance, atol_to_spread=0.0)  # mismatches: not judged
         self.errors = self.errors + compare_elements(reference, candidate, row, self._samples)
         self.channels.add(reference, candidate, self._samples)
         self.noise.add(reference, rounded)

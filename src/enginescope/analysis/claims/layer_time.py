@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
+from enginescope.judge.samples import Interval
 from enginescope.records.plan.plan import LayerTiming, Profile
-from enginescope.records.samples import Interval
 
 
 class WholeRequest(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from enginescope.core.units import format_ms, format_significant, range_text
-from enginescope.records.samples import Interval, Mark, Percentile, Summary
-from enginescope.stats.describe import needed_samples
+from enginescope.judge.samples import Interval, Mark, Percentile, Summary
+from enginescope.judge.stats.describe import needed_samples
+from enginescope.judge.units import format_ms, format_significant, range_text
 
 #: Stands behind a percentile in a table, with `MARKED` below the table.
 MARK = "*"
@@ -102,18 +102,18 @@ def highest(summary: Summary, most: float = 100.0) -> Percentile | None:
 
 
 def headline(summaries: Sequence[Summary], p: float) -> str:
-    """State the latency of one or more processes: percentile `p`, or the highest that all carry.
+    """State the latency of point or more processes: percentile `p`, or the highest that all carry.
 
     ``p99 latency 7.80 ms (95 % CI 7.10 … 8.30 ms)``; without any, the largest of all n.
     """
-    points = sorted(one.p for one in summaries[0].percentiles if one.p <= p)
+    points = sorted(point.p for point in summaries[0].percentiles if point.p <= p)
     rows = [[summary.percentile(each) for summary in summaries] for each in points]
-    known = [[one for one in row if one is not None and one.mark is None] for row in rows]
+    known = [[point for point in row if point is not None and point.mark is None] for row in rows]
     stated = next((row for row in reversed(known) if len(row) == len(summaries)), None)
     if stated is None:
-        most = format_ms(max(one.max_ms for one in summaries))
-        return f"largest of {sum(one.n for one in summaries):,} latencies {most}"
-    values = [one.value_ms for one in stated]
+        most = format_ms(max(point.max_ms for point in summaries))
+        return f"largest of {sum(point.n for point in summaries):,} latencies {most}"
+    values = [point.value_ms for point in stated]
     text = f"{percentile_name(stated[0].p)} latency"
     if len(stated) == 1:
         return f"{text} {format_ms(values[0])} ({range_or_mark(stated[0])})"

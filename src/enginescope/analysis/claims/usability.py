@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from enginescope.core.record import Record
-from enginescope.core.units import format_significant
-from enginescope.records.notice import NOT_FP16, Notice, is_unstable
-from enginescope.records.samples import Summary
-from enginescope.stats.stability import WIDE_PCT
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Summary
+from enginescope.judge.stats.stability import WIDE_PCT
+from enginescope.judge.units import format_significant
+from enginescope.records.notice import NOT_FP16, is_unstable
 
 #: Beyond this ± percentage of the median, a run is too rough for differences of a few percent.
 ROUGH_PCT = 1.0
@@ -72,7 +73,7 @@ def usability(latency: Summary, notices: Sequence[Notice]) -> Usability:
 def _of_figures(latency: Summary) -> Iterator[Harm]:
     interval = latency.median_interval
     half_pct = interval.half_width_pct if interval else None
-    if half_pct is None and latency.std_ms > 0:
+    if half_pct is None and latency.std_ms != 0:
         yield Harm(message="the samples cannot tell how well the median is known", is_fatal=True)
     elif half_pct is not None and ROUGH_PCT < half_pct <= WIDE_PCT:
         yield Harm(message=f"the median is known to ±{format_significant(half_pct, 2)} %")

@@ -8,22 +8,21 @@ from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from enginescope.analysis.claims.percentile import needed_in_each
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
+from enginescope.judge.comparison.hodges_lehmann import level_of_processes, student_paired_shift
+from enginescope.judge.comparison.ratio import decide, ratio_of_rounds
+from enginescope.judge.samples import Array, Interval
+from enginescope.judge.stats.describe import percentile
+from enginescope.judge.verdict import RatioEstimate, VerdictKind
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.samples import Array, Interval
 from enginescope.records.verdict.contend import (
     ContenderSet,
     ContenderTimes,
     ContendKind,
     SlowDown,
 )
-from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
-from enginescope.stats.comparison.hodges_lehmann import level_of_processes, student_paired_shift
-from enginescope.stats.comparison.ratio import decide, ratio_of_rounds
-from enginescope.stats.describe import percentile
 
 CONFIDENCE = 0.95
 #: Contenders that ran at the same time -> for each round the run of each, by its name.

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-import msgspec
-
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.records.suite.suite import Checking
 
@@ -151,11 +149,11 @@ def tolerance_for(output: str, base: Tolerance, asked: ToleranceRequest) -> Tole
     rtol, atol = _last(asked.rtol, output), _last(asked.atol, output)
     pct = _last(asked.mismatch_pct, output)
     if asked.percent is not None:
-        base = msgspec.structs.replace(base, percent=asked.percent)
+        base = replace(base, percent=asked.percent)
     if rtol is None and atol is None and pct is None:
         return base
     if rtol is None and atol is None:  # the row's limits stay, and mismatches are judged too
-        return msgspec.structs.replace(base, mismatch_pct=pct or 0.0, unequal_pct=pct or 0.0)
+        return replace(base, mismatch_pct=pct or 0.0, unequal_pct=pct or 0.0)
     return Tolerance(
         name="given",
         error_to_spread=None,

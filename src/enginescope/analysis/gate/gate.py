@@ -6,8 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from enginescope.analysis.gate.gate_notices import (
     RowAt,
     flaky_baseline,
@@ -37,14 +35,15 @@ from enginescope.analysis.verdicts.measured_sides import (
 )
 from enginescope.analysis.verdicts.verdicts import verdict_on
 from enginescope.core.errors import UsageError
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.comparison.looks import LOOKS_ERROR
+from enginescope.judge.comparison.non_inferiority import NonInferiority, non_inferiority
+from enginescope.judge.notice import Notice
+from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow, GateTerms, Limit
 from enginescope.records.verdict.lottery import BuildSpread
 from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
-from enginescope.stats.comparison.looks import LOOKS_ERROR
-from enginescope.stats.comparison.non_inferiority import NonInferiority, non_inferiority
 
 _SIDES = ("the baseline", "the current side")
 #: Notices that say the same of every job.

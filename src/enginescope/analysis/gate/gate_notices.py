@@ -14,19 +14,18 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import figure_of, process_value
-from enginescope.core.units import format_significant
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.comparison.noise import exceeds_scatter
+from enginescope.judge.comparison.sessions import FEWEST_SESSIONS, SessionShift
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import format_significant
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome, GateRow, GateTerms
-from enginescope.records.verdict.noise_floor import SessionShift
-from enginescope.records.verdict.verdict import VerdictKind
-from enginescope.stats.comparison.sessions import FEWEST_SESSIONS
-from enginescope.stats.noise import exceeds_scatter
 
 #: From the one-sided share of false regressions that a row may have to the row at that share.
 RowAt = Callable[[float], GateRow]

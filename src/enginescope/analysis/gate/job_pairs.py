@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal, TypeAlias
 
-from msgspec.structs import replace
-
 from enginescope.analysis.verdicts.comparability import Difference
 from enginescope.analysis.verdicts.job_identity import JobIdentity, JobRuns
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 
 How: TypeAlias = Literal["in turn", "same", "renamed", "altered"]
 
@@ -33,6 +31,7 @@ _FIELDS = {
     "idle_ms": "pause between queries",
     "decode": "tokens per request",
     "call": "tensors of a request",
+    "loop": "timing loop",
 }
 
 

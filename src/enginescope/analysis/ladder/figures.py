@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.judge.comparison.steady_rounds import disturbances
+from enginescope.records.run.rounds import uncertainty_of
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.stats.comparison.rounds import uncertainty_of
-from enginescope.stats.comparison.steady_rounds import disturbances
 
 #: Reads a figure in ms; ``None``: the run has none.
 Reader = Callable[[Run], float | None]

@@ -6,16 +6,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from msgspec.structs import replace
 
-from enginescope.core.record import Record
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.ladder import LadderStep, LadderSum, Rung, RungKey
-from enginescope.stats.comparison.hodges_lehmann import (
+from enginescope.core.record import Record, replace
+from enginescope.judge.comparison.hodges_lehmann import (
     level_of_processes,
     paired_shift,
     student_paired_shift,
 )
+from enginescope.judge.samples import Interval
+from enginescope.records.verdict.ladder import LadderStep, LadderSum, Rung, RungKey
 
 #: Figures of one rung in ms, by round.
 Figures = Mapping[int, float]

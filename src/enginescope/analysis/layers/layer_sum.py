@@ -10,21 +10,20 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from enginescope.analysis.claims.layer_time import WholeRequest, layer_times
 from enginescope.analysis.layers.layer_table import LayerRow, joined_times
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
-from enginescope.core.units import counted, sum_known
+from enginescope.core.record import Record, replace
+from enginescope.core.units import sum_known
 from enginescope.formats.plan.plan_layer import profile_suffix
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Interval, Summary
+from enginescope.judge.stats.autocorrelation import student_quantile
+from enginescope.judge.units import counted
 from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Interval, Summary
-from enginescope.stats.autocorrelation import student_quantile
 
 #: Layers are timed on the GPU: this metric goes before the headline.
 GPU_COMPUTE = "gpu_compute"
@@ -238,7 +237,7 @@ def of_plan_profile(plan: Plan, index: int) -> Plan:
         raise UsageError(f"{plan.name} has no layers of profile {index}", hint=f"it has: {have}")
     if not known:
         return plan
-    return msgspec.structs.replace(
+    return replace(
         plan,
         layers=tuple(layer for layer in plan.layers if layer.profile_index == index),
         io=tuple(one for one in plan.io if (profile_suffix((one.tensor.name,)) or 0) == index),
@@ -250,4 +249,4 @@ def times_of_plan_profile(profile: Profile, index: int) -> Profile:
     kept = tuple(layer for layer in profile.layers if (profile_suffix((layer.name,)) or 0) == index)
     if len(kept) == len(profile.layers):
         return profile
-    return msgspec.structs.replace(profile, layers=kept, batch_sums_ms=())
+    return replace(profile, layers=kept, batch_sums_ms=())

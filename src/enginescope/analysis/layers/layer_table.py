@@ -16,6 +16,7 @@ from typing import Any
 
 from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.core.record import Record
+from enginescope.judge.samples import Interval
 from enginescope.records.plan.plan import (
     AttributedLayer,
     Attribution,
@@ -24,7 +25,6 @@ from enginescope.records.plan.plan import (
     Plan,
     Profile,
 )
-from enginescope.records.samples import Interval
 from enginescope.records.tensor import Tensor
 
 # TensorRT joins fused names by U+001E or U+001F; tools rewrite these as "+", spaces or none.

@@ -7,13 +7,13 @@ place ``int(n · p)`` of the sorted latencies, means in whole nanoseconds, and e
 from __future__ import annotations
 
 import numpy as np
-from msgspec.structs import replace
 
+from enginescope.core.record import replace
+from enginescope.judge.samples import Array
+from enginescope.judge.stats.early_stopping import discarded_queries, needed_queries
 from enginescope.records.run.load import Scenario
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Array
 from enginescope.records.verdict.load import LoadGenFigures, Slo
-from enginescope.stats.early_stopping import discarded_queries, needed_queries
 
 #: Percentile of each scenario.
 TARGETS: dict[Scenario, float] = {

@@ -9,12 +9,12 @@ import numpy as np
 from enginescope.analysis.claims.percentile import highest
 from enginescope.analysis.load.loadgen import STATED
 from enginescope.core.record import Record
+from enginescope.judge.samples import Percentile, Samples, Summary
+from enginescope.judge.stats.autocorrelation import integrated_time
+from enginescope.judge.stats.describe import describe
+from enginescope.judge.stats.early_stopping import share_is_below
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Percentile, Samples, Summary
 from enginescope.records.verdict.load import LoadKind, LoadStep, LoadTrial, QueryParts, Slo
-from enginescope.stats.autocorrelation import integrated_time
-from enginescope.stats.describe import describe
-from enginescope.stats.early_stopping import share_is_below
 
 #: Probability that a trial is called met, or missed, when it is not.
 ERROR = 0.025

@@ -14,23 +14,19 @@ from enginescope.analysis.verdicts.build_spread import build_options_of, precisi
 from enginescope.analysis.verdicts.carried_notices import carried_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
-from enginescope.records.run.run import Run
-from enginescope.records.samples import Array
-from enginescope.records.verdict.evidence import EvidenceLevel
-from enginescope.records.verdict.lottery import (
-    BuildSpread,
-    DrawnBuild,
+from enginescope.judge.comparison.ratio import middle_of
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Array
+from enginescope.judge.stats.nested_variance import (
     LevelCosts,
-    LotteryReport,
     VarianceComponent,
-)
-from enginescope.stats.comparison.ratio import middle_of
-from enginescope.stats.nested_variance import (
     best_allocation,
     process_figure,
     variance_components,
 )
+from enginescope.records.run.run import Run
+from enginescope.records.verdict.lottery import BuildSpread, DrawnBuild, LotteryReport
 
 #: With fewer builds, the interval of their variation spans more than a factor of four.
 FEW_BUILDS = 6

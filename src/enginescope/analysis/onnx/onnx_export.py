@@ -9,7 +9,7 @@ from typing import Any
 
 from enginescope.analysis.onnx.onnx_map import NodeCost, OnnxMap
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import Plan
 
 #: Viridis, dark to bright, as `render` uses it for amounts.

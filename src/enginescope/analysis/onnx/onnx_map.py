@@ -7,10 +7,8 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 
-import msgspec
-
 from enginescope.analysis.roofline.layer_work import MOVING_TYPES, LayerWork
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_graph import OnnxGraph, OnnxNode
 from enginescope.records.plan.plan import Attribution, Layer, Plan
 
@@ -258,7 +256,7 @@ def with_onnx_work(
 def _with_parts(work: LayerWork, parts: Sequence[tuple[int, int]]) -> LayerWork:
     if not parts:
         return work
-    return msgspec.structs.replace(
+    return replace(
         work,
         macs=sum(part for part, _ in parts),
         source="onnx",

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from msgspec.structs import replace
-
 from enginescope.analysis import frames
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison, compare_layers
 from enginescope.analysis.plan_comparison.plan_summary import (
@@ -23,9 +21,9 @@ from enginescope.analysis.plan_comparison.plans_overview import (
 )
 from enginescope.analysis.runs.build_differences import build_notices
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.run import Run
 
 #: Mean times over fewer iterations than this are hardly means.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-import msgspec
-
 from enginescope.analysis.layers.layer_sum import (
     of_plan_profile,
     plan_profiles,
@@ -17,11 +15,11 @@ from enginescope.analysis.plans.plan_columns import PlanTotals, plan_totals
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import Throughput
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
+from enginescope.judge.samples import Interval
 from enginescope.records.plan.plan import Plan
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Interval
 
 #: Metrics of whole requests that may stand beside the layers' times.
 _WHOLE = ("latency", "trtexec_latency", "gpu_compute")
@@ -145,7 +143,7 @@ def compared_plan(
     plan, profile = of_plan_profile(run.plan, plan_profile), run.profile
     if profile is not None and plan_profiles(run.plan):
         profile = times_of_plan_profile(profile, plan_profile)
-    view = RunView(msgspec.structs.replace(run, plan=plan, profile=profile))
+    view = RunView(replace(run, plan=plan, profile=profile))
     profile = view.run.profile
     rows = tuple(row for row in layer_rows(plan, profile) if row.time_ms or not row.is_inert)
     summary = PlanSummary(

@@ -33,7 +33,7 @@ from enginescope.analysis.plans.plan_columns import PlanTotals
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import Layer, Plan, Profile
 from enginescope.records.tensor import Tensor
 

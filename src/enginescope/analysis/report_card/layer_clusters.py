@@ -16,7 +16,7 @@ from enginescope.analysis.roofline.matrix_product import MatrixProduct, groups_o
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
-from enginescope.records.samples import Array
+from enginescope.judge.samples import Array
 
 #: More points than this are put together.
 MOST_POINTS = 600

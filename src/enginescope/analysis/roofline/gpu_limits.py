@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import DataType
 

@@ -6,11 +6,11 @@ import math
 import re
 from typing import Literal
 
-from msgspec.structs import replace
-
-from enginescope.core.record import Record
-from enginescope.core.units import format_significant
-from enginescope.records.notice import Notice
+from enginescope.analysis.runs.mean_power import MeanPower, of_counter, of_power, scatter_w
+from enginescope.core.record import Record, replace
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Interval
+from enginescope.judge.units import format_significant
 from enginescope.records.run.telemetry import (
     ENERGY,
     POWER,
@@ -19,8 +19,6 @@ from enginescope.records.run.telemetry import (
     Span,
     Telemetry,
 )
-from enginescope.records.samples import Interval
-from enginescope.stats.mean_power import MeanPower, of_counter, of_power, scatter_w
 
 #: Standard uncertainties to either side that make 95 %.
 _COVERAGE = 1.96

@@ -7,8 +7,8 @@ from itertools import accumulate
 
 from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.core.record import Record
-from enginescope.records.samples import Percentile, Samples
-from enginescope.stats.describe import describe_values
+from enginescope.judge.samples import Percentile, Samples
+from enginescope.judge.stats.describe import describe_values
 
 #: Percentiles of the curve: closer in the tail, which a logarithmic axis spreads.
 POINTS = (1.0, 5.0, *map(float, range(10, 90, 10)), *map(float, range(90, 100)), 99.5, 99.9)

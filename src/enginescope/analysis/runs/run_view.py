@@ -35,12 +35,13 @@ from enginescope.analysis.runs.throughput import (
 )
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice, weightiest
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Percentile, Samples, Summary
+from enginescope.judge.stats.describe import Histogram, describe, histogram
+from enginescope.judge.stats.stability import notices_of
+from enginescope.records.notice import weightiest
+from enginescope.records.run.clock_around import ClockAround, clock_around
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Percentile, Samples, Summary
-from enginescope.stats.clock_around import ClockAround, clock_around
-from enginescope.stats.describe import Histogram, describe, histogram
-from enginescope.stats.stability import notices_of
 
 
 class Cycles(Record, frozen=True, kw_only=True):

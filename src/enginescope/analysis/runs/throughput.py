@@ -12,8 +12,9 @@ from typing import Literal
 import numpy as np
 
 from enginescope.core.record import Record
+from enginescope.judge.samples import Samples, Summary
 from enginescope.records.run.run import Run
-from enginescope.records.samples import QueryTrace, Samples, Summary
+from enginescope.records.samples import QueryTrace
 
 #: Definition of the throughput of one request in flight.
 OF_MEAN = "batch ÷ mean latency"
@@ -37,7 +38,8 @@ def throughput_of(run: Run, headline: Summary | None) -> Throughput | None:
 
     1. What the tool printed (trtexec: kept queries ÷ (last D2H end − first H2D start)).
     2. Queries ÷ the wall time that the tool printed.
-    3. Batch × queries ÷ the GPU time they span, where queries overlap.
+    3. Batch × queries ÷ the GPU time they span, where queries overlap. Of an unknown batch, or of
+       no items, queries are counted.
     4. Queries ÷ (last start + its latency − first start), from exported times: trtexec's
        definition, but for gaps between the copies and the computation of the last query.
     5. Batch ÷ mean latency, with one request in flight.
@@ -54,16 +56,19 @@ def throughput_of(run: Run, headline: Summary | None) -> Throughput | None:
             unit="queries",
             definition=f"queries ÷ the wall time that {tool.tool} printed",
         )
+    batch = run.job.workload.batch
+    unit: Literal["items", "queries"] = "items" if batch else "queries"
     if run.wall_ms and samples:
-        batch = run.job.workload.batch or 1
         clock = "time" if samples.metric == "latency" else "GPU time"
-        definition = f"batch × queries ÷ the {clock} that they span"
-        per_s = 1e3 * batch * len(samples) / run.wall_ms
-        return Throughput(per_s=per_s, unit="items", definition=definition)
+        per_query = "batch × queries" if batch else "queries"
+        definition = f"{per_query} ÷ the {clock} that they span"
+        per_s = 1e3 * (batch or 1) * len(samples) / run.wall_ms
+        return Throughput(per_s=per_s, unit=unit, definition=definition)
     if headline is None:
         return None
     if headline.throughput_per_s is not None:
-        return Throughput(per_s=headline.throughput_per_s, unit="items", definition=OF_MEAN)
+        definition = OF_MEAN if batch else "1 ÷ mean latency: the batch is unknown, or 0"
+        return Throughput(per_s=headline.throughput_per_s, unit=unit, definition=definition)
     return _from_starts(samples) if samples else None
 
 
@@ -90,7 +95,7 @@ class RoundTrip(Record, frozen=True, kw_only=True):
         whole_ms: Round trip on the host's clock.
         parts: Metric and median, on the GPU's clock, in order.
         outside_ms: Median of the round trip less its parts: launching, recording events, waiting,
-            and the interpreter between them.
+            and, where `loop` is ``python``, the interpreter between them.
         enqueue_ms: The enqueue call alone, on the host; it overlaps with the computation.
     """
 
@@ -98,6 +103,7 @@ class RoundTrip(Record, frozen=True, kw_only=True):
     parts: tuple[tuple[str, float], ...]
     outside_ms: float
     enqueue_ms: float | None = None
+    loop: str | None = None
 
 
 class Pipeline(Record, frozen=True, kw_only=True):
@@ -131,6 +137,7 @@ def round_trip(run: Run) -> RoundTrip | None:
         parts=tuple((name, float(np.median(one.values_ms))) for name, one in known),
         outside_ms=float(np.median(rest)),
         enqueue_ms=_median(run, "enqueue"),
+        loop=run.job.workload.mode.loop,
     )
 
 

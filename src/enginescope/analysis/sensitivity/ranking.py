@@ -6,18 +6,18 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from msgspec.structs import replace
 
 from enginescope.analysis.bisection.precision_proposals import front
-from enginescope.records.samples import Interval
+from enginescope.core.record import replace
+from enginescope.judge.comparison.hodges_lehmann import student_paired_shift
+from enginescope.judge.samples import Interval
+from enginescope.judge.verdict import RatioEstimate
 from enginescope.records.verdict.sensitivity import (
     ConvertedModel,
     FrontPoint,
     LayerTime,
     SensitiveLayer,
 )
-from enginescope.records.verdict.verdict import RatioEstimate
-from enginescope.stats.comparison.hodges_lehmann import student_paired_shift
 
 #: Fewer samples do not show whether two errors differ.
 _FEWEST_SAMPLES = 3

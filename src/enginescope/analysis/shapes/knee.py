@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from msgspec.structs import replace
 
+from enginescope.core.record import replace
+from enginescope.judge.comparison.hodges_lehmann import student_paired_shift
+from enginescope.judge.samples import Array, Interval
 from enginescope.records.run.job import ShapePoint
-from enginescope.records.samples import Array, Interval
 from enginescope.records.verdict.shapes import Cliff, Knee
-from enginescope.stats.comparison.hodges_lehmann import student_paired_shift
 
 #: Fewer processes give so few different resamples that their range says little.
 LEAST_PROCESSES = 6

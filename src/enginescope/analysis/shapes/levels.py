@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from msgspec.structs import replace
 
-from enginescope.records.run.job import ShapePoint
-from enginescope.records.run.shapes import ShapeOutcome, ShapeVisit
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.shapes import CostKind, ShapeCost, ShapeLevel
-from enginescope.stats.comparison.hodges_lehmann import (
+from enginescope.core.record import replace
+from enginescope.judge.comparison.hodges_lehmann import (
     level_of_processes,
     paired_shift,
     student_paired_shift,
 )
+from enginescope.judge.samples import Interval
+from enginescope.records.run.job import ShapePoint
+from enginescope.records.run.shapes import ShapeOutcome, ShapeVisit
+from enginescope.records.verdict.shapes import CostKind, ShapeCost, ShapeLevel
 
 CONFIDENCE = 0.95
 _PARTS: tuple[CostKind, ...] = ("profile", "bind", "graph")

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from msgspec.structs import replace
-
+from enginescope.core.record import replace
 from enginescope.records.verdict.shapes import (
     ProposedProfile,
     ShapeCost,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec.structs import replace
-
+from enginescope.core.record import replace
 from enginescope.records.suite.suite import CellRow, CellStatus
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 

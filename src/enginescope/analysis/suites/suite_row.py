@@ -12,11 +12,12 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.analysis.verdicts.compared_figures import GATED_FIGURES, TAILS
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice, is_unstable
+from enginescope.judge.comparison.hodges_lehmann import level_of_processes
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Interval, Summary
+from enginescope.records.notice import is_unstable
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.samples import Interval, Summary
 from enginescope.records.suite.suite import Cell, CellFigure, CellProvider, CellRow, CellStatus
-from enginescope.stats.comparison.hodges_lehmann import level_of_processes
 
 #: Ends of the interval of a figure, which of several processes comes from between them.
 _ENDS = ("_low", "_high")
@@ -170,7 +171,9 @@ def run_figures(run: Run) -> tuple[CellFigure, ...]:
             "max": latency.max_ms,
         }
         found += [
-            CellFigure(metric=name, value=value, unit="ms") for name, value in amounts.items()
+            CellFigure(metric=name, value=value, unit="ms")
+            for name, value in amounts.items()
+            if value is not None
         ]
         found += _ends("latency", latency.median_interval, "ms")
         found.append(CellFigure(metric="samples", value=latency.n, unit="1"))

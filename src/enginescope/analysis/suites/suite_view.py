@@ -12,7 +12,7 @@ from enginescope.core.result import Result
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 
 if TYPE_CHECKING:
-    from enginescope.records.notice import Notice
+    from enginescope.judge.notice import Notice
 
 
 class SuiteView(Result):

@@ -7,7 +7,7 @@ import math
 from enginescope.analysis.suites.suite_table import Case, case_of, lost_fp16
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.core.record import Record
-from enginescope.records.samples import Interval
+from enginescope.judge.samples import Interval
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 
 

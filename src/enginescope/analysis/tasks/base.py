@@ -19,7 +19,7 @@ from msgspec import field
 from enginescope.core.errors import MissingDependencyError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.run import TensorValues
 
 

@@ -31,7 +31,7 @@ from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.tensors.target_files import LabelFile, read_labels
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.run import TensorValues
 
 

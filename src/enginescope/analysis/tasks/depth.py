@@ -34,9 +34,9 @@ from enginescope.analysis.tasks.segmentation import bilinear
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.formats.tensors.target_folders import MAP_SUFFIXES, FolderTargets, load_map
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.stats.autocorrelation import student_quantile
 from enginescope.records.run.run import TensorValues
-from enginescope.stats.autocorrelation import student_quantile
 
 METRICS: tuple[TaskMetric, ...] = (
     TaskMetric(name="abs_rel", title="AbsRel", better="lower"),

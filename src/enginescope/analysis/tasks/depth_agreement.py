@@ -23,7 +23,7 @@ from enginescope.analysis.tasks.box_outputs import first_maps
 from enginescope.analysis.tasks.segmentation import bilinear
 from enginescope.analysis.tasks.task_scoring import TaskReport, TaskSide
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.run import TensorValues
 
 AGREEMENT: tuple[TaskMetric, ...] = (

@@ -28,7 +28,7 @@ from enginescope.analysis.tasks.box_outputs import Boxes, BoxLayout, boxes_of
 from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
 from enginescope.formats.tensors.target_files import CocoBoxes, KnownBoxes
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.run import TensorValues
 
 #: Name, title, and place among the figures of COCO's program.

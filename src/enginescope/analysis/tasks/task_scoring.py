@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-import msgspec
-
 from enginescope.analysis.tasks.base import (
     SampleScore,
     Scorer,
@@ -20,7 +18,7 @@ from enginescope.analysis.tasks.base import (
 )
 from enginescope.analysis.tasks.pairing import in_order, paired
 from enginescope.core.errors import EnginescopeError, FormatError, UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.records.run.run import TensorValues
 
 
@@ -175,9 +173,7 @@ class TaskScoring:
             book.add(number, self._answers_of, target)
         missing = (LeftOut(sample=one, why="no target") for one in pairing.without_target)
         found = self._report(book, "targets", source)
-        return msgspec.structs.replace(
-            found, left_out=(*missing, *found.left_out), unused=pairing.unused
-        )
+        return replace(found, left_out=(*missing, *found.left_out), unused=pairing.unused)
 
     def against_reference(
         self,

@@ -12,19 +12,19 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from msgspec.structs import replace
 
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.tune import Confirmation
-from enginescope.records.verdict.verdict import RatioEstimate
-from enginescope.stats.comparison.hodges_lehmann import paired_shift, student_paired_shift
-from enginescope.stats.comparison.ratio import (
+from enginescope.core.record import replace
+from enginescope.judge.comparison.hodges_lehmann import paired_shift, student_paired_shift
+from enginescope.judge.comparison.ratio import (
     LOOK_CONFIDENCE,
     corrected_ratio,
     decide,
     middle_of,
     ratio_of_rounds,
 )
+from enginescope.judge.samples import Interval
+from enginescope.judge.verdict import RatioEstimate
+from enginescope.records.verdict.tune import Confirmation
 
 #: Rounds after which alternatives are dropped; the search ends with the last.
 RUNGS = (3, 6, 12)

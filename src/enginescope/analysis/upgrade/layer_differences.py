@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from enginescope.analysis.plan_comparison.layer_changes import Change, ComparedLayers, Relation
 from enginescope.analysis.plan_comparison.layer_comparison import compare_layers
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.records.plan.plan import Layer, Plan, Profile
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.upgrade import DifferenceCause, LayerChange, LayerDifferences

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from msgspec.structs import replace
-
+from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.records.verdict.upgrade import (
     MEMORY_FLOOR_BYTES,

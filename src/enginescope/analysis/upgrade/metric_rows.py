@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from msgspec.structs import replace
-
 from enginescope.analysis.gate.gate import failure_text
 from enginescope.analysis.upgrade.memory_rows import LibraryMemory, model_memory_row
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import HEADLINE
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
 from enginescope.analysis.verdicts.verdicts import verdict_on
+from enginescope.core.record import replace
+from enginescope.judge.comparison.non_inferiority import NonInferiority, non_inferiority
+from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE
+from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, Limit
 from enginescope.records.verdict.upgrade import UpgradeKind, UpgradeReason, UpgradeRow
-from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
-from enginescope.stats.comparison.non_inferiority import NonInferiority, non_inferiority
-from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE
 
 #: The host's part of a request on a GPU, which is compared apart from the GPU's.
 _HOST = "enqueue"

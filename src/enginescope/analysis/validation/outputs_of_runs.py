@@ -8,7 +8,7 @@ from enginescope.analysis.accuracy.error_limits import forbids_tf32
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.errors.output_tolerance import TOLERANCES, tolerance_named, widest
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Workload
 from enginescope.records.run.run import Run
 

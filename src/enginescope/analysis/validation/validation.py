@@ -27,7 +27,7 @@ from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.sample_set import SkippedSample
 from enginescope.records.tensor import DataType
 

@@ -10,15 +10,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from enginescope.analysis.verdicts.compared_figures import figure_of
 from enginescope.analysis.verdicts.evidence import is_own_build
+from enginescope.core.record import replace
+from enginescope.judge.comparison.sessions import SessionShift, allow_for_sessions
+from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import BuildSpread
-from enginescope.records.verdict.noise_floor import SessionShift
-from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
-from enginescope.stats.comparison.sessions import allow_for_sessions
 
 #: Option of ONNX Runtime's backends that stores the graph of a build; it computes the same.
 _STORES = "optimized_model"

@@ -8,8 +8,9 @@ from typing import Any
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-from enginescope.core.units import listed
-from enginescope.records.notice import Notice, is_unstable, most_severe
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import listed
+from enginescope.records.notice import is_unstable, most_severe
 
 
 def carried_notices(found: MeasuredComparison) -> Iterator[Notice]:

@@ -9,16 +9,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.suggest import did_you_mean
+from enginescope.judge.comparison.sessions import SessionShift
 from enginescope.records.notice import NOT_FP16
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import Tensor
 from enginescope.records.verdict.lottery import BuildSpread
-from enginescope.records.verdict.noise_floor import SessionShift
 
 
 class Condition(NamedTuple):
@@ -202,6 +200,7 @@ CONDITIONS: dict[str, Condition] = {
         Condition("graph", "CUDA graph", _switch("cuda_graph", "on", "off")),
         Condition("spin", "waiting", _switch("spin_wait", "spinning", "blocking")),
         Condition("cache", "L2 cache", _switch("cold", "flushed", "warm")),
+        Condition("loop", "timing loop", _counted("loop")),
         Condition("load", "load", _load),
     )
 }

@@ -11,9 +11,9 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
+from enginescope.judge.stats.describe import PERCENTILES, median, percentile
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import Run
-from enginescope.stats.describe import PERCENTILES, median, percentile
 
 #: Sampled series that are compared beside the headline: the GPU's part of it, or without copies.
 COMPARED_SERIES = ("gpu_compute", "device_latency", "time_to_first_token", "time_per_token")

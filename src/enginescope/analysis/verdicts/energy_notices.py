@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 
 
 def thermal_states(found: MeasuredComparison) -> Iterator[Notice]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from enginescope.analysis.verdicts.printed_verdicts import is_printed_only
+from enginescope.judge.evidence import EvidenceLevel
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.verdict.evidence import EvidenceLevel
 
 
 def evidence_level(*sides: Sequence[Run]) -> EvidenceLevel | None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
-from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import check_pct
@@ -24,10 +23,13 @@ from enginescope.analysis.verdicts.job_identity import (
 )
 from enginescope.analysis.verdicts.printed_verdicts import is_printed_only
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
+from enginescope.judge.comparison.change_points import change_points
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.samples import Interval
+from enginescope.judge.stats.autocorrelation import quantile_interval
+from enginescope.judge.stats.describe import median
 from enginescope.records.run.run import HEADLINES, OutcomeKind, Run
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.history import (
     FactChange,
     HistoryPoint,
@@ -35,9 +37,6 @@ from enginescope.records.verdict.history import (
     Level,
     LevelChange,
 )
-from enginescope.stats.autocorrelation import quantile_interval
-from enginescope.stats.change_points import change_points
-from enginescope.stats.describe import median
 
 #: What a change of is the likelier cause, first; what is not here comes after, commits last.
 _ORDER = ("model", "engine", "TensorRT", "ONNX Runtime", "driver", "clocks", "governor")

@@ -15,10 +15,9 @@ import msgspec
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.compared_figures import metric_unit, process_value
 from enginescope.core.record import Record
+from enginescope.judge.comparison.sessions import ASSUMED_SD, SessionShift, session_shift
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.verdict.noise_floor import SessionShift
-from enginescope.stats.comparison.sessions import ASSUMED_SD, session_shift
 
 #: Key of ``--across`` -> the fields of an identity that then may differ.
 _ACROSS = {
@@ -32,6 +31,7 @@ _ACROSS = {
     "graph": ("cuda_graph",),
     "spin": ("spin_wait",),
     "cache": ("cold",),
+    "loop": ("loop",),
     "load": ("load",),
 }
 _MODE_FIELDS = (
@@ -44,6 +44,7 @@ _MODE_FIELDS = (
     "idle_ms",
     "decode",
     "call",
+    "loop",
 )
 _MODE_WORDS = {
     "transfers": ("with transfers", "without transfers"),
@@ -80,6 +81,7 @@ class JobIdentity(Record, frozen=True, kw_only=True):
     load: str | None = None
     contention: str | None = None
     call: str | None = None
+    loop: str | None = None
 
     def differing(self, other: JobIdentity, across: Collection[str] = ()) -> tuple[str, ...]:
         """Return the fields that both know and do not share, but for those of `across`."""
@@ -108,7 +110,7 @@ class JobIdentity(Record, frozen=True, kw_only=True):
         if field in _MODE_WORDS:
             return _MODE_WORDS[field][not value]
         units = {"batch": "batch {}", "in_flight": "{} in flight", "streams": "{} streams"}
-        units |= {"decode": "decode {}", "call": "call {}"}
+        units |= {"decode": "decode {}", "call": "call {}", "loop": "calls from {}"}
         return units.get(field, "{}").format(value)
 
 

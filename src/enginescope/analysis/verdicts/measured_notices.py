@@ -22,11 +22,12 @@ from enginescope.analysis.verdicts.printed_verdicts import (
     change_pct,
     printed_value,
 )
-from enginescope.core.units import format_significant, listed
-from enginescope.records.notice import Notice, weightiest
-from enginescope.records.verdict.verdict import Reason
-from enginescope.stats.comparison.hodges_lehmann import processes_needed, rounds_needed
-from enginescope.stats.comparison.ratio import FEWEST_TOGETHER
+from enginescope.judge.comparison.hodges_lehmann import processes_needed, rounds_needed
+from enginescope.judge.comparison.ratio import FEWEST_TOGETHER
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import format_significant, listed
+from enginescope.judge.verdict import Reason
+from enginescope.records.notice import weightiest
 
 Found = Iterator[Notice]
 

@@ -9,8 +9,6 @@ import math
 from collections.abc import Sequence
 from itertools import combinations
 
-from msgspec.structs import replace
-
 from enginescope.analysis.verdicts.comparability import (
     CONDITIONS,
     CompareConfig,
@@ -21,14 +19,14 @@ from enginescope.analysis.verdicts.comparability import (
 from enginescope.analysis.verdicts.printed_verdicts import is_printed_only, printed_verdicts
 from enginescope.analysis.verdicts.verdicts import verdicts
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.result import Result
+from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.records.progress import RoundPlan
+from enginescope.records.run.rounds import plan_of, recorded_tally
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
-from enginescope.stats.comparison.ratio import LOOK_CONFIDENCE, LOOKS
-from enginescope.stats.comparison.rounds import plan_of, recorded_tally
 
 
 def fitting_floor(

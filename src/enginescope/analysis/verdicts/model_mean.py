@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from enginescope.core.record import Record
-from enginescope.records.samples import Interval
+from enginescope.judge.comparison.mean_ratio import MeasuredRatio, mean_ratio
+from enginescope.judge.samples import Interval
+from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.upgrade import OUTPUTS, UpgradedModel, UpgradeReport
-from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
-from enginescope.stats.comparison.mean_ratio import MeasuredRatio, mean_ratio
 
 
 class ModelMean(Record, frozen=True, kw_only=True):

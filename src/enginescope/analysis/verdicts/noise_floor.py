@@ -10,13 +10,14 @@ import numpy as np
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredSide, comparison_of
 from enginescope.core.errors import UsageError
-from enginescope.records.notice import Notice, most_severe
+from enginescope.judge.comparison.noise import scatter_of, smallest_difference
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.steady_rounds import steady_rounds, uncertainty_pct
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Array
+from enginescope.records.notice import most_severe
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Array
 from enginescope.records.verdict.noise_floor import Decidable, NoiseFloor
-from enginescope.stats.comparison.ratio import LOOKS
-from enginescope.stats.comparison.steady_rounds import steady_rounds, uncertainty_pct
-from enginescope.stats.noise import scatter_of, smallest_difference
 
 #: Times for which is said what they can decide, in seconds.
 TIMES_S = (60.0, 120.0, 300.0, 900.0)

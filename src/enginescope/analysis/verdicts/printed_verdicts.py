@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig, differences
+from enginescope.judge.comparison.ratio import middle_of
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.verdict.evidence import EvidenceLevel
-from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
-from enginescope.stats.comparison.ratio import middle_of
 
 THROUGHPUT = "throughput"
 GPU_COMPUTE = "gpu_compute"

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from msgspec.structs import replace
-
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredPair
-from enginescope.core.record import Record
-from enginescope.records.verdict.verdict import RatioEstimate, Verdict, VerdictKind
+from enginescope.core.record import Record, replace
+from enginescope.judge.verdict import RatioEstimate, Verdict, VerdictKind
 
 #: A ranking of fewer sides is a verdict.
 _FEWEST = 3

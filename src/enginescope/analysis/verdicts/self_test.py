@@ -20,12 +20,12 @@ from enginescope.analysis.verdicts.noise_floor import (
 )
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.judge.comparison.detection import DRAWS, DrawnComparisons, share_interval
+from enginescope.judge.comparison.looks import looks_up_to
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.notice import Notice
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.verdict.self_test import Detection, SameComparison, SelfTest
-from enginescope.records.verdict.verdict import VerdictKind
-from enginescope.stats.comparison.detection import DRAWS, DrawnComparisons, share_interval
-from enginescope.stats.comparison.looks import looks_up_to
-from enginescope.stats.comparison.ratio import LOOKS
 
 #: With fewer rounds, intervals of the curve are too narrow: ``benchmarks/statistics/self_test.py``.
 ENOUGH_ROUNDS = 16

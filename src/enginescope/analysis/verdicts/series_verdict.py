@@ -7,36 +7,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import compress
 from typing import TypeVar
 
 import numpy as np
-from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig
-from enginescope.core.units import format_significant
-from enginescope.records.verdict.verdict import (
-    DisturbedRounds,
-    RatioEstimate,
-    Reason,
-    Verdict,
-    VerdictKind,
-)
-from enginescope.stats.comparison.process_states import unsettled_states
-from enginescope.stats.comparison.ratio import (
+from enginescope.judge.comparison.process_states import unsettled_states
+from enginescope.judge.comparison.ratio import (
     corrected_ratio,
     decide,
     middle_of,
     more_needed,
     ratio_by_scatter,
+    ratio_of_counting_rounds,
     ratio_of_few_processes,
-    ratio_of_rounds,
 )
-from enginescope.stats.comparison.sessions import allow_for_sessions
-from enginescope.stats.comparison.steady_rounds import Disturbances, disturbances, uncertainty_pct
-from enginescope.stats.series import quantum
-from enginescope.stats.stability import WIDE_PCT
+from enginescope.judge.comparison.sessions import allow_for_sessions
+from enginescope.judge.comparison.steady_rounds import Disturbances, disturbances, uncertainty_pct
+from enginescope.judge.stats.series import quantum
+from enginescope.judge.stats.stability import WIDE_PCT
+from enginescope.judge.units import format_significant
+from enginescope.judge.verdict import (
+    RatioEstimate,
+    Reason,
+    Verdict,
+    VerdictKind,
+)
 
 T = TypeVar("T")
 
@@ -139,7 +136,9 @@ def _estimate(
     """Return the ratio, and the medians of each side that it comes from."""
     rounds = rounds_of(sides, medians)
     if rounds is not None:
-        return _of_rounds(sides, metric, rounds, terms)
+        known = rounds_of(sides, [uncertainties_pct(side, metric) for side in sides])
+        assert known is not None
+        return ratio_of_counting_rounds(rounds, known, confidence=terms.confidence)
     found = ratio_of_few_processes(medians[0], medians[1], confidence=terms.confidence)
     if found.interval is not None:
         return found, medians
@@ -149,23 +148,6 @@ def _estimate(
         first, second, scatter=terms.scatter, confidence=max(terms.confidence, 0.95)
     )
     return estimate, medians
-
-
-def _of_rounds(
-    sides: Sides, metric: str, medians: tuple[list[float], list[float]], terms: CompareConfig
-) -> tuple[RatioEstimate, Sequence[Sequence[float]]]:
-    """Return the ratio over the rounds that count, and their medians."""
-    found = disturbances_of(sides, metric)
-    a, b = (list(compress(side, found.counts)) for side in medians)
-    disturbed = DisturbedRounds(
-        a=found.alone[0],
-        b=found.alone[1],
-        both=found.several,
-        unstable=None if found.unstable is None else ("a", "b")[found.unstable],
-    )
-    estimate = ratio_of_rounds(a, b, confidence=terms.confidence)
-    left_out = len(found.counts) - len(a)
-    return replace(estimate, left_out=left_out, disturbed=disturbed), (a, b)
 
 
 def _more(estimate: RatioEstimate, terms: CompareConfig) -> int | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from enginescope.analysis.claims.percentile import needed_in_each
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.build_spread import withheld
@@ -24,17 +22,18 @@ from enginescope.analysis.verdicts.compared_figures import (
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.analysis.verdicts.series_verdict import Side, Sides, rounds_of, series_verdict
 from enginescope.core.errors import UsageError
-from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
-from enginescope.stats.comparison.ratio import (
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import (
     decide,
     middle_of,
     more_needed,
     ratio_of_few_processes,
     ratio_of_rounds,
 )
-from enginescope.stats.comparison.sessions import allow_for_sessions
-from enginescope.stats.describe import percentile_of_stretches
+from enginescope.judge.comparison.sessions import allow_for_sessions
+from enginescope.judge.stats.describe import percentile_of_stretches
+from enginescope.judge.verdict import Reason, Verdict, VerdictKind
+from enginescope.records.run.run import OutcomeKind, Run
 
 
 def figure_verdict(sides: Sides, figure: Figure, terms: CompareConfig) -> Verdict | None:

@@ -8,7 +8,7 @@ from enginescope.backends.oip.connection import Connection
 from enginescope.backends.oip.grpc_connection import GrpcConnection, is_grpc
 from enginescope.backends.oip.http_connection import HttpConnection
 from enginescope.backends.oip.tensors import input_specs
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import ProviderShare
 from enginescope.records.tensor import Tensor

@@ -10,13 +10,13 @@ from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.onnxruntime.options import dtype_of
 from enginescope.backends.onnxruntime.providers.missing import translated
 from enginescope.backends.onnxruntime.providers.opening import Setup
-from enginescope.backends.onnxruntime.requests import host_value
+from enginescope.backends.onnxruntime.requests import RAW, host_value
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.formats.tensors.answer_files import tensor_of
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
-from enginescope.records.tensor import DataType, Tensor
+from enginescope.records.tensor import Tensor
 
 
 class OrtAnswers:
@@ -28,7 +28,6 @@ class OrtAnswers:
         self._session = self._opened.session
         self.input_specs: tuple[InputSpec, ...] = self._opened.input_specs
         self.providers: tuple[str, ...] = self._opened.providers
-        self._types = {one.name: one.dtype for one in self.input_specs}
 
     def bindings(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs as the model declares them."""
@@ -41,12 +40,12 @@ class OrtAnswers:
         """Return the outputs for these inputs."""
         names = [one.name for one in self._session.get_outputs()]
         with translated("running the model"):
-            raw = {name for name in feeds.arrays if self._types[name] is DataType.BF16}
-            if not raw:
+            if all(spec.dtype not in RAW for spec in self.input_specs):
                 values = self._session.run(None, dict(feeds.arrays))
             else:
+                types = {spec.name: spec.type_text for spec in self.input_specs}
                 given = {
-                    name: host_value(self._ort, array, self._types[name])
+                    name: host_value(self._ort, array, types[name], feeds.shapes.get(name))
                     for name, array in feeds.arrays.items()
                 }
                 values = [one.numpy() for one in self._session.run_with_ort_values(None, given)]

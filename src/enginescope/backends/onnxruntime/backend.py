@@ -8,8 +8,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import msgspec
-
 from enginescope.backends.base import Availability, Feeds, FeedSource, Measured, ProgressSink
 from enginescope.backends.loop import Recorder
 from enginescope.backends.onnxruntime import prepared, preparing
@@ -43,10 +41,11 @@ from enginescope.backends.stepwise import measure
 from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.optional import is_installed, require
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.onnxruntime.ort_profile import arenas_of, ort_profile_of
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import Preparation
 from enginescope.records.plan.plan import Profile
 from enginescope.records.run.job import BackendSpec, Job, StopRule
@@ -132,14 +131,14 @@ def _without_graph(setup: Setup) -> Setup:
     if option is None or option not in setup.provider_options:
         return setup
     told = {**setup.provider_options, option: "0"}
-    return msgspec.structs.replace(setup, provider_options=told)
+    return replace(setup, provider_options=told)
 
 
 def _plain(job: Job) -> Job:
     """Return the job with one way of asking, that from host memory, which every model bears."""
-    mode = msgspec.structs.replace(job.workload.mode, transfers=True, kind="latency", call=None)
-    workload = msgspec.structs.replace(job.workload, mode=mode)
-    return msgspec.structs.replace(job, workload=workload)
+    mode = replace(job.workload.mode, transfers=True, kind="latency", call=None)
+    workload = replace(job.workload, mode=mode)
+    return replace(job, workload=workload)
 
 
 _CONVERT = "enginescope[convert]"
@@ -162,7 +161,7 @@ class OrtBackend:
         fields = {"transfers"} if self.provider.on_cuda else set()
         graph = {"cuda_graph"} if self.provider.graph_option else set()
         threads = {"kind"} if self.provider.is_cpu else set()
-        return frozenset({"decode", "call"} | fields | graph | threads)
+        return frozenset({"decode", "call", "loop"} | fields | graph | threads)
 
     def check(self, spec: BackendSpec) -> None:
         """Refuse a precision, value or option that cannot be."""
@@ -214,7 +213,7 @@ class OrtBackend:
         """Store the optimized graph, unless the provider builds engines that are kept."""
         if self.provider.cache_options:
             return spec
-        return msgspec.structs.replace(spec, options={**spec.options, STORED_GRAPH: "1"})
+        return replace(spec, options={**spec.options, STORED_GRAPH: "1"})
 
     def needs_preparation(self, job: Job) -> bool:
         """Whether the model is to be converted, or the provider builds engines that are kept."""
@@ -253,7 +252,7 @@ class OrtBackend:
             more, notice = compiled_start(ort, job, setup)
             phases, said = (*phases, *more), (*said, notice)
         placement = with_reasons(measured.placement, self.provider.name, profiling.reasons)
-        return msgspec.structs.replace(
+        return replace(
             measured,
             placement=placement,
             arenas=profiling.arenas,
@@ -296,9 +295,10 @@ class OrtBackend:
 
 def _complete(job: Job, measured: Measured, session: Any, recorder: Recorder) -> Measured:
     """Add what only this kind of session knows."""
-    return msgspec.structs.replace(
+    return replace(
         measured,
         mode=session.mode,
+        peak_memory_bytes=session.peak_memory_bytes or measured.peak_memory_bytes,
         wall_ms=recorder.wall_ms if session.mode.kind == "throughput" else None,
         device_memory=session.device_memory(),
         answers=session.answers() if job.keep_outputs else (),

@@ -13,7 +13,7 @@ from enginescope.backends.onnxruntime.providers.opening import Setup
 from enginescope.backends.onnxruntime.requests import Request, request_for
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.errors import UnsupportedError
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job
 
 
@@ -56,7 +56,7 @@ class OrtChanges:
             return {}
         begin = perf_counter_ns()
         self._requests[point] = request_for(
-            self._ort, self._session, self.input_specs, feeds.arrays, self._call
+            self._ort, self._session, self.input_specs, feeds.arrays, self._call, feeds.shapes
         )
         return {"bind": (perf_counter_ns() - begin) / 1e6}
 

@@ -7,14 +7,13 @@ from statistics import median
 from time import perf_counter_ns
 from typing import Any
 
-from msgspec.structs import replace
-
 from enginescope.backends.onnxruntime.options import session_options
 from enginescope.backends.onnxruntime.providers.missing import translated
 from enginescope.backends.onnxruntime.providers.opening import Setup, add_provider, open_session
 from enginescope.core.errors import EnginescopeError, UnsupportedError
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.progress import Phase
 from enginescope.records.run.job import Job
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from enginescope.backends.base import Feeds
 from enginescope.backends.decoding import (
     DecodeLoop,
@@ -25,10 +23,11 @@ from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.backends.onnxruntime.requests import host_value
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.core.errors import UnsupportedError
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Array
 from enginescope.records.run.job import Job, Mode
 from enginescope.records.run.run import TensorValues
-from enginescope.records.samples import Array
 from enginescope.records.tensor import Tensor
 
 
@@ -77,14 +76,15 @@ class DecodeSession(OrtSession):
     @property
     def mode(self) -> Mode:
         """How requests are put."""
-        return msgspec.structs.replace(super().mode, decode=self.loop.tokens)
+        return replace(super().mode, decode=self.loop.tokens)
 
     def bind(self, feeds: Feeds) -> None:
         """Keep the prompt, the past before it included."""
         self._arrays = feeds.arrays
         with translated("binding the inputs"):
+            types = {spec.name: spec.type_text for spec in self.input_specs}
             self._first_values = {
-                name: host_value(self._ort, values, self._types[name])
+                name: host_value(self._ort, values, types[name], feeds.shapes.get(name))
                 for name, values in feeds.arrays.items()
             }
         shapes = {name: values.shape for name, values in feeds.arrays.items()}

@@ -58,7 +58,12 @@ _OF_CONVERSION = frozenset({"keep_io_types", "op_block_list", "node_block_list"}
 
 def is_session_option(key: str) -> bool:
     """Whether `key` configures the session rather than the provider."""
-    return key in SESSION_OPTIONS or bool(_CONFIG_KEY.match(key))
+    return key in SESSION_OPTIONS or is_config_entry(key)
+
+
+def is_config_entry(key: str) -> bool:
+    """Whether `key` is one of ONNX Runtime's own session configuration keys."""
+    return bool(_CONFIG_KEY.match(key))
 
 
 def provider_part(options: Mapping[str, str]) -> dict[str, str]:
@@ -197,6 +202,13 @@ _TENSOR_TYPES = {
     "double": DataType.FP64,
     "float16": DataType.FP16,
     "bfloat16": DataType.BF16,
+    **dict.fromkeys(
+        ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"), DataType.FP8
+    ),
+    "float8e8m0": DataType.E8M0,
+    "float4e2m1": DataType.FP4,
+    "int4": DataType.INT4,
+    "uint4": DataType.UINT4,
     "int64": DataType.INT64,
     "int32": DataType.INT32,
     "int16": DataType.INT16,

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-
 from enginescope.backends.onnxruntime.convert.model_cache import FOLDER as CONVERTED
 from enginescope.backends.onnxruntime.convert.model_cache import (
     is_sound,
@@ -26,6 +24,7 @@ from enginescope.backends.onnxruntime.options import STORED_GRAPH, fp16_way
 from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_precision import digest_of
 from enginescope.probe.nvml import probe_device
 from enginescope.records.plan.build import MadeModel, Preparation
@@ -109,7 +108,7 @@ def find(job: Job, provider: Provider) -> Preparation | None:
     found = read(entry / RECORD, job, provider)
     if found is None or not all(map(is_sound, found.made[-1:])):  # the last is what is loaded
         return None
-    return msgspec.structs.replace(found, from_cache=True)
+    return replace(found, from_cache=True)
 
 
 def read(record: Path, job: Job, provider: Provider) -> Preparation | None:
@@ -126,15 +125,13 @@ def read(record: Path, job: Job, provider: Provider) -> Preparation | None:
     if not Path(model).is_file() or (made and lookup(Path(model).parent) is None):
         return None
     told = cache_options(record.parent, provider) if found.provider_options else {}
-    return msgspec.structs.replace(
-        found, model=model, made=made, provider_options=told, record=str(record)
-    )
+    return replace(found, model=model, made=made, provider_options=told, record=str(record))
 
 
 def _moved(one: MadeModel, record: Path) -> MadeModel:
     cache = record.parents[2]
     path = cache / CONVERTED / one.key / Path(one.path).name
-    return msgspec.structs.replace(one, path=str(path))
+    return replace(one, path=str(path))
 
 
 def cache_options(entry: Path, provider: Provider) -> dict[str, str]:

@@ -10,8 +10,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
-from msgspec.structs import replace
-
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
 from enginescope.backends.onnxruntime import prepared
 from enginescope.backends.onnxruntime.convert.autocast import autocast_model
@@ -28,6 +26,7 @@ from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.backends.stepwise import clocked
 from enginescope.core.errors import BackendError
 from enginescope.core.periodic_thread import PeriodicThread
+from enginescope.core.record import replace
 from enginescope.probe.memory import peak_rss_bytes
 from enginescope.records.plan.build import Preparation
 from enginescope.records.progress import Phase, Progress

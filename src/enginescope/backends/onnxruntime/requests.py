@@ -5,6 +5,8 @@ Requests whose tensors lie in the GPU's memory: without copies, and with copies 
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Mapping
 from copy import copy
 from functools import partial
 from typing import Any, Literal, Protocol
@@ -16,11 +18,25 @@ from enginescope.backends.loop import Step
 from enginescope.backends.onnxruntime.options import dtype_of
 from enginescope.backends.onnxruntime.providers.missing import translated
 from enginescope.core.errors import UnsupportedError
-from enginescope.records.notice import Notice
-from enginescope.records.tensor import DataType, Tensor
+from enginescope.judge.notice import Notice
+from enginescope.records.tensor import PACKED, DataType, Tensor
 
-#: ONNX's number for bfloat16, which NumPy has no type for.
-_ONNX_BFLOAT16 = 16
+#: Inputs and outputs by name, as ONNX Runtime's values.
+BoundValues = tuple[dict[str, Any], dict[str, Any]]
+#: Types that NumPy lacks -> ONNX's numbers; their values are passed as raw bits.
+_RAW_NUMBERS = {
+    "bfloat16": 16,
+    "float8e4m3fn": 17,
+    "float8e4m3fnuz": 18,
+    "float8e5m2": 19,
+    "float8e5m2fnuz": 20,
+    "uint4": 21,
+    "int4": 22,
+    "float4e2m1": 23,
+    "float8e8m0": 24,
+}
+#: The types of our own that these are.
+RAW = frozenset({DataType.BF16, DataType.FP8, DataType.E8M0, *PACKED})
 
 
 class Request(Protocol):
@@ -41,6 +57,9 @@ class Request(Protocol):
     def notices(self) -> tuple[Notice, ...]:
         """Return what makes this request more than the model's own work."""
 
+    def bound_values(self) -> BoundValues | None:
+        """Return inputs and outputs of every run; ``None`` if a run has its own."""
+
 
 def request_for(
     ort: Any,
@@ -48,37 +67,50 @@ def request_for(
     specs: tuple[InputSpec, ...],
     arrays: Arrays,
     call: Literal["arrays", "client"] | None = None,
+    shapes: Mapping[str, tuple[int, ...]] = {},
 ) -> Request:
     """Return a bound request; a plain one where an input cannot be bound, or `call` asks for it.
 
     Args:
         call: As `Mode.call`.
+        shapes: Of inputs whose values are packed; by default those of the arrays.
 
     Raises:
         UnsupportedError: NumPy has no arrays of an input's type.
     """
     with translated("binding the inputs"):
         if call is not None:
-            if any(spec.dtype is DataType.BF16 for spec in specs):
-                raise UnsupportedError("passing NumPy arrays", why="NumPy has no BF16")
+            raw = next((spec for spec in specs if spec.dtype in RAW), None)
+            if raw is not None:
+                why = f"NumPy has no type for input {raw.name}, {raw.type_text}"
+                raise UnsupportedError("passing NumPy arrays", why=why)
             return ArraysRequest(session, arrays, is_copied=call == "client")
         if any(spec.dtype is DataType.STRING for spec in specs):
             return PlainRequest(session, arrays)
-        return BoundRequest(ort, session, specs, arrays)
+        return BoundRequest(ort, session, specs, arrays, shapes)
 
 
 class BoundRequest:
     """Inputs and outputs in host memory, allocated once, through IO binding."""
 
     def __init__(
-        self, ort: Any, session: Any, specs: tuple[InputSpec, ...], arrays: Arrays
+        self,
+        ort: Any,
+        session: Any,
+        specs: tuple[InputSpec, ...],
+        arrays: Arrays,
+        shapes: Mapping[str, tuple[int, ...]],
     ) -> None:
         self._binding = session.io_binding()
         self._outputs = [(one.name, dtype_of(one.type)) for one in session.get_outputs()]
         self._unbound: tuple[str, ...] = ()
-        types = {spec.name: spec.dtype for spec in specs}
-        for name, array in arrays.items():
-            self._binding.bind_ortvalue_input(name, host_value(ort, array, types[name]))
+        types = {spec.name: spec.type_text for spec in specs}
+        self._inputs = {
+            name: host_value(ort, array, types[name], shapes.get(name))
+            for name, array in arrays.items()
+        }
+        for name, value in self._inputs.items():
+            self._binding.bind_ortvalue_input(name, value)
         for name, _ in self._outputs:
             self._binding.bind_output(name, "cpu")
         self.first: Step = partial(session.run_with_iobinding, self._binding)
@@ -109,6 +141,12 @@ class BoundRequest:
     def values(self) -> tuple[Any, ...]:
         """Return the values of the outputs of the last request."""
         return arrays_of(self._binding.get_outputs(), self._outputs)
+
+    def bound_values(self) -> BoundValues | None:
+        """Return inputs and outputs; ``None`` if an output is allocated in every request."""
+        names = (name for name, _ in self._outputs)
+        outputs = dict(zip(names, self._binding.get_outputs(), strict=True))
+        return None if self._unbound else (self._inputs, outputs)
 
     def notices(self) -> tuple[Notice, ...]:
         """Name the outputs that every request allocates."""
@@ -153,6 +191,10 @@ class PlainRequest:
         """Return the values of the outputs of the first request: each gives the same."""
         return tuple(one if isinstance(one, np.ndarray) else None for one in self._last)
 
+    def bound_values(self) -> BoundValues | None:
+        """Return nothing: each run has values of its own."""
+        return None
+
     def notices(self) -> tuple[Notice, ...]:
         """Say that conversion and allocation are inside the timed span."""
         return (
@@ -193,23 +235,32 @@ class ArraysRequest(PlainRequest):
 def arrays_of(values: Any, outputs: list[tuple[str, DataType | None]]) -> tuple[Any, ...]:
     """Return bound values as arrays; ``None`` for what has no array form."""
     return tuple(
-        value.numpy() if dtype not in (None, DataType.BF16) and value.is_tensor() else None
+        value.numpy() if dtype is not None and dtype not in RAW and value.is_tensor() else None
         for (_, dtype), value in zip(outputs, values, strict=True)
     )
 
 
-def host_value(ort: Any, array: Any, dtype: DataType | None) -> Any:
-    """Return an array as ONNX Runtime's own value in host memory."""
-    if dtype is DataType.BF16 and array.dtype.kind == "u":  # raw bits
-        make = getattr(ort.OrtValue, "ortvalue_from_numpy_with_onnx_type", None)
-        if make is None:
-            raise UnsupportedError(
-                "BF16 cannot be fed",
-                why=f"onnxruntime {ort.__version__} cannot create values of that type",
-                hint="pip install 'onnxruntime>=1.18'",
-            )
-        return make(array, _ONNX_BFLOAT16)
-    return ort.OrtValue.ortvalue_from_numpy(array)
+def host_value(ort: Any, array: Any, type_text: str, shape: tuple[int, ...] | None = None) -> Any:
+    """Return an array as ONNX Runtime's own value in host memory.
+
+    Args:
+        type_text: The input's, such as ``tensor(float)``.
+        shape: Of the value, where the array holds raw bits, several elements to a byte.
+    """
+    number = _RAW_NUMBERS.get(type_text.removeprefix("tensor(").removesuffix(")"))
+    if number is None or array.dtype.kind != "u":
+        return ort.OrtValue.ortvalue_from_numpy(array)
+    try:
+        value = ort.OrtValue.ortvalue_from_shape_and_type(list(shape or array.shape), number)
+    except (AttributeError, TypeError, ValueError, RuntimeError) as error:
+        raise UnsupportedError(
+            f"{type_text} cannot be fed",
+            why=f"onnxruntime {ort.__version__} cannot create values of that type",
+            hint="pip install 'onnxruntime>=1.20'",
+        ) from error
+    raw = np.ascontiguousarray(array)
+    ctypes.memmove(value.data_ptr(), raw.ctypes.data, raw.nbytes)
+    return value
 
 
 _DEVICE = "cuda"
@@ -236,7 +287,7 @@ class DeviceRequest:
         is_graph: bool = False,
     ) -> None:
         types = {spec.name: spec.dtype for spec in specs}
-        if any(one in (None, DataType.STRING, DataType.BF16) for one in types.values()):
+        if any(dtype in (None, DataType.STRING, *RAW) for dtype in types.values()):
             raise UnsupportedError("an input cannot lie in device memory", why="by its type")
         self._session = session
         self._index = index

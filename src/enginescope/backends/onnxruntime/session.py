@@ -5,6 +5,7 @@ Times a request in two ways, interleaved: with copies between host and device, a
 
 from __future__ import annotations
 
+import math
 import os
 from array import array
 from time import perf_counter_ns
@@ -14,6 +15,13 @@ import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.loop import Recorder, Step, StepRecorder
+from enginescope.backends.native_loop import (
+    NativeSteps,
+    Program,
+    python_notice,
+    require_native,
+)
+from enginescope.backends.onnxruntime.native import COST, NativeSession, NativeThreads
 from enginescope.backends.onnxruntime.options import dtype_of, session_options
 from enginescope.backends.onnxruntime.providers.missing import translated
 from enginescope.backends.onnxruntime.providers.opening import (
@@ -29,14 +37,16 @@ from enginescope.backends.onnxruntime.providers.placement import (
 )
 from enginescope.backends.onnxruntime.requests import DeviceRequest, Request, request_for
 from enginescope.backends.onnxruntime.threads import ThreadsRecorder
+from enginescope.backends.output_look import MOST_BYTES, OutputLook
 from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.formats.tensors.answer_files import tensor_of
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Array, Samples, frozen
+from enginescope.probe.memory import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory, probe_device, process_memory_bytes
-from enginescope.records.notice import Notice
 from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.run.job import Job, Mode
 from enginescope.records.run.run import TensorValues
-from enginescope.records.samples import Array, Samples, frozen
 from enginescope.records.tensor import Tensor
 
 
@@ -133,6 +143,10 @@ class DeviceMemoryWatch:
         return DeviceMemory(process_bytes=now, process_peak_bytes=max(marks))
 
 
+_NOT_BOUND = "an input or output cannot be bound"
+_ONLY_CPU = "the loop in C runs ONNX Runtime's CPU provider alone"
+
+
 class OrtSession:
     """A loaded model.
 
@@ -155,7 +169,8 @@ class OrtSession:
         if profile_prefix is not None:
             options.enable_profiling = True
             options.profile_file_prefix = profile_prefix
-        self._session = open_session(ort, setup, options)
+        self._notices: list[Notice] = []
+        self._session = open_session(ort, setup, options, self._notices)
         self.placement = read_placement(self._session)
         require_provider(ort, self._session, provider, self.placement)
         self.providers: tuple[str, ...] = tuple(self._session.get_providers())
@@ -166,7 +181,12 @@ class OrtSession:
         self._copies: Step | None = None
         #: Of the requests that are in flight beside the first one.
         self._further: tuple[Request, ...] = ()
-        self._notices: list[Notice] = []
+        self._job = job
+        self._native: NativeSession | None = None
+        self._programs: list[Program] | None = None  # of the loop in C; empty: from Python
+        #: Before the loop in C has a session of its own.
+        self.peak_memory_bytes: int | None = None
+        self._look: OutputLook | None = None
         self.step: Step = self._guarded
 
     @property
@@ -189,6 +209,7 @@ class OrtSession:
             call=self._asked.call,
             transfers=self._host is not None or self._copies is not None if on_device else None,
             cuda_graph=graph.lower() in ("1", "true") if graph is not None else None,
+            loop="native" if self._programs else "python",
         )
 
     def bind(self, feeds: Feeds) -> None:
@@ -203,7 +224,9 @@ class OrtSession:
 
     def _in_host_memory(self, feeds: Feeds) -> Request:
         call = self._asked.call
-        return request_for(self._ort, self._session, self.input_specs, feeds.arrays, call)
+        return request_for(
+            self._ort, self._session, self.input_specs, feeds.arrays, call, feeds.shapes
+        )
 
     @property
     def _is_graph(self) -> bool:
@@ -258,6 +281,7 @@ class OrtSession:
                 request.first()
                 request.settle()
         self.step = self._steps()[0]
+        self._look = OutputLook(self._small_outputs())
 
     def _steps(self) -> list[Step]:
         """Return what is timed: the step with copies, where there is one, first."""
@@ -269,10 +293,35 @@ class OrtSession:
 
     def recorder(self) -> Recorder:
         """Return a new recorder of the bare request, of the two, or of several at a time."""
+        if self._programs is None:
+            self._programs = self._native_programs()
+        if self._programs:
+            several = self._programs[1:]
+            return NativeThreads(self._programs) if several else NativeSteps(self._programs[0])
         steps = self._steps()
         if self._further:
             return ThreadsRecorder([steps[0], *(one.step for one in self._further)])
         return PairedRecorder(*steps) if len(steps) == 2 else StepRecorder(steps[0])
+
+    def _native_programs(self) -> list[Program]:
+        """Return the requests in flight for the loop in C; none, with a notice, if it cannot.
+
+        Raises:
+            UnsupportedError: It was asked for by name.
+        """
+        if self._asked.call is not None:  # a way to call that only Python has
+            return []
+        try:
+            require_native(self._asked.loop, None if self._setup.provider.is_cpu else _ONLY_CPU)
+            requests = [request for request in (self._host, *self._further) if request is not None]
+            bound = [found for request in requests if (found := request.bound_values()) is not None]
+            require_native(None, _NOT_BOUND if len(bound) < len(requests) else None)
+            self.peak_memory_bytes = peak_rss_bytes()
+            self._native = NativeSession(self._ort, self._job, self._setup.model)
+            return [self._native.program(*request) for request in bound]
+        except UnsupportedError as error:
+            self._notices.append(python_notice(error, COST, self._asked.loop))
+            return []
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Return inputs and outputs with the shapes they have in this run."""
@@ -287,7 +336,25 @@ class OrtSession:
         """Return what the way of asking adds to the model's own work, and what was left over."""
         request = self._host or self._device
         said = request.notices() if request else ()
-        return (*self._notices, *leftover_notices(self._setup, self.providers), *said)
+        looked = self._look.notices(self._small_outputs()) if self._look is not None else ()
+        return (*self._notices, *leftover_notices(self._setup, self.providers), *said, *looked)
+
+    def _small_outputs(self) -> dict[str, Any]:
+        """Return the outputs of the last request, by name, as far as they are small arrays."""
+        request = self._device if self._is_graph else self._host or self._device
+        if request is None:
+            return {}
+        outputs = request.outputs()
+        sizes = [
+            math.prod(dim or 0 for dim in known) * (output.dtype.bits or 0) // 8
+            for output in outputs
+            if output.dtype is not None and (known := output.shape) is not None
+        ]
+        if len(sizes) < len(outputs) or sum(sizes) > MOST_BYTES:
+            return {}
+        with translated("reading the outputs"):
+            pairs = zip(outputs, request.values(), strict=True)
+            return {output.name: values for output, values in pairs if values is not None}
 
     def device_memory(self) -> DeviceMemory | None:
         """Return the device memory of this process, now and at its peak; ``None`` on the CPU."""
@@ -303,7 +370,9 @@ class OrtSession:
         return tuple(tensor_of(name, value) for name, value in pairs if value is not None)
 
     def close(self) -> None:
-        """Release nothing: ONNX Runtime does so with a session that nobody refers to."""
+        """Release the loop's session; ONNX Runtime releases the one that nobody refers to."""
+        if self._native is not None:
+            self._native.close()
         if self._memory is not None:
             self._memory.stop()
 

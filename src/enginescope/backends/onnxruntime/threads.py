@@ -11,7 +11,7 @@ from time import perf_counter_ns
 import numpy as np
 
 from enginescope.backends.loop import Step
-from enginescope.records.samples import Array, Samples, frozen
+from enginescope.judge.samples import Array, Samples, frozen
 
 
 class _Taken:

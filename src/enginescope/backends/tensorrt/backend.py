@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
 from enginescope.backends.loop import Recorder
 from enginescope.backends.named_files import check_named_files
@@ -35,7 +33,8 @@ from enginescope.core.errors import (
     UnsupportedError,
     UsageError,
 )
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import BackendSpec, Job, Mode
@@ -251,7 +250,7 @@ def _complete(
     name = Path(job.engine or job.subject.path or job.subject.name).stem
     text, plan, notices = inspect(libraries, session.engine, session.contexts[0], name)
     queries = recorder if isinstance(recorder, ThroughputRecorder) else None
-    return msgspec.structs.replace(
+    return replace(
         measured,
         mode=session.mode,
         wall_ms=queries.wall_ms if queries else None,

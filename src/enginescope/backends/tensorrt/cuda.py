@@ -7,14 +7,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from enginescope.core.errors import BackendError, UnsupportedError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
+from enginescope.judge.samples import Array
 from enginescope.probe.nvml import probe_device
 from enginescope.records.environment import Device
-from enginescope.records.samples import Array
 
 _NO_DEVICE = (
     "cudaErrorNoDevice",
@@ -106,7 +105,7 @@ class Driver:
         )
         if known is None or known.name != facts.name:
             return plain
-        return msgspec.structs.replace(plain, uuid=known.uuid)
+        return replace(plain, uuid=known.uuid)
 
     def _clock_mhz(self, name: str, device: int) -> float:
         kind = getattr(self.runtime.cudaDeviceAttr, f"cudaDevAttr{name}")

@@ -14,7 +14,7 @@ from enginescope.core.optional import is_installed, require
 from enginescope.core.record import Record
 from enginescope.formats.lenient_json import read_json
 from enginescope.formats.plan.plan_json import plan_of
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import Plan
 
 #: runtime -> (modules it may be in, distributions that bring them)

@@ -19,12 +19,12 @@ from enginescope.backends.tensorrt.run.gate import Gate
 from enginescope.backends.tensorrt.run.inference_stream import refused
 from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Interval
+from enginescope.judge.stats.autocorrelation import quantile_interval
+from enginescope.judge.stats.series import quantum
 from enginescope.records.plan.plan import LayerTiming, Profile, batch_sums
 from enginescope.records.run.job import Job, Mode
-from enginescope.records.samples import Interval
-from enginescope.stats.autocorrelation import quantile_interval
-from enginescope.stats.series import quantum
 
 WARM_UP = 5
 #: At least so many inferences, and then until so much time is spent on them.

@@ -8,10 +8,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-import msgspec
-
 from enginescope.backends.trtexec.binary import Version, dotted
 from enginescope.core.errors import UnsupportedError, UsageError
+from enginescope.core.record import replace
 from enginescope.formats.trtexec.trtexec_flags import all_flags
 from enginescope.records.run.job import BackendSpec, Job
 
@@ -163,4 +162,4 @@ def _with(job: Job, arguments: Sequence[str]) -> Job:
     before = split_arguments(options.get(OPTION, ""))
     options[OPTION] = shlex.join((*before, *arguments))
     spec = BackendSpec(name=NAME, precision=job.backend.precision, options=options)
-    return msgspec.structs.replace(job, backend=spec)
+    return replace(job, backend=spec)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import threading
 
-import msgspec
-
 from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
 from enginescope.backends.named_files import check_named_files
 from enginescope.backends.profile_bounds import with_range_hint
@@ -16,14 +14,15 @@ from enginescope.backends.trtexec.outcome import measured_from
 from enginescope.backends.trtexec.process import peak_of_children_bytes, run
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
 from enginescope.core.periodic_thread import PeriodicThread
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.trtexec.trtexec_flags import newer_release_text
+from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import computing_pids
 from enginescope.probe.processes import others_among
 from enginescope.probe.telemetry.sampler import Sample, Sampler
 from enginescope.probe.telemetry.sampler_sources import open_sampler
 from enginescope.probe.telemetry.sampling import now_ms, series_of
-from enginescope.records.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job, TelemetryRule
 from enginescope.records.run.telemetry import GpuProcess, GpuTelemetry, Span, SpanKind, Telemetry
 
@@ -86,7 +85,7 @@ class TrtexecBackend:
             except BackendError as error:
                 raise with_range_hint(error, command.fed.random_integers) from error
         seen = gpu.result()
-        return msgspec.structs.replace(
+        return replace(
             measured,
             peak_memory_bytes=peak_of_children_bytes(),
             gpu=seen,

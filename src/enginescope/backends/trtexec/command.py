@@ -21,7 +21,7 @@ from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.trtexec.trtexec_flags import PRECISIONS, newer_release_text
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job, Mode, StopRule, Subject, WarmUp
 
 #: Of this backend alone: where the binary is, and what goes to it untouched.

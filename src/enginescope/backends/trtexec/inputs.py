@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from enginescope.backends.base import FeedSource, InputSpec
@@ -17,9 +16,9 @@ from enginescope.backends.trtexec.arguments import Flags
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.optional import require
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.tensors.tensor_files import load_tensor
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job, Workload
 from enginescope.records.tensor import DataType, Tensor
 
@@ -90,7 +89,7 @@ def at_optimum(specs: tuple[InputSpec, ...], options: Mapping[str, str]) -> tupl
         profiles = options.get(key, "").split(";")
         if index < len(profiles) and profiles[index]:
             shapes |= dict(_shape(one) for one in profiles[index].split(","))
-    return tuple(msgspec.structs.replace(one, default_shape=_fitting(one, shapes)) for one in specs)
+    return tuple(replace(one, default_shape=_fitting(one, shapes)) for one in specs)
 
 
 def _shape(text: str) -> tuple[str, tuple[int, ...]]:

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 from enginescope.backends.base import Measured
 from enginescope.backends.trtexec.binary import Version
 from enginescope.backends.trtexec.command import GRAPH, PROFILE, TIMES, Command
@@ -21,23 +19,24 @@ from enginescope.backends.trtexec.process import (
     warm_up_report,
 )
 from enginescope.core.errors import BackendError, FormatError
+from enginescope.core.record import replace
 from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.formats.trtexec.cross_checks import summary_mismatches
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.formats.trtexec.exported_times import (
     ExportedTimes,
     parse_times,
-    summary_mismatches,
 )
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Phase, StopReport
 from enginescope.records.tensor import Tensor
-from enginescope.stats.autocorrelation import quantile_interval
 
 _SHOWN = 3
 
@@ -100,7 +99,7 @@ def measured_from(
     """
     stem = Path(job.subject.path or job.subject.name).stem
     log, told = read_log(ended, f"{stem}.log")
-    report = msgspec.structs.replace(log.report, command=shlex.join(command.arguments))
+    report = replace(log.report, command=shlex.join(command.arguments))
     files = _Files(folder, stem)
     times = _times(files, job)
     plan = files.read(GRAPH, lambda data, name: parse_plan(data, name, name=job.subject.name))
@@ -129,7 +128,7 @@ def measured_from(
             *mode_notices(report, command.mode),
             *told,
             *files.notices,
-            *summary_mismatches(times.samples, report.summaries),
+            *summary_mismatches(times, report.summaries),
         ),
     )
 
@@ -219,9 +218,7 @@ def _tensors(
     known |= {one.name: one.dtype for one in command.fed.tensors if known.get(one.name) is None}
 
     def typed(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return tuple(
-            msgspec.structs.replace(one, dtype=one.dtype or known.get(one.name)) for one in tensors
-        )
+        return tuple(replace(one, dtype=one.dtype or known.get(one.name)) for one in tensors)
 
     return typed(inputs), typed(outputs)
 

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import NamedTuple, Protocol
 
-import msgspec
-
 from enginescope.backends.base import ProgressSink
 from enginescope.core.errors import UnsupportedError
+from enginescope.core.record import replace
 from enginescope.formats.importing.import_options import inference_options, workload_of
-from enginescope.formats.log_facts import log_lines
-from enginescope.records.notice import Notice
+from enginescope.formats.log_lines import log_lines
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Mode
@@ -186,13 +185,13 @@ def printed_mode(report: ToolReport) -> Mode:
     options = inference_options(report)
     idle = _IDLE.match(options.get("Idle time", ""))
     dma = options.get("ExposeDMA")
-    mode = msgspec.structs.replace(
+    mode = replace(
         workload_of(report, None).mode,
         kind="throughput",
         in_flight=None if dma is None else 1 if dma == "Enabled" else 2,
         idle_ms=float(idle[1]) if idle else None,
     )
-    return msgspec.structs.replace(mode, cuda_graph=False) if capture_failed(report) else mode
+    return replace(mode, cuda_graph=False) if capture_failed(report) else mode
 
 
 def capture_failed(report: ToolReport) -> bool:

@@ -30,12 +30,12 @@ from enginescope.cli.process_options import (
 from enginescope.cli.progress import ProcessProgress, measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.sensitivity import Granularity, LowerPrecision
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.sensitivity.request import LEAST_ROUNDS, ROUNDS, SensitivityRequest
 from enginescope.services.sensitivity.sensitivity import measure_sensitivity
-from enginescope.stats.comparison.ratio import MOST_ROUNDS
 
 if TYPE_CHECKING:
     from enginescope.records.verdict.sensitivity import SensitivityReport

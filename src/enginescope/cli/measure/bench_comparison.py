@@ -18,7 +18,8 @@ from enginescope.cli.progress import JobProgress, describe, job_text
 from enginescope.cli.report_output import print_json
 from enginescope.cli.run_output import present
 from enginescope.cli.verb import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
-from enginescope.core.units import counted
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.units import counted
 from enginescope.records.progress import Progress, RoundPosition
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
@@ -30,7 +31,6 @@ from enginescope.render.verdicts.verdict_phrases import (
 )
 from enginescope.services.measurement.interleaved import compare_interleaved, with_process_stop
 from enginescope.services.measurement.rounds import InterleavedRequest
-from enginescope.stats.comparison.ratio import LOOKS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
@@ -152,8 +152,6 @@ def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
         present(result.failed, as_json=options["as_json"], store=options["store_folder"])
     else:
         _present(result.comparison, options)
-    if result.not_stored is not None:
-        progress.warn(result.not_stored)
     return 0 if result.is_ok else EXIT_RUN_FAILED
 
 

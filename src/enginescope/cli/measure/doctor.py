@@ -12,9 +12,9 @@ from enginescope.cli.process_options import input_options, on_option, stored_opt
 from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
+from enginescope.judge.comparison.detection import MOST_ROUNDS
+from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.records.environment import Device, Host
-from enginescope.stats.comparison.detection import MOST_ROUNDS
-from enginescope.stats.comparison.ratio import LOOKS
 
 if TYPE_CHECKING:
     from enginescope.services.measurement.doctor import Capability, Diagnosis
@@ -132,7 +132,8 @@ def _print_machine(found: Diagnosis) -> None:
     place = f" · in {host.container}" if host.container else ""
     print(f"{host.cpu_model or 'unknown CPU'} · {cores} · {format_bytes(host.memory_bytes)}{place}")
     print(_processor(host))
-    print(f"timer {found.timer_resolution_ms * 1e6:.0f} ns")
+    loop = "native" if found.loop.usable else f"Python: {found.loop.detail}; {found.loop.hint}"
+    print(f"timer {found.timer_resolution_ms * 1e6:.0f} ns · timing loop {loop}")
     for device in found.environment.devices:
         print(
             f"{device.name} · driver {device.driver} · {format_bytes(device.memory_bytes)}"

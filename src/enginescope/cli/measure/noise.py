@@ -18,7 +18,7 @@ from enginescope.cli.process_options import (
 )
 from enginescope.cli.report_output import print_data
 from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
-from enginescope.stats.comparison.ratio import FLOOR_ROUNDS
+from enginescope.judge.comparison.ratio import FLOOR_ROUNDS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
@@ -82,10 +82,9 @@ def command(model: Path | None, **options: Any) -> int:
         _present(result.floor, result.measured.comparison, as_json=as_json)
     if result.recorded is not None:
         note(f"recorded: {result.recorded}")
-    for problem in (result.not_recorded, result.measured.not_stored):
-        if problem is not None:
-            progress.warn(problem)
-    is_fine = result.recorded is not None and result.measured.not_stored is None
+    if result.not_recorded is not None:
+        progress.warn(result.not_recorded)
+    is_fine = result.recorded is not None and result.measured.is_stored
     return 0 if is_fine else EXIT_RUN_FAILED
 
 

@@ -10,7 +10,7 @@ from enginescope.cli.process_options import stored_fields
 from enginescope.cli.progress import measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import EXIT_RUN_FAILED
-from enginescope.core.units import counted
+from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Job, StopRule, Workload
 from enginescope.records.verdict.self_test import SelfTest

@@ -31,6 +31,7 @@ from enginescope.cli.progress import ProcessProgress, measuring
 from enginescope.cli.report_output import end_report, present_report
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.records.run.job import Mode, Workload
 from enginescope.services.shapes.request import (
     BATCHES,
@@ -49,7 +50,6 @@ from enginescope.services.shapes.request import (
     parse_weight,
 )
 from enginescope.services.shapes.shapes import sweep_shapes
-from enginescope.stats.comparison.ratio import MOST_ROUNDS
 
 if TYPE_CHECKING:
     from enginescope.records.run.job import Job

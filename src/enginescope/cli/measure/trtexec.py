@@ -43,7 +43,9 @@ class RawCommand(click.Command):
 @click.command("trtexec", cls=RawCommand, add_help_option=False)
 def command(arguments: tuple[str, ...]) -> int:
     """Build, measure and inspect an engine as trtexec does."""
+    from enginescope.cli.measure.trtexec_check import show_checked
     from enginescope.compat.trtexec.arguments import read_arguments, wants_help
+    from enginescope.compat.trtexec.check import check_known, checked_line
     from enginescope.compat.trtexec.help_text import help_text
     from enginescope.compat.trtexec.settings import settings_of
 
@@ -51,7 +53,11 @@ def command(arguments: tuple[str, ...]) -> int:
         print(help_text(installed_tensorrt(arguments)), end="")
         return 0
     version = installed_tensorrt(arguments)
+    checked = checked_line(arguments, version)
+    if checked is not None:
+        return show_checked(checked)
     if version is None:
+        check_known(arguments)
         raise MissingDependencyError(f"TensorRT is not installed: {_INSTALL}")
     settings = settings_of(read_arguments(arguments, version))
     request = TrtexecRequest(settings=settings, arguments=arguments, command=command_line())

@@ -193,6 +193,7 @@ _SORTS = (
 @file_options
 @store_option
 @json_option
+@option("--raw", is_flag=True, help="With --json: add each layer's fields as in the plan's file.")
 def command(
     what: str,
     profile: Path | None,
@@ -203,6 +204,7 @@ def command(
     sort: str,
     store_folder: StorePlace | None,
     as_json: bool,
+    raw: bool,
     **options: Any,
 ) -> None:
     """Show the layers of a TensorRT plan, and where its time goes.
@@ -236,7 +238,7 @@ def command(
     if as_json:
         for notice in explored.context.notices:
             observer.notice(notice)
-        print_json(explored.to_json())
+        print_json(explored.json_parts(raw=raw))
     else:
         _print_text(explored, top, sort)
         _next(what, options["html_file"], store_folder)

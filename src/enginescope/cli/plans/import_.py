@@ -36,12 +36,13 @@ def command(
     packed with gzip, bzip2 or xz. enginescope recognizes files by their content, and stores the
     originals with the run.
     """
-    from enginescope.cli.run_output import noting_tags, present
-    from enginescope.cli.terminal_observer import NotingObserver
+    from enginescope.cli.plans.import_output import LedgerObserver, present_imported
+    from enginescope.cli.run_output import noting_tags
     from enginescope.services.plans.import_artifacts import ImportRequest, import_runs
     from enginescope.store.archive import Store
 
     request = ImportRequest(paths=paths, tags=tags, store=Store(store_folder))
     with ending_in_order(), noting_tags(tags, store_folder):
-        runs = import_runs(request, NotingObserver())
-    present(runs, as_json=as_json, store=store_folder)
+        observer = LedgerObserver()
+        runs = import_runs(request, observer)
+    present_imported(runs, observer.ledger, as_json=as_json, store=store_folder)

@@ -16,6 +16,7 @@ from enginescope.cli.options import COUNT, FILE, PATH, json_option, option, stor
 from enginescope.cli.process_options import on_option
 from enginescope.cli.report_output import print_data, print_json
 from enginescope.cli.verb import VerbOfVerbs
+from enginescope.core.record import replace
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
     from enginescope.store.row import RunRow
 
+#: Broken runs that `reindex` names one by one.
+_SHOWN_BROKEN = 10
 _SHORT_ID = 6
 #: Runs that a row of the list may stand for: sides × rounds of one comparison.
 _MOST_ROUNDS = 128
@@ -272,8 +275,10 @@ def reindex(store_folder: StorePlace | None, as_json: bool) -> None:
         print_data(report)
         return
     print(f"{report.indexed} {'run' if report.indexed == 1 else 'runs'} indexed")
-    for broken in report.broken:
+    for broken in report.broken[:_SHOWN_BROKEN]:
         warn(f"skipped {broken.name}: {broken.reason}")
+    if len(report.broken) > _SHOWN_BROKEN:
+        warn(f"skipped {len(report.broken) - _SHOWN_BROKEN:,} more; --json names all")
 
 
 def _given() -> Given:
@@ -301,8 +306,6 @@ def _folded(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
     """Return one row for the rounds of each side of a comparison, at the place of the newest."""
     from statistics import median
 
-    import msgspec
-
     from enginescope.records.progress import COMPARISON_TAG
 
     sides: dict[tuple[str, ...], list[RunRow]] = {}
@@ -316,7 +319,7 @@ def _folded(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
         first, count = rounds[0], len(rounds)
         if count > 1:
             middle, outcome = median(medians) if medians else None, f"{first.outcome} × {count}"
-            first = msgspec.structs.replace(first, median_ms=middle, outcome=outcome)
+            first = replace(first, median_ms=middle, outcome=outcome)
         folded.append(first)
     return tuple(folded)
 

@@ -157,5 +157,4 @@ def _tell(listener: socket.socket, store: Store, access: Access, options: dict[s
 def _run(made: Any, listener: socket.socket, certificate: Path | None, key: Path | None) -> None:
     from enginescope.serve.connections import server
 
-    with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
-        server(made, certificate=certificate, key=key).run(sockets=[listener])
+    server(made, certificate=certificate, key=key).run(sockets=[listener])

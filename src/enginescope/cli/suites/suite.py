@@ -28,7 +28,6 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.report_output import print_data
-from enginescope.cli.suites.suite_fleet import fleet_options, place_of
 from enginescope.cli.token_option import needed_token, token_option
 from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
 from enginescope.core.errors import UsageError
@@ -36,7 +35,7 @@ from enginescope.records.suite.suite import SuiteResult
 
 if TYPE_CHECKING:
     from enginescope.records.suite.suite import Cell, SuiteResult
-    from enginescope.services.suites.request import PushTarget, SuiteRequest
+    from enginescope.services.suites.request import Place, PushTarget, SuiteRequest
 
 
 def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | None = None) -> None:
@@ -184,8 +183,8 @@ def _environment(text: str) -> tuple[str, str]:
     "--jobs",
     type=COUNT,
     help=(
-        "Run this many cells at a time; on this machine each on its own cores, never two on one "
-        "GPU.  [default: 1; on Slurm and Kubernetes all that find room]"
+        "Run this many cells of this machine at a time, each on its own cores, never two on one "
+        "GPU.  [default: 1]"
     ),
 )
 @option("--list", "only_list", is_flag=True, help="List the cells, and run nothing.")
@@ -197,7 +196,14 @@ def _environment(text: str) -> tuple[str, str]:
     help="Folder for the suite; a new one starts with the results of suites/NAME in the store.  "
     "[default: suites/NAME in the store]",
 )
-@fleet_options
+@option(
+    "--on-ray",
+    metavar="ADDRESS",
+    help=(
+        "Run cells on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT; local starts a cluster here."
+    ),
+)
+@option("--in-docker", metavar="IMAGE", help="Run each cell in a fresh container of this image.")
 @option(
     "--push",
     "push_url",
@@ -232,16 +238,30 @@ def _request(source: Path, options: dict[str, Any]) -> SuiteRequest:
     from enginescope.cli.process_options import command_line
     from enginescope.services.suites.request import SuiteRequest
 
-    place = place_of(options)
     options = {**options, "environments": dict(options["environments"])}
     return SuiteRequest(
         source=source,
-        place=place,
+        place=_place(options),
         store=options["store_folder"],
         push=_push_target(options),
         command=command_line(),
         **{name: options[name] for name in SuiteRequest.__struct_fields__ if name in options},
     )
+
+
+def _place(options: dict[str, Any]) -> Place:
+    from enginescope.services.suites.request import DockerImage, RayCluster, ThisMachine
+
+    keys = {"--on-ray": "on_ray", "--in-docker": "in_docker", "--jobs": "jobs"}
+    flags = [flag for flag, key in keys.items() if options[key]]
+    if len(flags) > 1:
+        why = "cells run in one place, and --jobs is for cells on this machine"
+        raise UsageError(" and ".join(flags), why=why)
+    if options["on_ray"]:
+        return RayCluster(address=options["on_ray"])
+    if options["in_docker"]:
+        return DockerImage(image=options["in_docker"])
+    return ThisMachine(jobs=options["jobs"] or 1)
 
 
 def _push_target(options: dict[str, Any]) -> PushTarget | None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 import threading
 import time
-from pathlib import Path
 
 from rich.live import Live
 from rich.text import Text
 
 from enginescope.cli.messages import note, warn
 from enginescope.cli.progress import Shown, describe, error_console, live_lines
-from enginescope.core.units import counted, format_significant
+from enginescope.judge.units import counted, format_significant
 from enginescope.records.progress import Progress
 from enginescope.records.suite.suite import (
     Cell,
@@ -109,18 +107,6 @@ class SuiteProgress(Shown[Live], SuiteObserver):
     def session_ended(self, result: SuiteResult) -> None:
         """Take the rows for `standing`."""
         self._result = result
-
-    def jobs_collected(self, count: int) -> None:
-        """Print how many cells were collected."""
-        note(f"{count:,} cells were collected")
-
-    def jobs_written(self, count: int, manifest: Path) -> None:
-        """Print the next steps with Kubernetes jobs."""
-        if not count:
-            note(f"no jobs written to {manifest.parent}: every cell is done")
-            return
-        note(f"{count:,} cells in {manifest}: kubectl apply -f {shlex.quote(str(manifest))}")
-        note("then run the same command with --collect instead of --emit-k8s")
 
     def table_skipped(self, name: str, why: str) -> None:
         """Print which table is missing."""

@@ -127,6 +127,11 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
         raise nothing_to_compare()
     with gc_paused(), ending_in_order():
         result = compare_inputs(request, TerminalObserver())
+        if result.by_name is not None and any(files):
+            raise UsageError(
+                "a comparison of benchmarks by name writes no files",
+                hint="leave out --csv, --markdown and --html; --json prints every row",
+            )
         if result.unmeasured:
             names = ", ".join(result.unmeasured)
             warn(f"not measured, so plans alone are compared: {names}")
@@ -139,7 +144,7 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
         output.write_markdown(result, chosen, options["markdown_file"])
         output.write_page(result, chosen, options["html_file"])
         output.present(result, chosen, as_json=options["as_json"])
-    if not options["as_json"]:
+    if not options["as_json"] and result.by_name is None:
         _next(what, result, options["html_file"], store_folder)
     return status
 
@@ -168,15 +173,13 @@ def _continue(what: tuple[str, ...], store: StorePlace | None, options: dict[str
     progress = RoundsProgress()
     with ending_in_order(), progress, saying_what_stands(progress.standing):
         result = continue_rounds(request, progress)
-    if result.not_stored is not None:
-        progress.warn(result.not_stored)
     return 0 if result.is_ok else EXIT_RUN_FAILED
 
 
 def _next(
     what: tuple[str, ...], result: CompareResult, page: Path | None, store: StorePlace | None
 ) -> None:
-    from enginescope.records.verdict.verdict import Reason
+    from enginescope.judge.verdict import Reason
     from enginescope.services.explain import shown_word
 
     at = ("--store", store) if store else ()

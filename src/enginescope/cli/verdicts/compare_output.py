@@ -11,6 +11,7 @@ from enginescope.cli.report_output import print_json
 
 if TYPE_CHECKING:
     from enginescope.analysis.build_log.build_choices import ChoicePair
+    from enginescope.records.verdict.named import NamedComparison
     from enginescope.render.plan_comparison.compare_tables import Chosen
     from enginescope.services.verdicts.compare import CompareResult
 
@@ -50,6 +51,9 @@ def write_page(result: CompareResult, chosen: Chosen, path: Path | None) -> None
 
 def present(result: CompareResult, chosen: Chosen, *, as_json: bool) -> None:
     """Print verdicts, then plans, then choices of builds."""
+    if result.by_name is not None:
+        _present_names(result.by_name, as_json=as_json)
+        return
     if as_json:
         from enginescope.render.compare.compare_writers import compare_json
 
@@ -68,6 +72,18 @@ def present(result: CompareResult, chosen: Chosen, *, as_json: bool) -> None:
         show(compare_text(result.plans, chosen, measured=result.measured, width=width))
     if result.choices is not None:
         _present_choices(result.choices, chosen, width)
+
+
+def _present_names(found: NamedComparison, *, as_json: bool) -> None:
+    from enginescope.cli.report_output import print_data
+    from enginescope.render.base.text import show, stacked
+    from enginescope.render.verdicts.named_text import named_table
+
+    if as_json:
+        print_data(found)
+        return
+    for line in stacked([named_table(found)], has_notes=True)[:-1]:
+        show(line)
 
 
 def _present_choices(choices: tuple[ChoicePair, ...], chosen: Chosen, width: int) -> None:

@@ -19,12 +19,12 @@ from enginescope.cli.process_options import (
 from enginescope.cli.progress import measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import StopRule, Workload
 from enginescope.records.verdict.contend import ContendReport
 from enginescope.services.contend.contend import run_contend
 from enginescope.services.contend.request import LEAST_ROUNDS, ROUNDS, SHARES, ContendRequest
-from enginescope.stats.comparison.ratio import MOST_ROUNDS
 
 
 @click.command(

@@ -22,6 +22,7 @@ from enginescope.cli.process_options import (
 from enginescope.cli.progress import measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.ladder import LadderReport
 from enginescope.services.ladder.ladder import climb_ladder
@@ -33,7 +34,6 @@ from enginescope.services.ladder.request import (
     STREAMS,
     LadderRequest,
 )
-from enginescope.stats.comparison.ratio import MOST_ROUNDS
 
 
 @click.command(

@@ -36,12 +36,12 @@ from enginescope.cli.progress import ProcessProgress, measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
+from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.tune import TuneMetric
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.tune.request import ROUNDS, TuneObserver, TuneRequest
 from enginescope.services.tune.tune import tune_options
-from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
 if TYPE_CHECKING:
     from enginescope.records.verdict.tune import TuneReport

@@ -36,12 +36,12 @@ from enginescope.cli.verb import Verb
 from enginescope.cli.verdicts.gate import limits_of
 from enginescope.core.digest import sha256_of
 from enginescope.formats.archive.archive_reader import MANIFEST
+from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.gate import InconclusivePolicy
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradedModel, UpgradeReport
 from enginescope.services.upgrade.request import REPEATS, UpgradeObserver, UpgradeRequest
 from enginescope.services.upgrade.upgrade import check_upgrade
-from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
 
 @click.command(

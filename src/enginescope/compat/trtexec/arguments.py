@@ -103,6 +103,8 @@ def read_arguments(arguments: Sequence[str], version: Version) -> Arguments:
         flag = flag_for(name, version)
         if name in _DEPRECATED:
             warnings.append(f"{name} is deprecated; use {flag.alias_of}")
+        if flag.is_optional and not value:
+            warnings.append(f"{name} without a value has no effect")
         value = _checked(flag, equals, value)
         target = flag_for(flag.alias_of, version) if flag.alias_of else flag
         if not target.repeatable and flag.kind != "flag" and _is_among(target.name, given):
@@ -156,6 +158,8 @@ def _checked(flag: Flag, equals: str, value: str) -> str:
                 why="it is a switch without a value, and trtexec would read this as on",
                 hint=f"leave {flag.name} out to have it off",
             )
+        return ""
+    if flag.is_optional and not value:
         return ""
     _needed(flag.name, equals, value)
     if flag.kind == "int":

@@ -15,7 +15,7 @@ from enginescope.formats.trtexec.trtexec_flags import (
 )
 
 _UNITS = {"B": 1, "K": 2**10, "M": 2**20, "G": 2**30}
-_SIZE = re.compile(r"^(\d+(?:\.\d+)?)([BKMG]?)$")
+_SIZE = re.compile(r"^(\d+(?:\.\d+)?)(?:([BKMG]?)|([KMG])iB)$")
 _POOLS = {name: key for key, name in MEMORY_POOLS.items()}
 _PREVIEW = {name: key for key, name in PREVIEW_FEATURES.items()}
 _HARDWARE = {name: key for key, name in HARDWARE_LEVELS.items()}
@@ -66,6 +66,8 @@ def precision_of(arguments: Arguments) -> tuple[str | None, tuple[str, ...]]:
 def size_bytes(name: str, text: str, arguments: Arguments) -> int:
     """Return the bytes of a size: MiB without a suffix, else base-2 ``B``, ``K``, ``M``, ``G``.
 
+    ``4096MiB`` is what it says: before TensorRT 10 trtexec reads the number as MiB.
+
     Raises:
         UsageError: Not a size; or a suffix before TensorRT 10, where trtexec takes ``1G`` for 1
             MiB.
@@ -73,13 +75,14 @@ def size_bytes(name: str, text: str, arguments: Arguments) -> int:
     match = _SIZE.match(text)
     if match is None:
         raise UsageError(f"{name}: {text!r} is not a size", hint="MiB, as in 1024, or 1G, 512M")
-    if match[2] and arguments.version.major < 10:
+    suffix = match[2] or match[3]
+    if suffix and match[3] != "M" and arguments.version.major < 10:
         raise UsageError(
             f"{name}: {text!r} has a suffix",
             why="before TensorRT 10 trtexec ignores it and reads the number as MiB",
-            hint=f"the size in MiB: {float(match[1]) * _UNITS[match[2]] / 2**20:g}",
+            hint=f"the size in MiB: {float(match[1]) * _UNITS[suffix] / 2**20:g}",
         )
-    return int(float(match[1]) * _UNITS[match[2] or "M"])
+    return int(float(match[1]) * _UNITS[suffix or "M"])
 
 
 def _from_table(arguments: Arguments) -> dict[str, str]:
@@ -112,6 +115,7 @@ def _plugins(arguments: Arguments) -> dict[str, str]:
         *arguments.texts("--dynamicPlugins"),
         *serialized,
     )
+    loaded = tuple(filter(None, loaded))
     found = {"plugins": ",".join(dict.fromkeys(loaded)), "serialize_plugins": ",".join(serialized)}
     if any("," in one for one in loaded):
         raise UsageError("plugin libraries", why="a comma in a path cannot be passed on")

@@ -1,4 +1,4 @@
-"""The help of the verb, and the flag list of its documentation: both from the table.
+"""The help of the verb, from the table of flags.
 
 A TensorRT version, as a number line and as trtexec prints it.
 Look up a flag of trtexec as one version has it.
@@ -64,6 +64,7 @@ def parse_version(text: str) -> Version | None:
 
 #: Ours, beside trtexec's own.
 STORE_FLAG = "--es-store"
+CHECK_FLAG, VERSION_FLAG = "--check", "--for"
 
 
 def flag_for(name: str, version: Version) -> Flag:
@@ -93,7 +94,7 @@ def flag_for(name: str, version: Version) -> Flag:
             hint=flag.instead,
         )
     if flag.is_refused:
-        raise UsageError(f"{name} is not supported", why=flag.meaning)
+        raise UsageError(f"{name} is not supported", why=flag.meaning, hint=flag.instead)
     return flag
 
 
@@ -134,32 +135,12 @@ def help_text(version: Version | None) -> str:
         if mine:
             lines += ["", f"=== {title} ===", *_listed(mine)]
     lines += ["", "=== enginescope ===", f"  {STORE_FLAG + '=<dir>':<36} {_STORE}"]
+    lines += [
+        f"  {CHECK_FLAG:<36} check the command line, and write it for a version; needs no TensorRT",
+        f"  {VERSION_FLAG + '=V':<36} with {CHECK_FLAG}: the version of TensorRT, such as 11.1",
+    ]
     refused = [one.name for one in flags if one.is_refused]
     lines += ["", "Not supported; each names the reason when it is used:", *_wrapped(refused)]
-    return "\n".join(lines) + "\n"
-
-
-def flag_tables() -> str:
-    """Return the flags as Markdown: one table of those honoured, one of those refused."""
-    flags = list(all_flags().values())
-    honoured = [one for one in flags if not one.is_refused]
-    refused = [one for one in flags if one.is_refused]
-    lines = [
-        "### Honoured",
-        "",
-        "| flag | TensorRT | default | what it does | removed in |",
-        "|---|---|---|---|---|",
-        *(
-            _row(_spelled(one), _range(one), one.default, _meaning(one), one.instead)
-            for one in honoured
-        ),
-        "",
-        "### Refused",
-        "",
-        "| flag | TensorRT | why |",
-        "|---|---|---|",
-        *(_row(f"`{one.name}`", _range(one), one.meaning) for one in refused),
-    ]
     return "\n".join(lines) + "\n"
 
 
@@ -172,20 +153,6 @@ def _listed(flags: Iterable[Flag]) -> Iterator[str]:
 
 def _meaning(flag: Flag) -> str:
     return f"same as {flag.alias_of}" if flag.alias_of else flag.meaning or ""
-
-
-def _spelled(flag: Flag) -> str:
-    value = "" if flag.kind == "flag" else f"={_PLACES[flag.kind]}"
-    return f"`{flag.name}{value}`"
-
-
-def _range(flag: Flag) -> str:
-    last = f"{flag.last[0]}.{flag.last[1]}" if flag.last else ""
-    return f"{flag.first[0]}.{flag.first[1]}–{last}"
-
-
-def _row(*cells: str | None) -> str:
-    return "| " + " | ".join((cell or "").replace("|", "\\|") for cell in cells) + " |"
 
 
 def _wrapped(names: Iterable[str]) -> Iterator[str]:

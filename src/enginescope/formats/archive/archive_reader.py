@@ -13,11 +13,11 @@ from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import decode
 from enginescope.core.packed_files import Member, copy_member, opened_zip, safe_members
 from enginescope.core.record import Record
-from enginescope.formats.importing.import_grouping import (
+from enginescope.formats.importing.artifact_kinds import (
     HEAD_BYTES,
     ArtifactKind,
+    kind_of,
     may_be_known,
-    recognise,
 )
 from enginescope.formats.plan.engine_file import is_engine_file
 from enginescope.records.environment import Device
@@ -138,7 +138,7 @@ def kind_by_name(name: str, head: bytes) -> str | None:
 
 def kind_by_content(data: bytes, name: str) -> str:
     """Return what a text is."""
-    kind = recognise(data, PurePosixPath(name).name).kind
+    kind = kind_of(data, PurePosixPath(name).name)
     return "other" if kind is ArtifactKind.UNKNOWN else kind.value
 
 

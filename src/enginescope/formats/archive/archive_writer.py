@@ -23,7 +23,7 @@ from enginescope.formats.archive.archive_reader import (
     kind_by_content,
     kind_by_name,
 )
-from enginescope.formats.importing.import_grouping import HEAD_BYTES
+from enginescope.formats.importing.artifact_kinds import HEAD_BYTES
 
 _BLOCK_BYTES = 1 << 20
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from enginescope.core.record import Record
+from enginescope.core.errors import FormatError, foreign
+from enginescope.core.record import Record, replace
 from enginescope.formats.lenient_json import finite_number
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Array, Samples
 from enginescope.records.environment import Device, Host
-from enginescope.records.notice import Notice
 from enginescope.records.plan.tool_report import ToolReport
-from enginescope.records.samples import Array, ReportedSummary, Samples
+from enginescope.records.samples import ReportedSummary
 
 
 class BenchmarkResult(Record, frozen=True, kw_only=True, eq=False):
@@ -95,3 +97,41 @@ def reported(metric: str, stated: Mapping[str, Any], factor: float) -> ReportedS
 def file_notice(message: str, source: str) -> Notice:
     """Return the note on what a tool's samples are."""
     return Notice(code="I-BENCHMARK-FILE", message=message, evidence={"file": source}, level="info")
+
+
+def readable_results(
+    readers: Mapping[str, Callable[[], BenchmarkResult]], source: str
+) -> tuple[BenchmarkResult, ...]:
+    """Return what can be read of a file's benchmarks; a notice of each names the others.
+
+    Args:
+        readers: By the benchmark's name.
+        source: The file, for messages.
+
+    Raises:
+        FormatError: None can be read; says why for the first.
+    """
+    results: list[BenchmarkResult] = []
+    refused: dict[str, FormatError] = {}
+    for name, read in readers.items():
+        try:
+            with foreign(source, "a benchmark"):
+                results.append(read())
+        except FormatError as error:
+            refused[name] = error
+    if not results and refused:
+        raise next(iter(refused.values()))
+    left_out = (_left_out(source, refused),) if refused else ()
+    return tuple(replace(result, notices=(*result.notices, *left_out)) for result in results)
+
+
+def _left_out(source: str, refused: Mapping[str, FormatError]) -> Notice:
+    benchmarks = "1 benchmark" if len(refused) == 1 else f"{len(refused):,} benchmarks"
+    names = ", ".join(list(refused)[:3]) + (" …" if len(refused) > 3 else "")
+    why = next(iter(refused.values())).why
+    return Notice(
+        code="I-BENCHMARKS-SKIPPED",
+        message=f"{source} has {benchmarks} that enginescope skips ({names}): {why}",
+        evidence={"file": source, "benchmarks": list(refused)},
+        level="info",
+    )

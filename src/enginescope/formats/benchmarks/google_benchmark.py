@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,40 +17,47 @@ from enginescope.formats.benchmarks.benchmark_series import (
     file_notice,
     milliseconds,
     origin,
+    readable_results,
 )
 from enginescope.formats.lenient_json import Document, whole_number
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Host
-from enginescope.records.notice import Notice
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
-from enginescope.records.samples import ReportedSummary, Samples, frozen
+from enginescope.records.samples import ReportedSummary
 
 #: Unit -> milliseconds.
 _UNITS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 
 
 def is_google_benchmark(value: Any) -> bool:
-    """Whether JSON values are results of Google Benchmark."""
-    if not isinstance(value, dict) or not isinstance(value.get("context"), dict):
+    """Whether JSON values are results of Google Benchmark, with or without their context."""
+    entries = value.get("benchmarks") if isinstance(value, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         return False
-    entries = value.get("benchmarks")
-    return (
-        isinstance(entries, list)
-        and bool(entries)
-        and all(isinstance(one, dict) and "name" in one and "states" not in one for one in entries)
-    )
+    is_named = all("name" in entry and "states" not in entry for entry in entries)
+    has_times = any(not _TIMES.isdisjoint(entry) for entry in entries)
+    return bool(entries) and is_named and (has_times or isinstance(value.get("context"), dict))
+
+
+_TIMES = frozenset({"real_time", "cpu_time", "real_coefficient"})
 
 
 def google_results(document: Document, _path: Path) -> tuple[BenchmarkResult, ...]:
     """Return the benchmarks of a file, repetitions and aggregates of each together.
 
     Raises:
-        FormatError: A benchmark has no time, or an unknown unit.
+        FormatError: No benchmark has a time in a known unit; names the first.
     """
-    context = document.value["context"]
+    context = document.value.get("context")
     groups: dict[str, list[dict[str, Any]]] = {}
     for entry in document.value["benchmarks"]:
         groups.setdefault(str(entry.get("run_name", entry["name"])), []).append(entry)
-    return tuple(_result(name, some, context, document) for name, some in groups.items())
+    stated = context if isinstance(context, dict) else {}
+    return readable_results(
+        {name: partial(_result, name, some, stated, document) for name, some in groups.items()},
+        document.source,
+    )
 
 
 def _result(
@@ -57,13 +65,13 @@ def _result(
 ) -> BenchmarkResult:
     source = document.source
     errors = [entry for entry in entries if entry.get("error_occurred") or entry.get("skipped")]
-    each = [
-        entry for entry in entries if entry.get("run_type") != "aggregate" and entry not in errors
-    ]
+    each = [entry for entry in entries if not _is_aggregate(entry) and entry not in errors]
     values = [_time_ms(entry, source) for entry in each]
     summary = _summary(entries, values, source)
     if not errors and not values and summary is None:
-        raise FormatError(source, why=f"no times of {name}", expected="Google Benchmark's JSON")
+        raise FormatError(
+            source, where=name, why="it has no time", expected="real_time of a run or of a mean"
+        )
     messages = (entry.get("error_message") or entry.get("skip_message") for entry in errors)
     has_samples = len(values) > 1
     return BenchmarkResult(
@@ -86,6 +94,13 @@ def _result(
     )
 
 
+def _is_aggregate(entry: dict[str, Any]) -> bool:
+    """Whether an entry is of several runs: a fitted complexity has no name of its own."""
+    return entry.get("run_type") == "aggregate" and bool(
+        entry.get("aggregate_name") or "real_time" not in entry
+    )
+
+
 _CONTEXT = ("date", "mhz_per_cpu", "cpu_scaling_enabled", "aslr_enabled", "library_build_type")
 
 
@@ -95,10 +110,14 @@ def _text(value: Any) -> str | None:
 
 def _time_ms(entry: dict[str, Any], source: str) -> float:
     unit = entry.get("time_unit", "ns")
-    value = milliseconds(entry.get("real_time"), _UNITS.get(unit, 0.0))
-    if unit not in _UNITS or value is None:
+    factor = _UNITS.get(unit) if isinstance(unit, str) else None
+    value = milliseconds(entry.get("real_time"), factor or 0.0)
+    if factor is None or value is None:
         raise FormatError(
-            source, why=f"{entry['name']} has no time in {', '.join(_UNITS)}", expected="real_time"
+            source,
+            where=str(entry["name"])[:80],
+            why="it has no time in a known unit",
+            expected=f"real_time, and time_unit as one of {', '.join(_UNITS)}",
         )
     return value
 
@@ -109,7 +128,7 @@ def _summary(
     stated = {
         one.get("aggregate_name"): _time_ms(one, source)
         for one in entries
-        if one.get("aggregate_name") in ("mean", "median")
+        if one.get("aggregate_name") in ("mean", "median") and "real_time" in one
     }
     if len(values) == 1:  # of one repetition the file has the mean of its iterations
         stated.setdefault("mean", values[0])

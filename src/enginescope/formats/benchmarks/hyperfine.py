@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,13 @@ from enginescope.formats.benchmarks.benchmark_series import (
     file_notice,
     milliseconds,
     origin,
+    readable_results,
     reported,
 )
 from enginescope.formats.lenient_json import Document
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
-from enginescope.records.samples import Samples, frozen
 
 _MS = 1e3
 
@@ -45,9 +47,16 @@ def hyperfine_results(document: Document, _path: Path) -> tuple[BenchmarkResult,
     """Return the commands of a file.
 
     Raises:
-        FormatError: A command has neither times nor a mean.
+        FormatError: No command has times or a mean.
     """
-    return tuple(_result(one, document) for one in document.value["results"])
+    results = document.value["results"]
+    readers = {
+        f"{result['command']} ({at})" if at else result["command"]: partial(
+            _result, result, document
+        )
+        for at, result in enumerate(results)
+    }
+    return readable_results(readers, document.source)
 
 
 def _result(result: dict[str, Any], document: Document) -> BenchmarkResult:

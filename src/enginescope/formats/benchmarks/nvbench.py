@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -16,12 +17,13 @@ from enginescope.formats.benchmarks.benchmark_series import (
     file_notice,
     milliseconds,
     origin,
+    readable_results,
     reported,
 )
 from enginescope.formats.lenient_json import Document, whole_number
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
-from enginescope.records.samples import Samples, frozen
 
 _MS = 1e3
 #: Metric -> the beginning of its tags, and of the tags of its times; the first that a file has.
@@ -49,19 +51,24 @@ def nvbench_results(document: Document, path: Path) -> tuple[BenchmarkResult, ..
     """Return the states of a file; samples if the files of ``--jsonbin`` lie beside it.
 
     Raises:
-        FormatError: A state has no time.
+        FormatError: No state has a time.
     """
     root = document.value
     devices = {
-        one.get("id"): _device(one) for one in root.get("devices") or () if isinstance(one, dict)
+        whole_number(one.get("id")): _device(one)
+        for one in root.get("devices") or ()
+        if isinstance(one, dict)
     }
     meta = root.get("meta") if isinstance(root.get("meta"), dict) else {}
-    return tuple(
-        _result(bench, state, devices, meta, document, path)
-        for bench in root["benchmarks"]
-        for state in bench["states"] or ()
+    readers = {
+        f"{bench.get('name')} {bench_at}.{state_at}": partial(
+            _result, bench, state, devices, meta, document, path
+        )
+        for bench_at, bench in enumerate(root["benchmarks"])
+        for state_at, state in enumerate(bench.get("states") or ())
         if isinstance(state, dict)
-    )
+    }
+    return readable_results(readers, document.source)
 
 
 def _device(device: dict[str, Any]) -> Device:
@@ -100,7 +107,7 @@ def _result(
     beginning, time = _TAGS[kind or "latency"]
     figures = {word: stated.get(f"{time}/{word}", {}).get("value") for word in _FIGURES}
     values = _samples(stated.get(_BINARY.format(beginning)), path)
-    device = devices.get(state.get("device"))
+    device = devices.get(whole_number(state.get("device")))
     reason = LogMessage(level="error", text=str(state.get("skip_reason", "skipped")))
     text = f"{document.source} has no samples beside it, so its figures are printed ones"
     lacks = (file_notice(f"{text}; nvbench --jsonbin stores samples", document.source),)

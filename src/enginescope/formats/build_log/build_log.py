@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from enginescope.core.errors import FormatError
-from enginescope.formats import log_facts
+from enginescope.formats import log_facts, log_lines
 from enginescope.formats.build_log.build_log_layers import LayerListReader
 from enginescope.formats.build_log.build_log_stages import GraphReader, StageReader
 from enginescope.formats.build_log.build_log_tuning import TuningReader
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.records.plan.tool_report import LogMessage
 
@@ -61,7 +61,7 @@ def build_story_of(data: bytes, source: str) -> tuple[BuildTrace, tuple[Notice, 
     Raises:
         FormatError: Nothing in it is a line of a builder's log.
     """
-    text, notices = log_facts.log_text(data, source)
+    text, notices = log_lines.log_text(data, source)
     reader = _StoryReader()
     for number, level, line in story_lines(text):
         reader.take(number, level, line)

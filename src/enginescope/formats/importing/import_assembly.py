@@ -9,16 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from enginescope.core.errors import FormatError
+from enginescope.core.errors import FormatError, foreign
 from enginescope.core.record import Record
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
 from enginescope.formats.build_failure import build_failure_hint
-from enginescope.formats.importing.import_grouping import (
-    OPERATOR_KINDS,
-    ArtifactKind,
-    Group,
-    Item,
-)
+from enginescope.formats.importing.artifact_kinds import ArtifactKind
+from enginescope.formats.importing.import_grouping import OPERATOR_KINDS, Group, Item
 from enginescope.formats.importing.import_options import (
     engine_path,
     merge_reports,
@@ -33,10 +29,10 @@ from enginescope.formats.tensors.answer_files import outputs_of
 from enginescope.formats.torch.torch_trace import torch_trace_of
 from enginescope.formats.trex.trex_metadata import metadata_of
 from enginescope.formats.trtexec.exported_profile import profile_of
-from enginescope.formats.trtexec.exported_times import ExportedTimes, summary_mismatches, times_of
+from enginescope.formats.trtexec.exported_times import ExportedTimes, times_of
 from enginescope.formats.trtexec.layer_latencies import layer_latencies_of
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Environment
-from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.job import BackendSpec, Job, Subject
@@ -166,7 +162,8 @@ class _Parts:
     def read(self, item: Item, parse: Callable[[], tuple[T, tuple[Notice, ...]]]) -> T | None:
         """Return what `parse` gives; a file that it refuses becomes a notice."""
         try:
-            value, notices = parse()
+            with foreign(item.path.name, item.kind.value):
+                value, notices = parse()
         except FormatError as error:
             reason = "; ".join(part for part in (str(error), error.hint) if part)
             self.damaged.append(Damaged(path=item.path, reason=reason))
@@ -196,7 +193,7 @@ def assemble(group: Group) -> tuple[Run | None, tuple[Damaged, ...]]:
         lonely = (Damaged(path=difference.path, reason=_LONELY) for difference in differences)
         return None, (*parts.damaged, *lonely)
     parts.used += differences
-    _check_summary(parts, report)
+    parts.notices += _contradictions(group, parts, report)
     log = next((item.log for item in group.items if item.log is not None), None)
     facts = EngineFacts(
         name=group.name,
@@ -226,14 +223,17 @@ def _read_reports(items: Sequence[Item], parts: _Parts) -> None:
 
 def _read_rest(group: Group, parts: _Parts, report: ToolReport | None) -> None:
     by_kind = {one.kind: one for one in group.items if one.document is not None}
-    warmup = warmup_ms(report)
 
     def read(kind: ArtifactKind, parse: Callable[[Any], tuple[T, tuple[Notice, ...]]]) -> T | None:
         item = by_kind.get(kind)
         return parts.read(item, partial(parse, item.document)) if item else None
 
     parts.plan = read(ArtifactKind.PLAN, lambda document: plan_of(document, name=group.name))
-    parts.times = read(ArtifactKind.TIMES, lambda document: times_of(document, warmup_ms=warmup))
+    warmup_queries, queries = _query_counts(group)
+    times = partial(
+        times_of, warmup_ms=warmup_ms(report), warmup_queries=warmup_queries, queries=queries
+    )
+    parts.times = read(ArtifactKind.TIMES, times)
     parts.profile = read(ArtifactKind.PROFILE, profile_of)
     if parts.profile is None:
         parts.profile = read(ArtifactKind.LAYER_LATENCIES, layer_latencies_of)
@@ -253,9 +253,32 @@ def _take_printed(group: Group, parts: _Parts) -> None:
             parts.notices.append(_printed(item))
 
 
-def _check_summary(parts: _Parts, report: ToolReport | None) -> None:
+def _query_counts(group: Group) -> tuple[int | None, int | None]:
+    """Return the queries of warm-up and measurement that a log counts."""
+    logs = (item.log for item in group.items if item.log is not None)
+    log = next((log for log in logs if log.queries is not None), None)
+    return (log.warmup_queries, log.queries) if log else (None, None)
+
+
+def _contradictions(group: Group, parts: _Parts, report: ToolReport | None) -> tuple[Notice, ...]:
+    """Return what stands twice among the files and differs."""
+    from enginescope.formats.trtexec.cross_checks import (
+        profile_mismatch,
+        query_mismatch,
+        report_mismatches,
+        summary_mismatches,
+    )
+
+    notices = report_mismatches(parts.reports)
     if parts.times is not None and report is not None:
-        parts.notices += summary_mismatches(parts.times.samples, report.summaries)
+        notices += summary_mismatches(parts.times, report.summaries)
+        notices += query_mismatch(parts.times, _query_counts(group)[1])
+    printed = next(
+        (item.log.profile for item in group.items if item.log and item.log.profile), None
+    )
+    if printed is not None and parts.profile is not None and parts.profile is not printed:
+        notices += profile_mismatch(parts.profile, printed)
+    return notices
 
 
 def _benchmark_run(group: Group, benchmark: BenchmarkResult) -> Run:

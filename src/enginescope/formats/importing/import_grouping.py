@@ -1,151 +1,19 @@
-"""Which files belong to one engine.
-
-What kind of artifact a file is, by its content and never by its name.
-"""
+"""Which files belong to one engine."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from enum import Enum
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any
 
-from enginescope.core.errors import FormatError
 from enginescope.core.packed_files import plain_path
 from enginescope.core.record import Record
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
-from enginescope.formats.benchmarks.google_benchmark import google_results, is_google_benchmark
-from enginescope.formats.benchmarks.hyperfine import hyperfine_results, is_hyperfine
-from enginescope.formats.benchmarks.nvbench import is_nvbench, nvbench_results
-from enginescope.formats.lenient_json import Document, read_json
-from enginescope.formats.log_facts import IS_LOG, log_text
-from enginescope.formats.onnxruntime.ort_profile import is_ort_profile
-from enginescope.formats.plan.plan_json import is_plan
-from enginescope.formats.polygraphy.polygraphy_log import IS_POLYGRAPHY_LOG, parse_polygraphy_logs
-from enginescope.formats.tensors.answer_files import is_outputs
-from enginescope.formats.tensors.output_diff_file import is_output_diff
-from enginescope.formats.torch.torch_trace import is_torch_trace
-from enginescope.formats.trex.trex_metadata import is_trex_metadata
-from enginescope.formats.trtexec.exported_profile import is_profile
-from enginescope.formats.trtexec.layer_latencies import is_layer_latencies
-from enginescope.formats.trtexec.script_log import is_script_log, parse_script_logs
-from enginescope.formats.trtexec.time_columns import is_times
-from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_logs
-from enginescope.records.notice import Notice
-
-#: So much of a file is looked at before it is read as a whole.
-HEAD_BYTES = 1 << 20
-
-
-class ArtifactKind(Enum):
-    """Kinds of files that become part of a run; the value is the stored artifact's kind."""
-
-    PLAN = "plan"
-    TIMES = "trtexec_times"
-    PROFILE = "trtexec_profile"
-    LAYER_LATENCIES = "layer_latencies"
-    TRTEXEC_LOG = "trtexec_log"
-    SCRIPT_LOG = "tensorrt_log"
-    POLYGRAPHY_LOG = "polygraphy_log"
-    TREX_METADATA = "trex_metadata"
-    ORT_PROFILE = "ort_profile"
-    TORCH_TRACE = "torch_trace"
-    OUTPUTS = "trtexec_outputs"
-    OUTPUT_DIFF = "output_diff"
-    HYPERFINE = "hyperfine"
-    GOOGLE_BENCHMARK = "google_benchmark"
-    NVBENCH = "nvbench"
-    UNKNOWN = "unknown"
-
-
-# In this order: lists of a metadata file or a benchmark would pass for times.
-_JSON_KINDS: tuple[tuple[ArtifactKind, Callable[[Any], bool]], ...] = (
-    (ArtifactKind.HYPERFINE, is_hyperfine),
-    (ArtifactKind.NVBENCH, is_nvbench),
-    (ArtifactKind.GOOGLE_BENCHMARK, is_google_benchmark),
-    (ArtifactKind.PLAN, is_plan),
-    (ArtifactKind.TREX_METADATA, is_trex_metadata),
-    (ArtifactKind.ORT_PROFILE, is_ort_profile),
-    (ArtifactKind.TORCH_TRACE, is_torch_trace),
-    (ArtifactKind.PROFILE, is_profile),
-    (ArtifactKind.TIMES, is_times),
-    (ArtifactKind.OUTPUTS, is_outputs),
-    (ArtifactKind.OUTPUT_DIFF, is_output_diff),
-    (ArtifactKind.LAYER_LATENCIES, is_layer_latencies),
-)
-_LOG_KINDS: tuple[tuple[ArtifactKind, Callable[[str], Any]], ...] = (
-    (ArtifactKind.TRTEXEC_LOG, IS_LOG.search),
-    (ArtifactKind.POLYGRAPHY_LOG, IS_POLYGRAPHY_LOG.search),
-    (ArtifactKind.SCRIPT_LOG, is_script_log),
-)
-#: Kind -> reader of a log; it returns the facts of each process with their notices.
-LOG_READERS: dict[
-    ArtifactKind, Callable[[bytes, str], tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]]
-] = {
-    ArtifactKind.TRTEXEC_LOG: parse_trtexec_logs,
-    ArtifactKind.POLYGRAPHY_LOG: parse_polygraphy_logs,
-    ArtifactKind.SCRIPT_LOG: parse_script_logs,
-}
-#: Kind -> reader of a file of benchmarks, each of which is a run.
-BENCHMARK_READERS: dict[ArtifactKind, Callable[[Document, Path], tuple[BenchmarkResult, ...]]] = {
-    ArtifactKind.HYPERFINE: hyperfine_results,
-    ArtifactKind.GOOGLE_BENCHMARK: google_results,
-    ArtifactKind.NVBENCH: nvbench_results,
-}
-#: Why a file is not known.
-NEITHER = "neither JSON nor a log of trtexec, TensorRT or Polygraphy"
-
-
-class Recognised(Record, frozen=True, kw_only=True):
-    """A file's kind and, for JSON, its values.
-
-    Attributes:
-        reason: Why the kind is not known.
-    """
-
-    kind: ArtifactKind
-    document: Document | None = None
-    reason: str | None = None
-
-
-def recognise(data: bytes, source: str) -> Recognised:
-    """Return what kind of artifact `data` is; never raises.
-
-    Args:
-        data: The whole file.
-        source: The file, for messages.
-    """
-    head, _ = log_text(data[:HEAD_BYTES], source)
-    log = _log_kind(head)
-    if log is not None:
-        return Recognised(kind=log)
-    if not head.lstrip().startswith(("{", "[")):
-        return _unknown(NEITHER)
-    try:
-        document = read_json(data, source)
-    except FormatError as error:
-        return _unknown(f"not readable as JSON, and not a known log: {error.why}")
-    for kind, fits in _JSON_KINDS:
-        if fits(document.value):
-            return Recognised(kind=kind, document=document)
-    return _unknown("JSON of no known kind")
-
-
-def may_be_known(head: bytes, source: str) -> bool:
-    """Whether a file that begins with `head` is worth reading as a whole."""
-    text, _ = log_text(head, source)
-    return text.lstrip().startswith(("{", "[")) or _log_kind(text) is not None
-
-
-def _log_kind(head: str) -> ArtifactKind | None:
-    return next((kind for kind, fits in _LOG_KINDS if fits(head)), None)
-
-
-def _unknown(reason: str) -> Recognised:
-    return Recognised(kind=ArtifactKind.UNKNOWN, reason=reason)
-
+from enginescope.formats.importing.artifact_kinds import BENCHMARK_READERS, ArtifactKind
+from enginescope.formats.lenient_json import Document
+from enginescope.formats.trtexec.trtexec_log import TrtexecLog
+from enginescope.judge.notice import Notice
 
 # Words in a file's name that say what part of an engine's story it holds.
 _ROLES = frozenset(
@@ -250,7 +118,7 @@ def group_items(items: Sequence[Item]) -> tuple[Group, ...]:
             suffix = next((item.suffix for item in single if item.suffix), "")
             engines.append(Group(name=f"{stem}{suffix}", items=tuple(single)))
         engines += [Group(name=plain_path(item.path).name, items=(item,)) for item in extra]
-    engines += [Group(name=stem_of(item.path), items=(item,)) for item in alone]
+    engines += [Group(name=f"{stem_of(item.path)}{item.suffix}", items=(item,)) for item in alone]
     engines += [Group(name=item.benchmark.name, items=(item,)) for item in items if item.benchmark]
     return _with_differences(
         engines, [item for item in items if item.kind is ArtifactKind.OUTPUT_DIFF]
@@ -271,14 +139,15 @@ def _with_differences(groups: Sequence[Group], differences: Sequence[Item]) -> t
 
 def _join_exports(groups: dict[_Key, list[Item]]) -> None:
     by_place = {
-        (member.path.parent, plain_path(member.path).name): key
+        (member.path.parent, plain_path(member.path).name, key[-1]): key
         for key, members in groups.items()
         for member in members
     }
     for key in list(groups):
         for log in [one for one in groups[key] if one.log is not None]:
             for kind, name in exported_names(log):
-                home = by_place.get((log.path.parent, name))
+                places = ((log.path.parent, name, process) for process in (log.process, None))
+                home = next((by_place[one] for one in places if one in by_place), None)
                 if home is None or home == key or any(one.kind is kind for one in groups[key]):
                     continue
                 moved = [

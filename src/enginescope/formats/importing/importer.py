@@ -6,25 +6,25 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import msgspec
-
 from enginescope.core.digest import sha256_of
-from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.errors import FormatError, UsageError, foreign
 from enginescope.core.packed_files import packing_of, plain_bytes, plain_head, plain_path
-from enginescope.core.record import Record
-from enginescope.formats.importing.import_assembly import assemble
-from enginescope.formats.importing.import_grouping import (
+from enginescope.core.record import Record, replace
+from enginescope.formats.importing.artifact_kinds import (
     BENCHMARK_READERS,
     HEAD_BYTES,
     LOG_READERS,
     NEITHER,
     ArtifactKind,
-    Item,
-    group_items,
+    Recognised,
     may_be_known,
     recognise,
 )
+from enginescope.formats.importing.import_assembly import assemble
+from enginescope.formats.importing.import_grouping import Item, group_items
+from enginescope.formats.importing.import_ledger import LedgerEntry, ledger_of
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
+from enginescope.judge.notice import Notice
 from enginescope.records.run.run import Run
 
 
@@ -34,9 +34,11 @@ class Imported(Record, frozen=True, kw_only=True, eq=False):
     Attributes:
         runs: One for each engine or process; their artifacts are the files where they lie.
         skipped: Files that are in no run, and why.
+        ledger: What was read of each file of the runs, and what was left out.
     """
 
     runs: tuple[Run, ...]
+    ledger: tuple[LedgerEntry, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
 
 
@@ -66,7 +68,7 @@ def import_artifacts(paths: Sequence[Path]) -> Imported:
             runs.append(run)
     if not runs:
         raise _nothing(paths, skipped)
-    return Imported(runs=tuple(runs), skipped=tuple(skipped))
+    return Imported(runs=tuple(runs), skipped=tuple(skipped), ledger=ledger_of(items, runs))
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
@@ -110,37 +112,55 @@ def _items(path: Path) -> tuple[Item, ...] | str:
 
 
 def _recognised(path: Path, data: bytes) -> tuple[Item, ...] | str:
-    known = recognise(data, plain_path(path).name)
-    if known.kind is ArtifactKind.UNKNOWN:
-        return known.reason or "not recognized"
+    """The documents of a file as items; one that cannot be read does not lose the others."""
+    items: list[Item] = []
+    reasons: list[str] = []
     identity = Item(
         path=path,
-        kind=known.kind,
+        kind=ArtifactKind.UNKNOWN,
         sha256=sha256_of(path),
         size_bytes=path.stat().st_size,
-        document=known.document,
     )
+    for known in recognise(data, plain_path(path).name):
+        try:
+            with foreign(path.name, known.kind.value):
+                items += _document_items(known, identity)
+        except FormatError as error:
+            reason = str(error).removeprefix(f"{path.name}: ")
+            reasons.append("; ".join(part for part in (reason, error.hint) if part))
+    return tuple(items) or "; ".join(reasons)
+
+
+def _document_items(known: Recognised, identity: Item) -> Iterator[Item]:
+    """Yield a document as an item: one for each process of a log, and for each benchmark.
+
+    Raises:
+        FormatError: It cannot be read, or is of no known kind.
+    """
+    path = identity.path
+    if known.kind is ArtifactKind.UNKNOWN:
+        raise FormatError(path.name, why=known.reason or "not recognized")
+    item = replace(identity, kind=known.kind, process=known.number, suffix=_numbered(known.number))
     if known.kind in BENCHMARK_READERS and known.document is not None:
-        found = BENCHMARK_READERS[known.kind](known.document, plain_path(path))
-        whole = msgspec.structs.replace(identity, document=None)
-        return tuple(msgspec.structs.replace(whole, benchmark=one) for one in found)
-    read = LOG_READERS.get(known.kind)
-    if read is None:
-        return (identity,)
-    logs = read(data, path.name)
-    processes = _engines([log for log, _ in logs])
-    backends = [log.backend for log, _ in logs]
+        for benchmark in BENCHMARK_READERS[known.kind](known.document, plain_path(path)):
+            yield replace(item, benchmark=benchmark)
+    elif known.kind in LOG_READERS:
+        yield from _log_items(LOG_READERS[known.kind](known.text, path.name), item)
+    else:
+        yield replace(item, document=known.document)
+
+
+def _log_items(read: Sequence[tuple[TrtexecLog, tuple[Notice, ...]]], item: Item) -> Iterator[Item]:
+    processes = _engines([log for log, _ in read])
+    backends = [log.backend for log, _ in read]
     is_told_apart = len(set(backends)) == len(backends)
-    return tuple(
-        msgspec.structs.replace(
-            identity,
-            log=log,
-            notices=notices,
-            process=process,
-            suffix="" if process is None or is_told_apart else f" #{process}",
-        )
-        for process, (log, notices) in zip(processes, logs, strict=True)
-    )
+    for process, (log, notices) in zip(processes, read, strict=True):
+        suffix = "" if is_told_apart else _numbered(process)
+        yield replace(item, log=log, notices=notices, process=process, suffix=suffix)
+
+
+def _numbered(number: int | None) -> str:
+    return "" if number is None else f" #{number}"
 
 
 def _engines(logs: Sequence[TrtexecLog]) -> list[int | None]:

@@ -10,26 +10,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.errors import FormatError, UsageError, foreign
 from enginescope.core.packed_files import PACKED_SUFFIXES, plain_bytes, plain_path
 from enginescope.core.record import Record
+from enginescope.formats.importing.artifact_kinds import (
+    LOG_READERS,
+    ArtifactKind,
+    Recognised,
+    kind_of,
+    recognise,
+)
 from enginescope.formats.importing.import_assembly import EngineFacts
-from enginescope.formats.importing.import_grouping import LOG_READERS, ArtifactKind, recognise
 from enginescope.formats.importing.import_options import merge_reports, warmup_ms
 from enginescope.formats.lenient_json import Document
-from enginescope.formats.log_facts import log_text
+from enginescope.formats.log_lines import log_text
 from enginescope.formats.plan.inspector_text import IS_LAYER
 from enginescope.formats.plan.plan_json import parse_plan, plan_of
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.formats.trtexec.exported_times import (
-    ExportedTimes,
-    parse_times,
-    summary_mismatches,
-)
-from enginescope.formats.trtexec.script_log import parse_script_logs
+from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.run.run import Artifact
@@ -69,7 +70,7 @@ def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
             f"{path} is a model, not a plan",
             hint="enginescope build makes an engine and its plan; with a plan, use --onnx",
         )
-    known = _FOREIGN_KINDS.get(recognise(data, path.name).kind)
+    known = _FOREIGN_KINDS.get(kind_of(data, path.name))
     if known is None:
         return None
     what, hint = known
@@ -197,7 +198,7 @@ def _of_trtexec(log: Path | None) -> Path | None:
     """Return the log if trtexec wrote it."""
     if log is None:
         return None
-    is_its = recognise(plain_bytes(log), log.name).kind is ArtifactKind.TRTEXEC_LOG
+    is_its = kind_of(plain_bytes(log), log.name) is ArtifactKind.TRTEXEC_LOG
     return log if is_its else None
 
 
@@ -258,7 +259,9 @@ class _Reader:
         report = merge_reports([one for one in reports if one is not None])
         times = self.times(warmup_ms(report))
         if times is not None and report is not None:
-            self.notices += summary_mismatches(times.samples, report.summaries)
+            from enginescope.formats.trtexec.cross_checks import summary_mismatches
+
+            self.notices += summary_mismatches(times, report.summaries)
         return ReadBeside(
             profile=profile,
             times=times,
@@ -268,24 +271,33 @@ class _Reader:
         )
 
     def plan(self) -> Plan:
-        data = plain_bytes(self._plan)
-        head, _ = log_text(data[:_HEAD_BYTES], self._plan.name)
-        is_json = head.lstrip().startswith("{")
-        if not is_json and IS_LAYER.search(log_text(data, self._plan.name)[0]):
-            return self._printed(data)
-        if not head.lstrip().startswith(("{", "[")):
-            raise mistaken_plan(self._plan, data) or UsageError(
+        data, name = plain_bytes(self._plan), self._plan.name
+        failure: FormatError | None = None
+        if log_text(data[:_HEAD_BYTES], name)[0].lstrip().startswith(("{", "[")):
+            try:
+                with foreign(name, "a plan"):
+                    return self._taken(parse_plan(data, name, name=self._name()))
+            except FormatError as error:
+                failure = error
+        for known in recognise(data, name):
+            if known.kind is ArtifactKind.PLAN and known.document and known.number in (None, 1):
+                return self._taken(plan_of(known.document, name=self._name()))
+            if known.kind in LOG_READERS and IS_LAYER.search(log_text(data, name)[0]):
+                return self._printed(known)
+        raise (
+            mistaken_plan(self._plan, data)
+            or failure
+            or UsageError(
                 f"{self._plan} is not a JSON file",
                 hint="give what trtexec --exportLayerInfo writes; bench ENGINE --on trt makes a run"
                 " with its plan",
             )
-        try:
-            found, notices = parse_plan(data, self._plan.name, name=self._name())
-        except FormatError as error:
-            raise mistaken_plan(self._plan, data) or error from None
-        self.notices += notices
+        )
+
+    def _taken(self, read: tuple[Plan, tuple[Notice, ...]]) -> Plan:
+        self.notices += read[1]
         self._keep(self._plan, ArtifactKind.PLAN)
-        return found
+        return read[0]
 
     def _name(self) -> str:
         plain = plain_path(self._plan)
@@ -293,10 +305,9 @@ class _Reader:
         name = (match["stem"] if match else plain.stem) or self._plan.absolute().parent.name
         return name or self._plan.name
 
-    def _printed(self, data: bytes) -> Plan:
+    def _printed(self, known: Recognised) -> Plan:
         """Return the plan that a log holds as the inspector's text; of several the last."""
-        kind = recognise(data, self._plan.name).kind
-        logs = LOG_READERS.get(kind, parse_script_logs)(data, self._plan.name)
+        logs = LOG_READERS[known.kind](known.text, self._plan.name)
         printed = [log.inspected for log, _ in logs if log.inspected is not None]
         if not printed:
             why = "its lines of layers are not as the inspector prints them"
@@ -328,7 +339,8 @@ class _Reader:
         if path is None:
             return None
         try:
-            found, notices = parse(plain_bytes(path), path.name)
+            with foreign(path.name, role):
+                found, notices = parse(plain_bytes(path), path.name)
         except FormatError as error:
             if named is not None:
                 raise

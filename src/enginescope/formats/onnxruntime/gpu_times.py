@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
-import msgspec
-
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.lenient_json import Document, finite_number
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 
 #: Providers whose nodes return before the GPU has run them.
 ASYNCHRONOUS = frozenset({"CUDAExecutionProvider"})
@@ -101,7 +99,7 @@ def with_gpu_times(document: Document, trace: GpuTrace) -> NodeTimes:
         evidence={"nodes_us": total_us, "elsewhere_us": elsewhere_us},
         level="info",
     )
-    return NodeTimes(msgspec.structs.replace(document, value=timed), "gpu", (notice,))
+    return NodeTimes(replace(document, value=timed), "gpu", (notice,))
 
 
 def provider_of(event: Any) -> str | None:

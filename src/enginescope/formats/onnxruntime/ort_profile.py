@@ -19,10 +19,10 @@ from enginescope.formats.onnxruntime.gpu_times import (
     GpuTrace,
     with_gpu_times,
 )
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Array
 from enginescope.records.plan.plan import LayerTiming, Profile, batch_sums
 from enginescope.records.run.run import ArenaUse
-from enginescope.records.samples import Array
 
 _MS_PER_US = 1e-3
 

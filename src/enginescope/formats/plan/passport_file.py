@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from enginescope.core.errors import FormatError
 from enginescope.core.jsonio import decode, read_bytes
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.records.run.passport import Passport
 from enginescope.records.run.run import Run
 

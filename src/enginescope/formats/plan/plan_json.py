@@ -14,10 +14,11 @@ import msgspec
 
 from enginescope.core.errors import FormatError
 from enginescope.core.gc_paused import gc_paused
+from enginescope.core.record import replace
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.plan.plan_layer import LayerReader
 from enginescope.formats.plan.tensor_format import parse_shape, parse_tensor
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import IOTensor, Layer, Plan, ProfileShapes
 from enginescope.records.tensor import Tensor
 
@@ -244,9 +245,7 @@ def _with_default_profile(layers: tuple[Layer, ...]) -> tuple[Layer, ...]:
     """Where some names carry ``[profile N]``, those without one belong to profile 0."""
     if all(layer.profile_index is None for layer in layers):
         return layers
-    return tuple(
-        msgspec.structs.replace(layer, profile_index=layer.profile_index or 0) for layer in layers
-    )
+    return tuple(replace(layer, profile_index=layer.profile_index or 0) for layer in layers)
 
 
 def _notices(source: str, reader: LayerReader, plan: Plan) -> list[Notice]:

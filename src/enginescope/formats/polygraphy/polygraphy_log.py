@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from enginescope.core.errors import FormatError
-from enginescope.formats import log_facts
+from enginescope.formats import log_facts, log_lines
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
 from enginescope.records.samples import ReportedSummary
 
@@ -48,7 +48,7 @@ def parse_polygraphy_logs(
     Raises:
         FormatError: No runner finished an inference.
     """
-    text, notices = log_facts.log_text(data, source)
+    text, notices = log_lines.log_text(data, source)
     runners = list(_INFERENCE.finditer(text))
     if not runners:
         raise FormatError(

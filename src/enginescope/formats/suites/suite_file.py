@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from enginescope.core.errors import FormatError
+from enginescope.core.errors import FormatError, foreign
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.optional import require
 from enginescope.core.record import Record
@@ -118,13 +118,14 @@ def read_suite_file(path: Path) -> SuiteFile:
         MissingDependencyError: It is YAML, and no parser for it is installed.
     """
     data = read_bytes(path)
-    if path.suffix.lower() == ".json":
-        return _model_list(_parsed_json(data, path), path)
-    if path.suffix.lower() in (".yaml", ".yml"):
-        held = _parsed_yaml(data, path)
-    else:
-        held = _parsed_toml(data, path)
-    return suite_file(held, source=str(path))
+    with foreign(str(path), "a suite file"):
+        if path.suffix.lower() == ".json":
+            return _model_list(_parsed_json(data, path), path)
+        if path.suffix.lower() in (".yaml", ".yml"):
+            held = _parsed_yaml(data, path)
+        else:
+            held = _parsed_toml(data, path)
+        return suite_file(held, source=str(path))
 
 
 def suite_file(held: Any, *, source: str) -> SuiteFile:
@@ -187,8 +188,14 @@ def _parsed_toml(data: bytes, path: Path) -> Any:
         raise FormatError(str(path), why=f"not valid TOML ({error})") from None
 
 
+#: A suite has a list for each key at most; models by the hundred are blocks, not brackets.
+_MOST_BRACKETS = 500
+
+
 def _parsed_yaml(data: bytes, path: Path) -> Any:
     yaml = require("yaml", purpose=f"reading {path.name}", install="enginescope[yaml]")
+    if data.count(b"[") + data.count(b"{") > _MOST_BRACKETS:  # the parser takes minutes for them
+        raise FormatError(str(path), why=f"it has more than {_MOST_BRACKETS} brackets")
     try:
         return yaml.safe_load(data)
     except yaml.YAMLError as error:

@@ -24,7 +24,7 @@ from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.record import Record
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.tensors.tensor_files import load_data_set, load_tensor
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample, SkippedSample
 from enginescope.records.tensor import DataType

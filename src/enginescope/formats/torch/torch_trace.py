@@ -9,8 +9,8 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats.lenient_json import Document, finite_number, whole_number
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile
 
 _MS_PER_US = 1e-3
@@ -36,16 +36,16 @@ class TorchTrace(Record, frozen=True, kw_only=True):
 
 
 def is_torch_trace(value: Any) -> bool:
-    """Whether JSON values are a trace with operators of PyTorch."""
+    """Whether JSON values are a trace of PyTorch: operators, or the kernels that it recorded."""
     if not isinstance(value, dict) or not isinstance(value.get("traceEvents"), list):
         return False
-    return any(_category(event) == _OPERATOR for event in value["traceEvents"])
+    return any(_category(event) in (_OPERATOR, *_ON_GPU) for event in value["traceEvents"])
 
 
 def torch_trace_of(document: Document) -> tuple[TorchTrace, tuple[Notice, ...]]:
     """Return GPU time by operator: the sum of the kernels and copies that each operator started.
 
-    Means are per profiler step; without steps only totals are known.
+    Means are per profiler step; without steps the whole trace counts as one.
 
     Raises:
         FormatError: No operator in it took time.
@@ -54,27 +54,29 @@ def torch_trace_of(document: Document) -> tuple[TorchTrace, tuple[Notice, ...]]:
     events = [
         event for event in root["traceEvents"] if isinstance(event, dict) and event.get("ph") == "X"
     ]
-    steps = {event["name"] for event in events if _is_step(event)}
+    steps = {str(event.get("name")) for event in events if _is_step(event)}
     on_gpu = [event for event in events if _category(event) in _ON_GPU]
     spent = _by_operator(events, on_gpu) if on_gpu else _own_times(events)
     if not spent:
         raise FormatError(source, why="no operator in it took time", expected="torch.profiler")
-    count = len(steps) or None
+    count = len(steps) or 1
     layers = tuple(
         LayerTiming(
             index=index,
             name=name,
             kind=name.rpartition("::")[2],
             total_ms=total_ms,
-            mean_ms=total_ms / count if count else None,
+            mean_ms=total_ms / count,
         )
         for index, (name, total_ms) in enumerate(spent.items())
     )
     where = "GPU time of the kernels that each operator started" if on_gpu else "CPU time"
+    span = "" if steps else "; it has no ProfilerStep, so the times are of the whole trace"
     notice = Notice(
         code="I-TORCH-OPERATORS",
-        message=f"{source} is a trace of PyTorch: {where}, by operator; not layers of an engine",
-        evidence={"file": source, "steps": count, "kernels": len(on_gpu)},
+        message=f"{source} is a trace of PyTorch: {where}, by operator; not layers of an engine"
+        f"{span}",
+        evidence={"file": source, "steps": len(steps), "kernels": len(on_gpu)},
         level="info",
     )
     used = {_argument(event, "device") for event in on_gpu}
@@ -108,7 +110,7 @@ def _by_operator(events: list[dict[str, Any]], on_gpu: list[dict[str, Any]]) -> 
     names = {
         _argument(event, "External id"): str(event.get("name"))
         for event in events
-        if event.get("cat") == _OPERATOR
+        if event.get("cat") == _OPERATOR and _argument(event, "External id") is not None
     }
     spent: dict[str, float] = defaultdict(float)
     for event in sorted(on_gpu, key=_start):

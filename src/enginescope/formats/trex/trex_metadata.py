@@ -14,8 +14,8 @@ import msgspec
 from enginescope.core.errors import FormatError
 from enginescope.formats.lenient_json import Document, finite_number, read_json, whole_number
 from enginescope.formats.log_facts import SUMMARY_METRICS, device_of
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.samples import ReportedSummary

@@ -16,7 +16,7 @@ from enginescope.formats.lenient_json import (
     whole_number,
 )
 from enginescope.formats.trtexec.time_columns import split_unit
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile
 
 _TOTAL = ("time", "total", "totaltime")

@@ -3,28 +3,27 @@
 trtexec writes one object a query with six significant digits. Scripts around it wrap such objects
 in ``times``, ``perIteration`` or deeper, or keep bare lists; there the unit must stand in a name.
 
-Statistics by trtexec's own rules, to hold its printed summary against its exported times.
+Statistics by trtexec's own rules, to compare its printed summary with its exported times.
 
 The step of the clock behind a series of printed times.
 
 trtexec subtracts 32-bit floats that count milliseconds since it started, and prints six digits. The
 step of such a difference doubles whenever that count passes a power of two: 2⁻¹¹ ms from 4.1 s on.
-A tool's printed summary against the times it exported.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.trtexec.time_columns import METRICS, time_columns
-from enginescope.records.notice import Notice
-from enginescope.records.samples import Array, QueryTrace, ReportedSummary, Samples, frozen
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Array, Samples, frozen
+from enginescope.records.samples import QueryTrace, ReportedSummary
 
 _MIN_VALUES = 32
 _MIN_DISTINCT = 3
@@ -97,74 +96,6 @@ def _percentile(ordered: Array, p: float) -> float:
     return float(ordered[max(ordered.size - 1 - exclude, 0)])
 
 
-# 32-bit accumulation of values whose rounding could not be undone: each addition may round by half
-# a step of the sum so far, to the same side when the values are alike.
-_MEAN_TOLERANCE = 5e-5
-_ROUNDING_OF_AN_ADDITION = 2.0**-25
-# Exported time stamps beyond 1 s are good to 10 µs only; enqueue times are their differences.
-_NOT_COMPARABLE = frozenset({"enqueue"})
-
-
-def summary_mismatches(
-    samples: Sequence[Samples], printed: Sequence[ReportedSummary]
-) -> tuple[Notice, ...]:
-    """Return a notice for each metric whose printed statistics are not those of its samples.
-
-    Compared to the printed digit, by trtexec's own rules. A mismatch means that the two files are
-    not of the same run, or that the times hold more than the tool counted.
-    """
-    by_metric = {sample.metric: sample for sample in samples if len(sample)}
-    found = []
-    for one in printed:
-        series = by_metric.get(one.metric)
-        if series is None or one.metric in _NOT_COMPARABLE:
-            continue
-        differing = dict(_differences(series, one))
-        if differing:
-            found.append(_notice(one.metric, len(series), differing))
-    return tuple(found)
-
-
-def _differences(
-    series: Samples, printed: ReportedSummary
-) -> Iterator[tuple[str, dict[str, float]]]:
-    ours = as_trtexec_prints(series, tuple(p for p, _ in printed.percentiles))
-    pairs = [
-        ("min", ours.min_ms, printed.min_ms),
-        ("max", ours.max_ms, printed.max_ms),
-        ("mean", ours.mean_ms, printed.mean_ms),
-        ("median", ours.median_ms, printed.median_ms),
-    ]
-    pairs += [
-        (f"p{p:g}", mine, theirs)
-        for (p, mine), (_, theirs) in zip(ours.percentiles, printed.percentiles, strict=True)
-    ]
-    for name, mine, theirs in pairs:
-        if mine is None or theirs is None:
-            continue
-        rounded = max(_MEAN_TOLERANCE, len(series) * _ROUNDING_OF_AN_ADDITION)
-        relative = rounded if name == "mean" else 0.0
-        if not _agree(mine, theirs, relative):
-            yield name, {"samples_ms": mine, "printed_ms": theirs}
-
-
-def _agree(mine: float, theirs: float, relative: float) -> bool:
-    largest = max(abs(mine), abs(theirs))
-    if largest == 0:
-        return True
-    digit = 10.0 ** (math.floor(math.log10(largest)) + 1 - _SUMMARY_DIGITS)
-    return abs(mine - theirs) <= max(1.01 * digit, relative * largest)
-
-
-def _notice(metric: str, n: int, differing: dict[str, dict[str, float]]) -> Notice:
-    names = ", ".join(differing)
-    return Notice(
-        code="W-SUMMARY-MISMATCH",
-        message=f"the printed {metric} summary is not that of the exported times ({names} differ)",
-        evidence={"metric": metric, "samples": n, "differing": differing},
-    )
-
-
 _PRINTED_DIGITS = 6
 
 
@@ -208,8 +139,13 @@ def _clock(source: str, series: Samples, step_ms: float) -> Notice:
     )
 
 
+def stamp_step_ms(latest_ms: float) -> float:
+    """Return how coarse a time stamp with six digits is."""
+    return 10.0 ** (math.floor(math.log10(max(latest_ms, 1e-6))) + 1 - _PRINTED_DIGITS)
+
+
 def _enqueue(source: str, latest_ms: float, series: Samples) -> Notice:
-    step_ms = 10.0 ** (math.floor(math.log10(latest_ms)) + 1 - _PRINTED_DIGITS)
+    step_ms = stamp_step_ms(latest_ms)
     return Notice(
         code="I-ENQUEUE-RESOLUTION",
         message=f"enqueue times in {source} are differences of time stamps with six digits, "
@@ -232,12 +168,14 @@ class ExportedTimes(Record, frozen=True, kw_only=True, eq=False):
         wall_ms: Last D2H end − first H2D start, which trtexec divides the queries by for its
             throughput.
         clock_step_ms: What the times step by, where that shows.
+        enqueue_step_ms: How coarse enqueue times are that are differences of stamps.
         trace: Stamps of each query, where the file has all of them; it does not say the stream.
     """
 
     samples: tuple[Samples, ...]
     wall_ms: float | None = None
     clock_step_ms: float | None = None
+    enqueue_step_ms: float | None = None
     trace: QueryTrace | None = None
 
 
@@ -261,20 +199,81 @@ def parse_times(
 
 
 def times_of(
-    document: Document, *, warmup_ms: float | None = None
+    document: Document,
+    *,
+    warmup_ms: float | None = None,
+    warmup_queries: int | None = None,
+    queries: int | None = None,
 ) -> tuple[ExportedTimes, tuple[Notice, ...]]:
-    """Return the series in a file already read; see `parse_times`."""
-    columns, left_out = time_columns(document)
-    begin = _first_kept(columns, warmup_ms)
+    """Return the series in a file already read; see `parse_times`.
+
+    Args:
+        warmup_queries: Those that a log counts before the measurement: a file with as many more
+            than `queries` holds them too.
+        queries: Those of the measurement.
+    """
+    named, left_out = time_columns(document)
+    columns, is_swapped = _with_meanings(named)
+    rows = len(next(iter(columns.values())))
+    is_counted = warmup_queries is not None and queries and rows == warmup_queries + queries
+    begin = warmup_queries if is_counted and warmup_queries else _first_kept(columns, warmup_ms)
     times = _assemble(columns, begin)
     notices = list(document.notices)
     if left_out:
         notices.append(_left_out(document.source, left_out))
+    if is_swapped:
+        notices.append(_swapped(document.source, begin))
     stamps = None if "enqueue" in columns else columns.get("startenq")
-    step, found = resolution_notices(document.source, times.samples, stamps)
+    step, told = resolution_notices(document.source, times.samples, stamps)
+    enqueue = None if stamps is None else stamp_step_ms(float(np.max(np.abs(stamps))))
     return (
-        msgspec.structs.replace(times, clock_step_ms=step),
-        (*notices, *found),
+        replace(times, clock_step_ms=step, enqueue_step_ms=enqueue),
+        (*notices, *told),
+    )
+
+
+#: Stamps as TensorRT 7 and 8.0 call them -> as later versions do.
+_RENAMED = {"startin": "starth2d", "endin": "endh2d", "startout": "startd2h", "endout": "endd2h"}
+
+
+def _with_meanings(columns: dict[str, Array]) -> tuple[dict[str, Array], bool]:
+    """Return the columns by what they hold, and whether copy and enqueue had each other's name.
+
+    TensorRT 7.1 writes the stamps of the copy to the device as ``Enq`` and those of the enqueue as
+    ``In``. ``inMs``, the time of the copy, tells which of the two is the copy; where neither is,
+    the file has no enqueue times.
+    """
+    named = {_RENAMED.get(name, name): values for name, values in columns.items()}
+    copy, marks = columns.get("h2d"), ("startenq", "endenq", "startin", "endin")
+    if copy is None or not columns.keys() >= set(marks):
+        return named, False
+    enqueue_begin, enqueue_end, copy_begin, copy_end = (columns[mark] for mark in marks)
+    tolerance = 1.01 * stamp_step_ms(float(max(np.max(np.abs(columns[mark])) for mark in marks)))
+    if _are_equal(copy_end - copy_begin, copy, tolerance):
+        return named, False
+    if _are_equal(enqueue_end - enqueue_begin, copy, tolerance):
+        return {
+            **named,
+            "startenq": copy_begin,
+            "endenq": copy_end,
+            "starth2d": enqueue_begin,
+            "endh2d": enqueue_end,
+        }, True
+    return {name: values for name, values in named.items() if name not in marks}, False
+
+
+def _are_equal(mine: Array, theirs: Array, tolerance: float) -> bool:
+    return bool(np.all(np.abs(mine - theirs) <= tolerance))
+
+
+def _swapped(source: str, begin: int) -> Notice:
+    apart = "" if begin else "; its warm-up counts as measured, unless its log lies beside it"
+    return Notice(
+        code="I-STAMPS-SWAPPED",
+        message=f"{source} calls the copy to the device Enq and the enqueue In, as TensorRT 7.1 "
+        f"does: inMs is endEnqMs − startEnqMs; enginescope reads them so{apart}",
+        evidence={"file": source, "warmup_queries": begin},
+        level="info",
     )
 
 

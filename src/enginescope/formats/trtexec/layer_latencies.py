@@ -9,7 +9,7 @@ from typing import Any
 
 from enginescope.core.errors import FormatError
 from enginescope.formats.lenient_json import Document, finite_number
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import LayerTiming, Profile
 
 # How TensorRT names layers; a dictionary of other numbers has none of these.

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from msgspec.structs import replace
-
 from enginescope.core.errors import FormatError
-from enginescope.formats.log_facts import IS_SCRIPT_LOG, log_text
+from enginescope.core.record import replace
+from enginescope.formats.log_lines import IS_SCRIPT_LOG, log_text
 from enginescope.formats.plan.inspector_text import IS_LAYER
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, read_part
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 
 #: What the builder says when it has finished an engine, and when it begins with one.
 _BUILT = re.compile(r"Engine generation completed in ")
@@ -43,18 +42,13 @@ def parse_script_logs(
         log, own = read_part(part, "tensorrt", source, first=first, process=process)
         report = replace(log.report, **version)
         logs.append((replace(log, report=report, backend="trt"), (*notices, *own)))
-    if not any(_says_something(log) for log, _ in logs):
+    if not any(log.has_figures for log, _ in logs):
         raise FormatError(
             source,
             why="TensorRT's logger wrote it, and it holds neither a built engine nor layers",
             hint="print the inspector's layers, or log a build: trt.Logger(trt.Logger.VERBOSE)",
         )
     return tuple(logs)
-
-
-def _says_something(log: TrtexecLog) -> bool:
-    report = log.report
-    return bool(log.inspected or report.memory or report.build_s or report.engine_bytes)
 
 
 def _engines(text: str) -> list[tuple[int, str]]:

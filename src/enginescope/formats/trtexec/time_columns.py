@@ -9,7 +9,7 @@ import numpy as np
 
 from enginescope.core.errors import FormatError
 from enginescope.formats.lenient_json import Document, finite_number, lists_within
-from enginescope.records.samples import Array
+from enginescope.judge.samples import Array
 
 _MS_PER = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 _WORDS = {
@@ -95,6 +95,7 @@ METRICS: dict[str, tuple[str, ...]] = {
 _MARKS = (
     *("startenq", "endenq", "starth2d", "endh2d"),
     *("startcompute", "endcompute", "startd2h", "endd2h"),
+    *("startin", "endin", "startout", "endout"),
 )
 _UNIT_KEYS = ("unit", "units", "time_unit", "timeUnit", "time_units")
 # Times even where no unit is given.

@@ -27,6 +27,7 @@ class Flag(Record, frozen=True, kw_only=True):
         first, last: First and last release (major, minor) that has the flag; ``None`` as the last:
             the newest release still has it.
         kind: Type of the flag's value; ``flag``: no value.
+        is_optional: Whether the flag may stand without its value, and then does nothing.
         to: ``setting``: the verb ``trtexec`` has code for it; ``option KEY`` or ``option
             KEY=VALUE``: an option of ``trt``; ``precision NAME``; ``alias NAME``; ``nothing``:
             accepted without effect; ``refused``.
@@ -36,7 +37,8 @@ class Flag(Record, frozen=True, kw_only=True):
             the name of the option; ``engine``: code sets it for the engine; ``build``: it steers
             the build and leaves the engine as it is; ``run``: it steers the inference.
         meaning: What the flag does; for a refused flag the reason.
-        instead: What replaces the flag in releases that no longer have it.
+        instead: What replaces the flag in releases that no longer have it; for a refused flag the
+            way around.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Flag(Record, frozen=True, kw_only=True):
     last: Release | None = None
     kind: str = "flag"
     repeatable: bool = False
+    is_optional: bool = False
     default: str | None = None
     to: str = "setting"
     value: str = ""
@@ -122,8 +125,9 @@ def _flag(row: dict[str, str]) -> Flag:
     first, last = cells.pop("first"), cells.pop("last", None)
     return Flag(
         name=cells.pop("flag"),
-        kind=kind.rstrip("*"),
-        repeatable=kind.endswith("*"),
+        kind=kind.rstrip("*?"),
+        repeatable="*" in kind,
+        is_optional="?" in kind,
         first=_release(first),
         last=_release(last) if last else None,
         **cells,  # type: ignore[arg-type]

@@ -1,145 +1,34 @@
-"""trtexec's log, 8.x to 11.x, build or timing, whole or cut off."""
+"""trtexec's log, 7.x to 11.x, build or timing, whole or cut off."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.formats import log_facts
-from enginescope.formats.log_facts import (
+from enginescope.formats.log_facts import device_of
+from enginescope.formats.log_lines import (
     IS_LOG,
     LogLine,
-    device_of,
+    ProfileTable,
+    SectionReader,
+    is_profile_title,
     log_lines,
     log_text,
-    number,
 )
 from enginescope.formats.plan.inspector_text import inspected_plan
-from enginescope.records.notice import Notice
-from enginescope.records.plan.plan import LayerTiming, Profile
+from enginescope.judge.notice import Notice
+from enginescope.records.plan.plan import Profile
 from enginescope.records.plan.tool_report import LogMessage, ToolReport
 from enginescope.records.samples import ReportedSummary
 
-_TITLE = re.compile(r"^Profile \((\d{1,15}) iterations\s*\)$")
-_FIGURE = r"\s*([-+\w.]+)"
-_WITH_MEDIAN = re.compile(rf"^{_FIGURE}\s+{_FIGURE}\s+{_FIGURE}\s+{_FIGURE}\s\s*(\S.*)$")
-_WITHOUT_MEDIAN = re.compile(rf"^{_FIGURE}\s+{_FIGURE}\s+{_FIGURE}\s\s*(\S.*)$")
-
-
-class ProfileTable:
-    """Reads the rows below ``=== Profile (N iterations ) ===``.
-
-    Figures are total, average, median (not up to 8.2) and percentage; the rest of the row is the
-    name, spaces and all. Layers without time are not printed, and the figures are rounded.
-    """
-
-    def __init__(self, title: str) -> None:
-        match = _TITLE.match(title)
-        self.iterations = int(match[1]) if match else None
-        self.layers: list[LayerTiming] = []
-        self.is_complete = False
-        self._has_median: bool | None = None
-
-    def add(self, text: str) -> None:
-        """Take one line below the title."""
-        if self.is_complete:
-            return
-        if self._has_median is None:
-            if "Layer" in text and "(ms)" in text:
-                self._has_median = "Median" in text
-            return
-        row = self._row(text)
-        if row is None:
-            return
-        if row.name == "Total" and (row.share_pct is None or row.share_pct > 99.9):
-            self.is_complete = True
-        else:
-            self.layers.append(row)
-
-    def profile(self) -> Profile | None:
-        """Return the table, or ``None`` if no row was seen."""
-        if not self.layers:
-            return None
-        return Profile(source="trtexec", layers=tuple(self.layers), iterations=self.iterations)
-
-    def _row(self, text: str) -> LayerTiming | None:
-        match = (_WITH_MEDIAN if self._has_median else _WITHOUT_MEDIAN).match(text)
-        if match is None:
-            return None
-        *figures, name = match.groups()
-        values = [number(figure) for figure in figures]
-        if values[0] is None:
-            return None
-        return LayerTiming(
-            index=len(self.layers),
-            name=name.strip(),
-            total_ms=values[0],
-            mean_ms=values[1],
-            median_ms=values[2] if self._has_median else None,
-            share_pct=values[-1],
-        )
-
-
-def is_profile_title(title: str) -> bool:
-    """Whether a section's title is that of the table."""
-    return _TITLE.match(title) is not None
-
-
-_HEADER = re.compile(r"^\s*=== (.+?) ===\s*$")
-_SKIPPED = ("Trace details", "Performance summary", "Explanations of the performance metrics")
-
-
-class SectionReader:
-    """Collects ``Key: value`` lines under the header before them.
-
-    A section ends at the next header or an empty message. Values are kept whole, colons and all;
-    a key that comes again, and a line without a key, add to the value after ``"; "``.
-
-    Attributes:
-        current: Header of the section the last line belongs to, of whatever kind.
-    """
-
-    def __init__(self) -> None:
-        self.sections: dict[str, dict[str, str]] = {}
-        self.current: str | None = None
-        self._last_key: str | None = None
-
-    def header(self, text: str) -> str | None:
-        """Return the title if `text` is a header, and open its section."""
-        match = _HEADER.match(text)
-        if match is None:
-            return None
-        self.current, self._last_key = match[1].strip(), None
-        return self.current
-
-    def add(self, text: str) -> None:
-        """Take a line of the open section."""
-        if self.current is None:
-            return
-        if not text.strip():
-            self.current = None
-            return
-        if self.current.startswith(("Profile (", *_SKIPPED)):
-            return
-        section = self.sections.setdefault(self.current, {})
-        key, colon, value = text.partition(":")
-        if colon:
-            self._last_key = key.strip()
-            _append(section, self._last_key, value.strip())
-        elif self._last_key is not None:
-            _append(section, self._last_key, text.strip())
-
-
-def _append(section: dict[str, str], key: str, value: str) -> None:
-    before = section.get(key)
-    section[key] = f"{before}; {value}" if before and value else before or value
-
-
 _LEVELS = {"W": "warning", "E": "error", "F": "fatal"}
+_SUMMARY_TITLE = "Performance summary"
+_UNREAD = "W-FIGURES-UNREAD"
 DEVICE_SECTION = "Device Information"
 
 
@@ -152,6 +41,8 @@ class TrtexecLog(Record, frozen=True, kw_only=True):
         backend: What ran the engine, as `BackendSpec` names it.
         versions: Of libraries, by name.
         process: From 1, of a log of several processes.
+        warmup_queries: Those before the measurement.
+        queries: Those of the measurement.
     """
 
     report: ToolReport
@@ -160,6 +51,16 @@ class TrtexecLog(Record, frozen=True, kw_only=True):
     backend: str = "trtexec"
     versions: Mapping[str, str] = {}
     process: int | None = None
+    warmup_queries: int | None = None
+    queries: int | None = None
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether it states a time or a size, of a build or of a measurement."""
+        report = self.report
+        stated = (report.build_s, report.engine_bytes, report.throughput_per_s, report.load_s)
+        printed = (report.summaries, report.memory, self.profile, self.inspected)
+        return any(printed) or any(figure is not None for figure in stated)
 
 
 def parse_trtexec_log(data: bytes, source: str) -> tuple[TrtexecLog, tuple[Notice, ...]]:
@@ -182,12 +83,13 @@ def parse_trtexec_logs(
     """Return the facts of each process in a log, in its order, with their notices.
 
     Raises:
-        FormatError: Nothing in it looks like trtexec, or two processes wrote at the same time.
+        FormatError: Nothing in it looks like trtexec, it says nothing of a run, or two processes
+            wrote at the same time.
     """
     text, notices = log_text(data, source)
     if IS_LOG.search(text) is None:
         raise FormatError(
-            source, why="no line of trtexec's in it", expected="trtexec's own log, 8.x or later"
+            source, why="no line of trtexec's in it", expected="trtexec's own log, 7.x or later"
         )
     parts = _processes(text, source)
     logs = []
@@ -195,7 +97,19 @@ def parse_trtexec_logs(
         process = count if len(parts) > 1 else None
         read = read_part(part, "trtexec", source, first=first, process=process)
         logs.append((read[0], (*notices, *read[1])))
+    if not any(log.has_figures or _is_told(log.report) for log, _ in logs):
+        unread = [notice.message for _, told in logs for notice in told if notice.code == _UNREAD]
+        raise FormatError(
+            source,
+            why="trtexec wrote it, and no figure in it can be read",
+            hint=unread[0] if unread else "log the whole run, down to its summary",
+        )
     return tuple(logs)
+
+
+def _is_told(report: ToolReport) -> bool:
+    """Whether a log without figures says something of a run: its options, or how it ended."""
+    return bool(report.options or report.messages or report.device or report.command)
 
 
 def read_part(
@@ -230,7 +144,19 @@ def _processes(text: str, source: str) -> list[tuple[int, str]]:
             "are mixed",
             hint="give each process its own log",
         )
-    return [(text.count("\n", 0, at) + 1, part) for at, part in zip(cuts, parts, strict=False)]
+    places = [place for at, end in pairwise(cuts) for place in _summaries_from(text, at, end)]
+    ends = (*places[1:], len(text))
+    return [
+        (text.count("\n", 0, at) + 1, text[at:end])
+        for at, end in zip(places, ends, strict=True)
+        if end > at
+    ]
+
+
+def _summaries_from(text: str, at: int, end: int) -> list[int]:
+    """Return where a process begins, and where each further summary in its lines does."""
+    summaries = [match.start() for match in _SUMMARY.finditer(text, at, end)]
+    return [at, *summaries[1:]]
 
 
 def _starts(text: str) -> tuple[list[int], int]:
@@ -251,6 +177,7 @@ def _starts(text: str) -> tuple[list[int], int]:
 _BEGINS = re.compile(
     r"^(?:(&&&& RUNNING TensorRT\b)|[^=\n]{0,80}=== Model Options ===)", re.MULTILINE
 )
+_SUMMARY = re.compile(r"^[^=\n]{0,80}=== Performance summary ===", re.MULTILINE)
 _DEVICES = "=== Device Information ==="
 _ENDED = re.compile(r"^&&&& (?:PASSED|FAILED) TensorRT\b", re.MULTILINE)
 
@@ -261,6 +188,9 @@ class _LogReader:
         self.summaries: dict[str, ReportedSummary] = {}
         self.memory: dict[str, int] = {}
         self.messages: dict[tuple[str, str], LogMessage] = {}
+        self.blocks: list[log_facts.Block] = []
+        self.queries: dict[str, int] = {}
+        self.unread: list[LogLine] = []
         self.sections = SectionReader()
         self.table: ProfileTable | None = None
         self.engine_size_rank = 99
@@ -277,9 +207,10 @@ class _LogReader:
         elif line.is_library:
             self._fact(line.text)
         else:
-            self._own(line.text)
+            self._own(line)
 
-    def _own(self, text: str) -> None:
+    def _own(self, line: LogLine) -> None:
+        text = line.text
         title = self.sections.header(text)
         if title is not None:
             self.table = ProfileTable(title) if is_profile_title(title) else self.table
@@ -293,28 +224,36 @@ class _LogReader:
             self.fields["tool_version"] = version
             self.sections.current = None
             return
-        self.sections.add(text)
-        self._fact(text)
+        block = log_facts.block(text)
+        if block is not None:
+            self.blocks.append(block)
+            self.sections.current = None
+        elif not (self.blocks and self.blocks[-1].add(text)):
+            self.sections.add(text)
+            is_read = self._fact(text) or self.sections.current not in (None, _SUMMARY_TITLE)
+            if not is_read and log_facts.has_figure(text):
+                self.unread.append(line)
 
-    def _fact(self, text: str) -> None:
-        statistics = log_facts.summary(text)
-        if statistics is not None:
+    def _fact(self, text: str) -> bool:
+        """Take what a line states; ``False`` if that is nothing known."""
+        if (statistics := log_facts.summary(text)) is not None:
+            if statistics.metric in self.summaries:
+                return False  # without a heading, nothing says whose it is: the first counts
             self.summaries[statistics.metric] = statistics
-            return
-        found = log_facts.seconds(text)
-        if found is not None:
+        elif (found := log_facts.seconds(text)) is not None:
             self.fields[found[0]] = found[1]
-            return
-        size = log_facts.engine_size(text)
-        if size is not None:
+        elif (size := log_facts.engine_size(text)) is not None:
             if size[0] <= self.engine_size_rank:
                 self.engine_size_rank, self.fields["engine_bytes"] = size
-            return
-        context = log_facts.context_size(text)
-        if context is not None:
+        elif (context := log_facts.context_size(text)) is not None:
             self.fields["context_memory_bytes"] = context
-            return
-        self.memory.update(log_facts.memory(text))
+        elif sizes := log_facts.memory(text):
+            self.memory.update(sizes)
+        elif queries := log_facts.queries(text):
+            self.queries.update(queries)
+        else:
+            return False
+        return True
 
     def _status(self, text: str) -> None:
         found = log_facts.status(text)
@@ -331,6 +270,9 @@ class _LogReader:
     def result(self, inspected: dict[str, Any] | None, process: int | None) -> TrtexecLog:
         options = dict(self.sections.sections)
         facts = options.pop(DEVICE_SECTION, {})
+        for block in self.blocks:
+            for statistics in block.summaries():
+                self.summaries.setdefault(statistics.metric, statistics)
         report = ToolReport(
             **self.fields,
             options=options,
@@ -345,6 +287,8 @@ class _LogReader:
             profile=self.table.profile() if self.table else None,
             inspected=inspected,
             process=process,
+            warmup_queries=self.queries.get("warmup_queries"),
+            queries=self.queries.get("queries"),
         )
 
     def notices(self, source: str) -> Iterator[Notice]:
@@ -361,3 +305,20 @@ class _LogReader:
                 "missing, and the last name may be cut off",
                 evidence={"file": source, "layers": len(self.table.layers)},
             )
+        unread = [line for line in self.unread if not self.summaries or "min = " in line.text]
+        if unread:
+            yield _unread(source, unread)
+
+
+_SHOWN_LINES = 3
+
+
+def _unread(source: str, lines: Sequence[LogLine]) -> Notice:
+    first = lines[:_SHOWN_LINES]
+    shown = "; ".join(f"line {line.number}: {line.text.strip()[:80]}" for line in first)
+    more = f" and {len(lines) - _SHOWN_LINES:,} more" if len(lines) > _SHOWN_LINES else ""
+    return Notice(
+        code=_UNREAD,
+        message=f"{source} has figures in a layout that enginescope does not read: {shown}{more}",
+        evidence={"file": source, "lines": [line.number for line in first]},
+    )

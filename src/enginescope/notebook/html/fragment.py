@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from enginescope.records.notice import Notice, weightiest
+from enginescope.judge.notice import Notice
+from enginescope.records.notice import weightiest
 from enginescope.render.base.data_table import xml_text
 
 _CELL = "vertical-align:top;padding:0.1em 1em 0.1em 0"

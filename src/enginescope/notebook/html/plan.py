@@ -8,8 +8,8 @@ from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.analysis.onnx.onnx_export import onnx_match_notice
 from enginescope.analysis.plans.exploration import Exploration, explore
 from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.judge.notice import Notice
 from enginescope.notebook.html.fragment import data_table, fact_list, fragment, notice_list
-from enginescope.records.notice import Notice
 from enginescope.render.base.data_table import number_column
 from enginescope.render.plans.explore_text import (
     NUMBERS,

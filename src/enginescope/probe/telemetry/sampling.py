@@ -15,9 +15,9 @@ import numpy as np
 
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.temporary_folder import temporary_folder
+from enginescope.judge.samples import frozen
 from enginescope.probe.telemetry.worker import Line
 from enginescope.records.run.telemetry import CHANNELS, Channel, SampledGpu, Telemetry
-from enginescope.records.samples import frozen
 
 #: Starting an interpreter and NVML takes tenths of a second; a machine under load, seconds.
 START_S = 30.0

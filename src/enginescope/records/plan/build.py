@@ -6,7 +6,7 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.progress import Phase
 
 

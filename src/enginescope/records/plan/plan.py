@@ -10,7 +10,7 @@ import numpy as np
 
 from enginescope.core.record import Record
 from enginescope.core.units import sum_known
-from enginescope.records.samples import Array, Interval
+from enginescope.judge.samples import Array, Interval
 from enginescope.records.tensor import DataType, Tensor
 
 #: Layer types that launch nothing: they stand in a plan, and take no time.

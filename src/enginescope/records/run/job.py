@@ -229,6 +229,7 @@ class Mode(Record, frozen=True, kw_only=True):
             where there is a GPU. ``arrays``: in ordinary, pageable memory; ONNX Runtime gets NumPy
             arrays with each request. ``client``: as arrays, inputs and outputs copied by the caller
             for each request.
+        loop: Which loop makes the calls: that in C, or the interpreter.
     """
 
     kind: Literal["latency", "throughput"] | None = None
@@ -242,6 +243,7 @@ class Mode(Record, frozen=True, kw_only=True):
     rotate: int | None = None
     decode: int | None = None
     call: Literal["arrays", "client"] | None = None
+    loop: Literal["native", "python"] | None = None
 
 
 class Workload(Record, frozen=True, kw_only=True):

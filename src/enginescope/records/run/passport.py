@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.plan import IOTensor
 from enginescope.records.plan.tool_report import ToolReport

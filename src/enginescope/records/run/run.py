@@ -8,11 +8,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal
 
-from msgspec.structs import replace
-
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Array, Samples
 from enginescope.records.environment import Commit, Environment
-from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation
 from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.plan.tool_report import ToolReport
@@ -23,7 +22,7 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.load import LoadOutcome
 from enginescope.records.run.shapes import ShapeOutcome
 from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry, Telemetry
-from enginescope.records.samples import Array, QueryTrace, ReportedSummary, Samples
+from enginescope.records.samples import QueryTrace, ReportedSummary
 from enginescope.records.tensor import DataType, Tensor
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
-from enginescope.core.record import Record
-from enginescope.records.samples import Array, frozen
+from enginescope.core.record import Record, replace
+from enginescope.judge.samples import Array, frozen
 
 
 class Channel(Record, frozen=True, kw_only=True, eq=False):
@@ -203,16 +201,14 @@ def counted_from(telemetry: GpuTelemetry, origin_ms: float) -> GpuTelemetry:
     def moved(series: Telemetry | None) -> Telemetry | None:
         if series is None:
             return None
-        return msgspec.structs.replace(series, time_ms=frozen(series.time_ms - origin_ms))
+        return replace(series, time_ms=frozen(series.time_ms - origin_ms))
 
-    return msgspec.structs.replace(
+    return replace(
         telemetry,
         timed=moved(telemetry.timed),
         series=moved(telemetry.series),
         spans=tuple(
-            msgspec.structs.replace(
-                one, from_ms=one.from_ms - origin_ms, to_ms=one.to_ms - origin_ms
-            )
+            replace(one, from_ms=one.from_ms - origin_ms, to_ms=one.to_ms - origin_ms)
             for one in telemetry.spans
         ),
     )

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Literal, TypeAlias
 
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import (
     DimSize,
     InputRange,

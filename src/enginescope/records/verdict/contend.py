@@ -7,11 +7,11 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Interval
+from enginescope.judge.verdict import RatioEstimate, VerdictKind
 from enginescope.records.run.contention import Share
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.evidence import EvidenceLevel
-from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
 
 #: NVIDIA's Multi-Process Service. ``serves``: its server computed for the GPU. ``running``: its
 #: daemon runs, and no server was seen on the GPU.

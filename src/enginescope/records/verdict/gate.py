@@ -7,10 +7,10 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
-from enginescope.records.verdict.evidence import EvidenceLevel
-from enginescope.records.verdict.noise_floor import SessionShift
-from enginescope.records.verdict.verdict import Verdict
+from enginescope.judge.comparison.sessions import SessionShift
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.judge.verdict import Verdict
 
 
 class GateOutcome(Enum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.verdict.evidence import EvidenceLevel
-from enginescope.records.verdict.verdict import RatioEstimate
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.verdict import RatioEstimate
 
 
 class FactChange(Record, frozen=True, kw_only=True):

@@ -6,9 +6,9 @@ from enum import Enum
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.evidence import EvidenceLevel
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Interval
 
 
 class RungKey(Enum):
@@ -20,6 +20,7 @@ class RungKey(Enum):
     DEVICE = "device"
     SYNC = "sync"
     BOUND = "bound"
+    PYTHON = "python"
     PINNED = "pinned"
     PAGEABLE = "pageable"
     ARRAYS = "arrays"

@@ -6,10 +6,10 @@ from enum import Enum
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Percentile, Summary
 from enginescope.records.run.load import LoadRule, Scenario
-from enginescope.records.samples import Percentile, Summary
-from enginescope.records.verdict.evidence import EvidenceLevel
 
 
 class LoadKind(Enum):

@@ -6,61 +6,9 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
-from enginescope.records.verdict.evidence import EvidenceLevel
-
-#: What repeats, the outermost first.
-Level = Literal["build", "process", "iteration"]
-
-
-class VarianceComponent(Record, frozen=True, kw_only=True):
-    """Variation of one level, in logarithms of the latency.
-
-    The variances of the three levels add up to that of one process's median. The iteration's is
-    what so many iterations leave uncertain of it.
-
-    Attributes:
-        variance: Unbiased; below 0 where the levels below explain more than all that is seen.
-        sd_pct: Standard deviation, in percent; 0 where `variance` is not above 0.
-        low_pct, high_pct: 95 % interval of the standard deviation; 0 where it reaches down to none.
-        share_pct: Of the variance of one process's median; ``None`` where nothing varies.
-    """
-
-    level: Level
-    variance: float
-    sd_pct: float
-    low_pct: float
-    high_pct: float
-    share_pct: float | None = None
-
-
-class LevelCosts(Record, frozen=True, kw_only=True):
-    """Time that each level costs by itself, in seconds.
-
-    Attributes:
-        process_s: Start, load and warm-up of a process, without the timed iterations.
-    """
-
-    build_s: float
-    process_s: float
-    iteration_s: float
-
-
-class Allocation(Record, frozen=True, kw_only=True):
-    """How often to repeat each level.
-
-    Attributes:
-        processes: Of each build.
-        iterations: Of each process.
-        half_width_pct: Half the width of the 95 % interval of the mean latency that this gives;
-            ``None``: of a single build, where builds differ.
-    """
-
-    builds: int
-    processes: int
-    iterations: int
-    duration_s: float
-    half_width_pct: float | None = None
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.judge.stats.nested_variance import Allocation, Level, LevelCosts, VarianceComponent
 
 
 class DrawnBuild(Record, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 
 
 class Decidable(Record, frozen=True, kw_only=True):
@@ -56,20 +56,3 @@ class NoiseFloor(Result, Record, frozen=True, kw_only=True):
     decidable: tuple[Decidable, ...] = ()
     other_cores: float | None = None
     notices: tuple[Notice, ...] = ()
-
-
-class SessionShift(Record, frozen=True, kw_only=True):
-    """Variation between sessions that a comparison of two sides allows for.
-
-    Attributes:
-        sd: Standard deviation between sessions of the same work, in logarithms.
-        sessions: Number of sessions that `sd` was estimated from.
-        weight: Root of the summed squares of how the two sides' shares of each session differ: 0
-            where both were measured in the same sessions, √2 where each has a session of its own.
-        freedom: Degrees of freedom of the estimate; ``None`` where `sd` is the assumed value.
-    """
-
-    sd: float
-    sessions: int
-    weight: float
-    freedom: int | None

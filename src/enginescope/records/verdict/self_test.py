@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
-from enginescope.records.verdict.verdict import VerdictKind
+from enginescope.judge.notice import Notice
+from enginescope.judge.verdict import VerdictKind
 
 
 class Detection(Record, frozen=True, kw_only=True):

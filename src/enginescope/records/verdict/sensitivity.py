@@ -6,10 +6,10 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.evidence import EvidenceLevel
-from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Interval
+from enginescope.judge.verdict import RatioEstimate, VerdictKind
 
 #: The lower precision.
 LowerPrecision = Literal["fp16", "int8"]

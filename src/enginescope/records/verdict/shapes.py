@@ -6,10 +6,11 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice, is_unstable
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Interval
+from enginescope.records.notice import is_unstable
 from enginescope.records.run.job import InputShape
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.evidence import EvidenceLevel
 
 #: ``new``: the first request of a shape that the process runs for the first time, with its change,
 #: above a request of the same shape. ``again``: of a shape that the process ran before.

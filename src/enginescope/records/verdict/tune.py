@@ -6,10 +6,10 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.evidence import EvidenceLevel
-from enginescope.records.verdict.verdict import RatioEstimate, Reason, VerdictKind
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Interval
+from enginescope.judge.verdict import RatioEstimate, Reason, VerdictKind
 
 #: What is to be best: time per item with one request in flight, or items per second.
 TuneMetric = Literal["latency", "throughput"]

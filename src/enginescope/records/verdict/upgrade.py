@@ -7,10 +7,10 @@ from enum import Enum
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.records.notice import Notice
-from enginescope.records.verdict.evidence import EvidenceLevel
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
+from enginescope.judge.verdict import Verdict
 from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, InconclusivePolicy, Limit
-from enginescope.records.verdict.verdict import Verdict
 
 #: The metric of the row that is about outputs.
 OUTPUTS = "outputs"

@@ -6,8 +6,8 @@ import math
 
 from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.core.record import Record
-from enginescope.core.units import format_significant
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import format_significant
 from enginescope.render.accuracy.task_words import (
     MOST_PARTS,
     broken_text,

@@ -6,8 +6,8 @@ import math
 
 from enginescope.analysis.tasks.base import TaskMetric
 from enginescope.analysis.tasks.task_scoring import TaskReport, TaskSide
-from enginescope.core.units import format_significant, range_text
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import format_significant, range_text
 from enginescope.render.base.figures import UNKNOWN, Figures
 
 #: Parts and names that the screen and the page list.

@@ -11,15 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from enginescope.analysis.accuracy.binding_check import BindingDifference
 from enginescope.analysis.accuracy.output_diff import OutputDiff, SideDiff
 from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
 from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
-from enginescope.core.record import Record
-from enginescope.core.units import counted
+from enginescope.core.record import Record, replace
+from enginescope.judge.units import counted
 from enginescope.records.run.run import TensorValues
 from enginescope.render.accuracy.task_words import task_answer
 from enginescope.render.base.figures import UNKNOWN, figure

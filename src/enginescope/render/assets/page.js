@@ -14,7 +14,9 @@
   for (const link of document.querySelectorAll("a[data-file]")) {
     const name = link.dataset.file;
     const type = name.endsWith(".json") ? "application/json" : "text/csv";
-    link.href = URL.createObjectURL(new Blob([reportData.files[name]], { type }));
+    const file = reportData.files[name], offer = (text) => { link.href = URL.createObjectURL(new Blob([text], { type })); };
+    if (typeof file === "string") offer(file);
+    else pageInflate(file.deflated).then((one) => one.arrayBuffer()).then(offer);
   }
   for (const list of document.querySelectorAll(".downloads")) list.hidden = false;
 

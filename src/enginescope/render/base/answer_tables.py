@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from enginescope._version import __version__
 from enginescope.core.jsonio import encode
-from enginescope.core.record import Record
-from enginescope.records.notice import Notice, weightiest
+from enginescope.core.record import Record, replace
+from enginescope.judge.notice import Notice
+from enginescope.records.notice import weightiest
 from enginescope.render.base.data_table import escaped, markdown_row
 from enginescope.render.base.figures import Figures, TextTable
 

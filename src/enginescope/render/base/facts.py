@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from enginescope.core.units import counted, format_bytes, format_ms, format_significant
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.environment import Device, Host
 from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.run.run import Run
@@ -238,6 +239,7 @@ def mode_text(mode: Mode) -> str | None:
         f"{format_ms(mode.idle_ms)} pause between" if mode.idle_ms else None,
         f"{mode.decode} tokens per request" if mode.decode is not None else None,
         _CALLS.get(mode.call or ""),
+        {"native": "calls from C", "python": "calls from Python"}.get(mode.loop or ""),
     )
     return ", ".join(part for part in parts if part) or None
 

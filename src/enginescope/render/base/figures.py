@@ -10,9 +10,11 @@ from collections.abc import Callable
 from enginescope.analysis.claims.percentile import SHOWN, mark_text, percentile_name, shown_texts
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
-from enginescope.core.units import counted, format_bytes, format_ms, format_significant, range_text
+from enginescope.core.units import format_bytes
+from enginescope.judge.samples import Interval, Summary
+from enginescope.judge.units import counted, format_ms, format_significant, range_text
 from enginescope.records.run.run import OutcomeKind
-from enginescope.records.samples import Interval, ReportedSummary, Summary
+from enginescope.records.samples import ReportedSummary
 from enginescope.render.base.phrases import Figure, Headline, headline, interval_text, metric_title
 
 UNKNOWN = "—"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from enginescope.analysis.runs.energy import Energy
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_bytes, format_significant, range_text
+from enginescope.core.units import format_bytes
+from enginescope.judge.samples import Interval
+from enginescope.judge.units import format_significant, range_text
+from enginescope.records.run.clock_around import Held, held_by
 from enginescope.records.run.telemetry import (
     PROCESS_MEMORY,
     TEMPERATURE,
     GpuTelemetry,
     SampledGpu,
 )
-from enginescope.records.samples import Interval
 from enginescope.render.base.phrases import in_text
-from enginescope.stats.clock_around import Held, held_by
 
 _SOURCES = {"nvml": "NVML", "jtop": "jetson-stats"}
 

@@ -14,11 +14,13 @@ from enginescope.analysis.layers.layer_sum import LayerSum
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import Pipeline, RoundTrip
 from enginescope.core.record import Record
-from enginescope.core.units import format_bytes, format_ms, format_significant, range_text
-from enginescope.records.notice import Notice, is_unstable
+from enginescope.core.units import format_bytes
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Summary
+from enginescope.judge.units import format_ms, format_significant, range_text
+from enginescope.records.notice import is_unstable
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import Outcome, OutcomeKind, StopReport, WarmUpReport
-from enginescope.records.samples import Summary
 from enginescope.render.base.short_names import shorten as shorten
 from enginescope.render.base.short_names import shorten_apart as shorten_apart
 
@@ -201,7 +203,7 @@ def round_trip_sentence(found: RoundTrip) -> str:
     text = (
         f"A round trip of {format_ms(found.whole_ms)} is {parts} on the GPU's clock, and "
         f"{format_ms(found.outside_ms, 3)} ({share} %) outside it: launching, recording events and "
-        "waiting, as Python does it"
+        f"waiting{', as Python does it' if found.loop == 'python' else ''}"
     )
     return f"{text}{_enqueue_text(found.enqueue_ms)}."
 

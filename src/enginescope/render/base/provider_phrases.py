@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from enginescope.analysis.runs.provider_work import ProviderWork, is_shared, provider_work
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.build import Preparation
 from enginescope.records.run.run import ArenaUse, Run
 from enginescope.render.base.facts import Facts

@@ -8,7 +8,6 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -16,10 +15,13 @@ from rich.text import Text
 
 from enginescope.analysis.claims.percentile import SHOWN, cell, note, value_text
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import counted, format_bytes, format_ms, format_significant, range_text
-from enginescope.records.notice import Hint, Notice, is_unstable, weightiest
+from enginescope.core.record import replace
+from enginescope.core.units import format_bytes
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Summary
+from enginescope.judge.units import counted, format_ms, format_significant, range_text
+from enginescope.records.notice import Hint, is_unstable, weightiest
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.samples import Summary
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
 from enginescope.render.base.figures import (
@@ -57,18 +59,8 @@ _GAP = 2
 _RUN_NUMBERS = ("median ms", "95 % CI ms", "p99 ms", "n")
 
 
-def summary_text(view: RunView, *, width: int = 80, color: bool = False) -> str:
-    """Return one run as one screen, ending in a newline.
-
-    Args:
-        width: Columns; lines break at it.
-        color: Whether to put terminal colors in. Nothing is said by color alone.
-    """
-    return as_text(summary(view, width=width), width=width, color=color)
-
-
 def summary(view: RunView, *, width: int = 80, name: str | None = None) -> RenderableType:
-    """Return what `summary_text` writes, for a rich console.
+    """Return one run as one screen, for a rich console.
 
     Args:
         name: Of the model, if its own does not tell it from others.
@@ -250,7 +242,8 @@ def _percentiles(latency: Summary) -> list[Text]:
 
 def _spread(latency: Summary) -> list[Text]:
     variation = f" (CV {format_significant(latency.cv_pct)} %)" if latency.cv_pct else ""
-    mean = f"mean {format_ms(latency.mean_ms)}, SD {format_ms(latency.std_ms)}{variation}"
+    deviation = f", SD {format_ms(latency.std_ms)}" if latency.std_ms is not None else ""
+    mean = f"mean {format_ms(latency.mean_ms)}{deviation}{variation}"
     return [
         Text(f"min {format_ms(latency.min_ms)}"),
         Text(mean),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep
 from enginescope.analysis.bisection.precision_proposals import PrecisionTrial, PrecisionTrials
-from enginescope.core.units import format_ms, format_significant
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.render.accuracy.validate_phrases import error_text
 from enginescope.render.base.figures import UNKNOWN, interval_cell
 

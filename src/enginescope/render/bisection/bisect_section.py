@@ -5,7 +5,7 @@ from __future__ import annotations
 from enginescope.analysis.bisection.error_growth import Bisected, telling_steps
 from enginescope.analysis.bisection.precision_proposals import PrecisionTrials
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.render.accuracy.validate_phrases import error_text
 from enginescope.render.base.figures import Figures
 from enginescope.render.base.palette import BLUE, GREY, VERMILLION

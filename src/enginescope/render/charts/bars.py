@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from enginescope.analysis.build_log.build_log_summary import tuning_costs, tuning_total_s
 from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, slowest_first
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.palette import (
     family_color,

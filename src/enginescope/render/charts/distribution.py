@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from enginescope.analysis.claims.percentile import SHOWN, mark_text, percentile_name, shown_texts
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_ms, format_significant
-from enginescope.records.samples import Summary
+from enginescope.judge.samples import Summary
+from enginescope.judge.stats.describe import Histogram
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.render.base.phrases import count_text, in_text, interval_text
 from enginescope.render.html.images import (
     X_TICKS,
@@ -16,7 +17,6 @@ from enginescope.render.html.images import (
     tooltip,
     zoomable,
 )
-from enginescope.stats.describe import Histogram
 
 _LABEL_TOP = 8
 _LABEL_STEP = 16

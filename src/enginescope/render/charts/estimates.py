@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.analysis.claims.difference import NOT_DETECTED
 from enginescope.core.record import Record
-from enginescope.core.units import format_significant
+from enginescope.judge.difference import NOT_DETECTED
+from enginescope.judge.units import format_significant
 from enginescope.render.base.palette import BLUE, GREEN, GREY, SKY, VERMILLION
 from enginescope.render.charts.bars import LABEL_EXPR, LABEL_WIDTH, height_of, labels_of
 from enginescope.render.html.images import (

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from enginescope.analysis.claims.percentile import MARKED, cell
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_significant
+from enginescope.judge.stats.describe import describe_values
+from enginescope.judge.units import format_significant
 from enginescope.render.base.figures import figure
 from enginescope.render.charts.series import colored
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.stats.describe import describe_values
 
 _ROW = 46
 #: Ends of whiskers and boxes.

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from enginescope.core.record import Record
-from enginescope.core.units import format_significant
-from enginescope.records.samples import Array
+from enginescope.judge.samples import Array
+from enginescope.judge.stats.describe import shown_range
+from enginescope.judge.units import format_significant
 from enginescope.render.charts.series import colored, dashed
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip, zoomable
-from enginescope.stats.describe import shown_range
 
 #: More series than these are not told apart by color and dashes.
 MOST_OVERLAID = 6

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from enginescope.analysis.claims.percentile import percentile_name, range_or_mark
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_significant
-from enginescope.records.samples import Percentile
+from enginescope.judge.samples import Percentile
+from enginescope.judge.units import format_significant
 from enginescope.render.base.phrases import metric_title
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
-from enginescope.core.units import format_bytes, format_significant
-from enginescope.records.samples import Array, Samples
+from enginescope.core.units import format_bytes
+from enginescope.judge.samples import Array, Samples
+from enginescope.judge.units import format_significant
 from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from enginescope.render.base.phrases import metric_title
 from enginescope.render.html.images import (

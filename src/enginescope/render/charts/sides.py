@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
-from enginescope.core.units import format_ms, format_significant
-from enginescope.records.samples import Array
+from enginescope.judge.samples import Array
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.render.base.phrases import in_text, metric_title, shorten
 from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.overlay import overlay, series_legend

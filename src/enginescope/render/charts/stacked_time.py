@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_ms, format_significant
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.render.base.palette import (
     OTHER,
     VERMILLION,

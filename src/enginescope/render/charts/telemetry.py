@@ -9,9 +9,9 @@ import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
-from enginescope.core.units import format_significant
+from enginescope.judge.samples import Array
+from enginescope.judge.units import format_significant
 from enginescope.records.run import telemetry as channel
-from enginescope.records.samples import Array
 from enginescope.render.base.facts import backend_text
 from enginescope.render.base.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from enginescope.core.record import Record
-from enginescope.core.units import format_significant
-from enginescope.records.samples import Interval
+from enginescope.judge.samples import Interval
+from enginescope.judge.units import format_significant
 from enginescope.render.base.palette import BLUE, GREEN, ORANGE, VERMILLION
 from enginescope.render.charts.bars import LABEL_EXPR, LABEL_WIDTH, ROW_HEIGHT, labels_of
 from enginescope.render.html.images import (

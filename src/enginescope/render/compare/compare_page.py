@@ -10,7 +10,7 @@ from enginescope.analysis.plan_comparison.comparison import Comparison
 from enginescope.analysis.plan_comparison.plan_summary import PlanSummary
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.record import Record
-from enginescope.core.units import format_ms
+from enginescope.judge.units import format_ms
 from enginescope.render.base.figures import Figures
 from enginescope.render.compare.compare_writers import compare_csv, compare_json
 from enginescope.render.compare.pair_data import graphs_data, pairs_data

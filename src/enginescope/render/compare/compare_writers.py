@@ -19,7 +19,8 @@ from enginescope.analysis.plan_comparison.plan_summary import PlanSummary
 from enginescope.analysis.plan_comparison.plans_overview import layer_columns, plan_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.jsonio import encode
-from enginescope.records.notice import Notice, weightiest
+from enginescope.judge.notice import Notice
+from enginescope.records.notice import weightiest
 from enginescope.render.base.data_table import csv_bytes, escaped, inert_text, number_column
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten_apart

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enginescope.analysis.claims.percentile import level_cell, note
-from enginescope.core.units import counted, format_significant, listed
-from enginescope.records.samples import Interval
+from enginescope.judge.samples import Interval
+from enginescope.judge.units import counted, format_significant, listed
+from enginescope.judge.verdict import RatioEstimate, VerdictKind
 from enginescope.records.verdict.contend import (
     ContenderSet,
     ContenderTimes,
@@ -12,7 +13,6 @@ from enginescope.records.verdict.contend import (
     ContendReport,
     SlowDown,
 )
-from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import unstable_mark

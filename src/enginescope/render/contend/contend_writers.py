@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
-from enginescope.analysis.claims.difference import NOT_DETECTED
+from enginescope.core.record import replace
+from enginescope.judge.difference import NOT_DETECTED
+from enginescope.judge.verdict import RatioEstimate, VerdictKind
 from enginescope.records.verdict.contend import ContendReport
-from enginescope.records.verdict.verdict import RatioEstimate, VerdictKind
 from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.charts.estimates import Estimate, estimate_chart

@@ -16,8 +16,8 @@ from enginescope._version import __version__
 from enginescope.analysis.claims import percentile
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
 from enginescope.analysis.tasks.task_scoring import TaskReport
-from enginescope.core.units import format_ms, format_significant, range_text
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import format_ms, format_significant, range_text
 from enginescope.render.accuracy.task_words import left_out_lines
 from enginescope.render.accuracy.task_writers import score_tables, task_data, task_samples_data
 from enginescope.render.base.figures import UNKNOWN, figure

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 from enginescope.records.plan.plan import Layer
 from enginescope.render.base.palette import (
     DARK,

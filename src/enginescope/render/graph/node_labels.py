@@ -14,7 +14,7 @@ from enginescope.analysis.graph.plan_graph import GraphNode
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.core.units import format_ms, format_significant
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.plan import Attribution, Layer
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.short_names import shorten

@@ -15,13 +15,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from enginescope.analysis.graph.plan_graph import GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
-from enginescope.core.record import Record
-from enginescope.core.units import format_ms, format_significant
+from enginescope.core.record import Record, replace
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.plan import Attribution
 from enginescope.render.base.palette import ORANGE, OTHER, SKY, VERMILLION
 from enginescope.render.base.short_names import shorten_apart
@@ -69,7 +67,7 @@ def sketch(
     wording = (wording or Wording()).checked()
     names = [node.name for node in graph.nodes if node.held_layers]
     short = dict(zip(names, shorten_apart(names, NAME_CHARACTERS), strict=True))
-    wording = msgspec.structs.replace(wording, short_names=short)
+    wording = replace(wording, short_names=short)
     times = times_of(attribution)
     with gc_paused():
         faces = tuple(face_of(node, times, wording) for node in graph.nodes)

@@ -14,7 +14,7 @@ import numpy as np
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 from enginescope.render.base.palette import (
     AMOUNT_STOPS,
     LABEL_BOUND,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import zlib
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -163,7 +164,7 @@ def page_bytes(
             {
                 "charts": data.charts,
                 "tables": data.tables,
-                "files": data.files,
+                "files": {name: _carried(text) for name, text in data.files.items()},
                 "themes": _chart_themes(),
                 **data.more,
             }
@@ -172,6 +173,19 @@ def page_bytes(
         "version": __version__,
     }
     return page_template(template).render(**content, **shared).encode()
+
+
+#: Longer files are deflated: series of samples become a fifth as long.
+_LONG = 50_000
+
+
+def _carried(text: str) -> str | dict[str, str]:
+    return {"deflated": deflated(text.encode())} if len(text) > _LONG else text
+
+
+def deflated(data: bytes) -> str:
+    """Return data as `pageInflate` of the pages reads it."""
+    return base64.b64encode(zlib.compress(data)).decode("ascii")
 
 
 def charts_data(charts: Iterable[Chart], prefix: str = "") -> dict[str, Any]:

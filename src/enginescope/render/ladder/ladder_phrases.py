@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from enginescope.analysis.claims.difference import none_above
-from enginescope.core.units import counted, listed
-from enginescope.records.samples import Interval
+from enginescope.judge.difference import none_above
+from enginescope.judge.samples import Interval
+from enginescope.judge.units import counted, listed
 from enginescope.records.verdict.ladder import (
     LadderReport,
     LadderStep,
@@ -26,6 +26,7 @@ _TITLES = {
     RungKey.DEVICE: "call, tensors on the device",
     RungKey.SYNC: "host latency, no copies",
     RungKey.BOUND: "call, tensors bound once",
+    RungKey.PYTHON: "the same, calls from Python",
     RungKey.PINNED: "pinned copies",
     RungKey.PAGEABLE: "pageable copies",
     RungKey.ARRAYS: "call with NumPy arrays",
@@ -43,6 +44,7 @@ _ADDS = {
     RungKey.DEVICE: "the session's own work",
     RungKey.SYNC: "enqueue and wait",
     RungKey.BOUND: "session and threads",
+    RungKey.PYTHON: "the interpreter",
     RungKey.PINNED: "copies",
     RungKey.PAGEABLE: "memory not page-locked",
     RungKey.ARRAYS: "arrays in and out",
@@ -60,6 +62,7 @@ _MEANINGS = {
     RungKey.DEVICE: "has a whole call whose tensors stay on the device",
     RungKey.SYNC: "has the enqueue and the wait of each query, and no copies",
     RungKey.BOUND: "has a whole call, without arrays passed in and out",
+    RungKey.PYTHON: "has a whole call from Python, without arrays passed in and out",
     RungKey.PINNED: "waits for each query and copies from page-locked memory",
     RungKey.PAGEABLE: "waits for each query and copies from ordinary memory: page-locked memory "
     "or queries ahead may be faster",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
-from enginescope.records.samples import Interval
+from enginescope.core.record import replace
+from enginescope.judge.samples import Interval
 from enginescope.records.verdict.ladder import LadderReport, LadderStep, RungKey
 from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.data_table import printable

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from enginescope.analysis.claims import percentile as claims
 from enginescope.analysis.claims.percentile import percentile_name
 from enginescope.analysis.load.trials import ERROR, HEADLINE
-from enginescope.core.units import format_ms, format_significant
+from enginescope.judge.samples import Summary
+from enginescope.judge.stats.early_stopping import decisive_queries
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.run.load import LoadRule
-from enginescope.records.samples import Summary
 from enginescope.records.verdict.load import (
     LoadGenFigures,
     LoadKind,
@@ -21,7 +22,6 @@ from enginescope.records.verdict.load import (
 )
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.phrases import metric_title
-from enginescope.stats.early_stopping import decisive_queries
 
 STEP_HEADERS = ("Queries/s", "Verdict", "Run", "Latency", "Queueing", "Service", "Slow %")
 PART_HEADERS = ("Time", "Median", "p90", "p99", "Largest")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from enginescope.analysis.claims.percentile import note
+from enginescope.core.record import replace
 from enginescope.records.verdict.load import LoadReport
 from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.figures import TextTable

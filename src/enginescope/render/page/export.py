@@ -13,11 +13,11 @@ from enginescope.analysis.layers.layer_table import slowest_first
 from enginescope.analysis.runs.provider_work import provider_work
 from enginescope.analysis.runs.run_view import RunView, sample_columns
 from enginescope.core.jsonio import encode
+from enginescope.judge.samples import Interval, Percentile, Summary
+from enginescope.records.run.clock_around import held_by
 from enginescope.records.run.run import Run
 from enginescope.records.run.telemetry import CHANNELS, GpuTelemetry
-from enginescope.records.samples import Interval, Percentile, Summary
 from enginescope.render.base.data_table import csv_bytes
-from enginescope.stats.clock_around import held_by
 
 if TYPE_CHECKING:
     from enginescope.render.validation.report_answers import ReportedAnswers

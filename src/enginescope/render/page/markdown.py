@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from enginescope.analysis.layers.layer_table import slowest_first
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import varying_conditions
-from enginescope.core.units import format_ms, format_significant, range_text
-from enginescope.records.samples import Interval, Summary
+from enginescope.judge.samples import Interval, Summary
+from enginescope.judge.units import format_ms, format_significant, range_text
 from enginescope.render.base.data_table import escaped
 from enginescope.render.base.facts import (
     Facts,
@@ -20,6 +20,7 @@ from enginescope.render.base.facts import (
 )
 from enginescope.render.base.figures import (
     cells_without_samples,
+    figure,
     percentile_rows,
     printed_note,
     printed_rows,
@@ -143,7 +144,7 @@ def _summaries(summaries: Sequence[Summary]) -> list[str]:
             f"{summary.n:,}",
             f"{int(summary.effective_n):,}",
             *(
-                format_significant(value, 4)
+                figure(value)
                 for value in (
                     summary.min_ms,
                     summary.mean_ms,

@@ -9,8 +9,8 @@ from typing import Any
 from enginescope.analysis.claims import percentile
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import differences, varying_conditions
-from enginescope.core.units import format_ms
-from enginescope.records.samples import Summary
+from enginescope.judge.samples import Summary
+from enginescope.judge.units import format_ms
 from enginescope.render.base.facts import backend_text
 from enginescope.render.base.figures import UNKNOWN, Figures, cells_without_samples, interval_cell
 from enginescope.render.base.phrases import in_text, outcome_text

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.render.base.facts import made_text, subject_line
 from enginescope.render.base.figures import first_figures
 from enginescope.render.base.phrases import Headline
@@ -201,7 +199,7 @@ def _time_stacked(subject: PageSubject) -> Chart | None:
 def _slowest(view: RunView) -> Chart | None:
     """As many layers as the first screen has room for; another section has more."""
     chart = layer_bars(view, _FIRST)
-    return msgspec.structs.replace(chart, key="slowest_layers") if chart else None
+    return replace(chart, key="slowest_layers") if chart else None
 
 
 def _left_out(subjects: Sequence[PageSubject], files: dict[str, str]) -> list[str]:
@@ -299,8 +297,4 @@ def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
         machine(view),
         method(view),
     )
-    return tuple(
-        msgspec.structs.replace(one, is_folded=one.key not in _OPEN)
-        for one in every
-        if one is not None
-    )
+    return tuple(replace(one, is_folded=one.key not in _OPEN) for one in every if one is not None)

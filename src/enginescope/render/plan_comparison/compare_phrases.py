@@ -15,9 +15,10 @@ from enginescope.analysis.plan_comparison.layer_changes import Change, ComparedL
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
 from enginescope.analysis.plan_comparison.plan_summary import LatencyFigure, PlanSummary
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-from enginescope.core.units import format_bytes, format_ms, format_significant, range_text
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import format_ms, format_significant, range_text
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.plan.plan import Evidence
-from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.render.base.data_table import UNKNOWN, number_text
 from enginescope.render.base.phrases import in_text, metric_title
 

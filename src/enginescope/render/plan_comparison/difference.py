@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
 from enginescope.core.record import Record
-from enginescope.core.units import format_ms
+from enginescope.judge.units import format_ms
 from enginescope.render.base.data_table import number_text
 from enginescope.render.base.palette import BLUE, GREY, OTHER, VERMILLION
 from enginescope.render.base.phrases import shorten_apart

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, ShareAcross
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 from enginescope.render.base.palette import precision_color, type_color
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 

@@ -13,7 +13,8 @@ from enginescope.analysis.build_log.build_log_summary import (
     tuning_costs,
     tuning_total_s,
 )
-from enginescope.core.units import format_bytes, format_significant
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import format_significant
 from enginescope.records.plan.build_trace import BuildTrace, OptimisationStep, TimingCacheUse
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.short_names import column_apart

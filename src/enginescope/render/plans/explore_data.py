@@ -5,7 +5,7 @@ What is asked for beside a plan, as parts of the JSON document.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,18 +14,19 @@ from enginescope._version import __version__
 from enginescope.analysis.build_log.build_choices import choices
 from enginescope.analysis.build_log.build_log_summary import tuning_costs, tuning_total_s
 from enginescope.analysis.layers.layer_table import tactic_family
+from enginescope.analysis.layers.reformats import TensorRoles
 from enginescope.analysis.plans.exploration import Exploration, ExploredLayer
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.roofline import WORST
-from enginescope.core.jsonio import encode
 from enginescope.formats.plan.plan_layer import layer_json
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.base.facts import tensor_text
 
+_JSON = msgspec.json.Encoder()
 #: Version of the JSON document's shape.
 EXPLORE_SCHEMA = 1
 _ROW = (
@@ -58,11 +59,16 @@ def explore_json(
     tensorrt_version: str | None = None,
     notices: Sequence[Notice] = (),
     more: Mapping[str, Any] | None = None,
-) -> bytes:
-    """Return everything that is known as strict JSON; times in ms, sizes in bytes.
+    raw: bool = False,
+) -> Iterator[bytes]:
+    """Yield everything that is known as strict JSON, a line for each layer.
+
+    Times are in ms, sizes in bytes. Layers are encoded one after another, so that a plan of any
+    size is never in memory a second time.
 
     Args:
         layers: Its layers, in the order they are to have.
+        raw: Add each layer's fields as the plan's file has them.
         tensorrt_version: That built the plan, or ran it.
         notices: Of reading the files; those of `found` follow.
         more: Further parts of the document.
@@ -70,32 +76,60 @@ def explore_json(
     rest = {
         name: getattr(found, name)
         for name in found.__struct_fields__
-        if name not in ("layers", "notices", "time")
+        if name not in ("layers", "notices", "roles", "time")
     }
     time = found.time
-    return encode(
-        {
-            "schema": EXPLORE_SCHEMA,
-            "enginescope": __version__,
-            "device": device,
-            "tensorrt_version": tensorrt_version,
-            **rest,
-            "time": time and {**msgspec.to_builtins(time), "ratio": time.ratio},
-            "notices": [*notices, *found.notices],
-            "layers": [_layer(layer, found.plan_schema) for layer in layers],
-            **(more or {}),
-        }
-    )
+    parts = {
+        "schema": EXPLORE_SCHEMA,
+        "enginescope": __version__,
+        "device": device,
+        "tensorrt_version": tensorrt_version,
+        **rest,
+        "roles": found.roles and _roles(found.roles),
+        "time": time and {**msgspec.to_builtins(time), "ratio": time.ratio},
+        "notices": [*notices, *found.notices],
+        **(more or {}),
+    }
+    yield _JSON.encode(parts)[:-1] + b',"layers":['
+    attributes: dict[bytes, bytes] = {}
+    for position, layer in enumerate(layers):
+        text = _layer(layer, found.plan_schema if raw else None, attributes)
+        yield (b",\n" if position else b"\n") + text
+    yield b"]}\n"
 
 
-def _layer(one: ExploredLayer, schema: str | None) -> dict[str, Any]:
-    fields: dict[str, Any] = msgspec.to_builtins(one.row)
-    fields["tactic_family"] = tactic_family(one.row.tactic) if one.row.tactic else None
-    fields |= zip((*_SIZES, *_WORK), (*_sizes(one), *_work(one)), strict=True)
-    if one.layer is None or schema is None:
-        return fields
-    own = {attribute.key: attribute.value(one.layer) for attribute in LAYER_ATTRIBUTES}
-    return {**fields, **own, "plan_fields": layer_json(one.layer, schema)}
+def _roles(roles: TensorRoles) -> dict[str, Any]:
+    """Return roles by the indices of layers and the names of tensors, which `layers` describes."""
+    return {
+        "active": [layer.index for layer in roles.active],
+        "constants": roles.constants,
+        "sources": {name: source.name for name, source in roles.sources.items()},
+    }
+
+
+def _layer(explored: ExploredLayer, schema: str | None, attributes: dict[bytes, bytes]) -> bytes:
+    """Return a layer as JSON.
+
+    Args:
+        schema: Of the plan, whose own fields are added; ``None``: without them.
+        attributes: Of the layers so far, by what they follow from: layers of a plan are alike.
+    """
+    names, layer = (*_SIZES, *_WORK), explored.layer
+    fields: dict[str, Any] = dict(zip(names, (*_sizes(explored), *_work(explored)), strict=True))
+    fields["tactic_family"] = tactic_family(explored.row.tactic) if explored.row.tactic else None
+    parts = [_JSON.encode(explored.row)[1:-1], _JSON.encode(fields)[1:-1]]
+    if layer is not None:
+        outputs, weights = layer.outputs[:1], layer.weights
+        types = [outputs and outputs[0].dtype, *((part.role, part.dtype) for part in weights)]
+        known = _JSON.encode((layer.attributes, layer.stream, layer.tactic_value, types))
+        if known not in attributes:
+            own = ((one.key, one.value(layer)) for one in LAYER_ATTRIBUTES)
+            own_known = {key: value for key, value in own if value is not None}
+            attributes[known] = _JSON.encode(own_known)[1:-1]
+        parts.append(attributes[known])
+        if schema is not None:
+            parts.append(_JSON.encode({"plan_fields": layer_json(layer, schema)})[1:-1])
+    return b"{" + b",".join(filter(None, parts)) + b"}"
 
 
 def explore_cells(one: ExploredLayer) -> list[Any]:

@@ -13,8 +13,9 @@ from enginescope.analysis.layers.layer_table import TimeShare
 from enginescope.analysis.layers.reformats import ReformatShare
 from enginescope.analysis.plans.exploration import Exploration, ExploredLayer, ordered
 from enginescope.core.record import Record
-from enginescope.core.units import counted, format_bytes
-from enginescope.records.notice import Notice
+from enginescope.core.units import format_bytes
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import counted
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import inert_text
 from enginescope.render.base.facts import tensor_text

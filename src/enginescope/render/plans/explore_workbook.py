@@ -10,7 +10,7 @@ from enginescope.analysis.claims.saving import Saving
 from enginescope.analysis.layers.layer_table import TimeShare
 from enginescope.analysis.layers.reformats import ReformatShare
 from enginescope.analysis.plans.exploration import Exploration, ExploredLayer
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.render.base.facts import tensor_text
 from enginescope.render.plans.explore_data import COLUMNS, explore_cells
 from enginescope.render.plans.workbook import MS, WHOLE, Sheet, SheetColumn, workbook_bytes

@@ -9,7 +9,7 @@ from enginescope._version import __version__
 from enginescope.analysis.claims.saving import Saving, together
 from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
-from enginescope.core.units import format_ms, format_significant
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.plan import Plan
 from enginescope.render.base.phrases import profiler_part, saved_time_text, saving_text
 from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sarif_log

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enginescope.analysis.onnx.onnx_map import NodeCost, OnnxMap
 from enginescope.analysis.plans.plan_view import PlanView
-from enginescope.core.units import counted, format_significant
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
+from enginescope.judge.units import counted, format_significant
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import profiler_part
 from enginescope.render.base.short_names import column_apart

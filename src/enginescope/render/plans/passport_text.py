@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from enginescope.core.units import counted, format_bytes, format_ms
+from enginescope.core.units import format_bytes
 from enginescope.formats.importing.import_options import is_of_build, precision_of
+from enginescope.judge.units import counted, format_ms
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.plan import IOTensor
 from enginescope.records.plan.tool_report import ToolReport

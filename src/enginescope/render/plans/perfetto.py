@@ -13,8 +13,9 @@ from enginescope.analysis.layers.layer_table import is_stamped, layer_spans
 from enginescope.analysis.plans.exploration import ExploredLayer
 from enginescope.analysis.runs.throughput import PARTS, part_spans
 from enginescope.core.jsonio import encode
+from enginescope.judge.samples import Samples
 from enginescope.records.run.run import Run
-from enginescope.records.samples import QueryTrace, Samples
+from enginescope.records.samples import QueryTrace
 from enginescope.render.base.phrases import metric_title
 from enginescope.render.plans.explore_data import COLUMNS, explore_cells
 

@@ -16,8 +16,9 @@ from enginescope.analysis.plans.plan_columns import PlanTotals
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.environment import Device
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.facts import given_gpu_text, inputs_text, place_line

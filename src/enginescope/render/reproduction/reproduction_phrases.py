@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from enginescope.core.units import counted, format_bytes
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import counted
 from enginescope.records.verdict.bundled_outputs import OutputChange, OutputReason
 from enginescope.records.verdict.reproduction import (
     Agreement,

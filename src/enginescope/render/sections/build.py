@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from enginescope.analysis.build_log.build_choices import choices
 from enginescope.analysis.build_log.build_log_summary import (
     fusion_groups,
@@ -11,7 +9,9 @@ from enginescope.analysis.build_log.build_log_summary import (
     tuning_costs,
 )
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.units import format_bytes, format_ms, format_significant
+from enginescope.core.record import replace
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.records.plan.tool_report import ToolReport

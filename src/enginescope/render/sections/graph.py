@@ -7,7 +7,7 @@ from markupsafe import Markup
 from enginescope.analysis.graph.folding.fold import folded
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.core.gc_paused import gc_paused
-from enginescope.core.units import counted, format_ms
+from enginescope.judge.units import counted, format_ms
 from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import Canvas, canvas
 from enginescope.render.graph.view.canvas_nodes import container, packed

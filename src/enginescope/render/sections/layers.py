@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import attrgetter
@@ -19,14 +17,15 @@ from enginescope.analysis.layers.reformats import (
     reformats_by,
 )
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
-from enginescope.core.units import format_ms, format_significant
 from enginescope.formats.plan.plan_layer import layer_json
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.facts import shape_text
 from enginescope.render.base.figures import Figures, figure
 from enginescope.render.charts.card.registry import charts_of
+from enginescope.render.html.page_frame import deflated
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
@@ -60,7 +59,7 @@ def _fields(subject: PageSubject) -> str | None:
         layer_json(plan.layers[position[row.index]], plan.source_schema) if row.in_plan else None
         for row in subject.layers
     ]
-    return base64.b64encode(zlib.compress(msgspec.json.encode(fields))).decode("ascii")
+    return deflated(msgspec.json.encode(fields))
 
 
 def _answer(rows: Sequence[LayerRow]) -> str:

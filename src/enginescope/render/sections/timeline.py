@@ -12,7 +12,7 @@ from enginescope.analysis.runs.throughput import (
     part_spans,
     typical_query,
 )
-from enginescope.core.units import format_ms, format_significant
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.samples import QueryTrace
 from enginescope.render.base.palette import BLUE, OTHER, family_color, type_family
 from enginescope.render.html.images import (

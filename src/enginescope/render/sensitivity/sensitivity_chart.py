@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from enginescope.records.samples import Interval
+from enginescope.judge.samples import Interval
 from enginescope.records.verdict.sensitivity import ConvertedModel, SensitivityReport
 from enginescope.render.base.data_table import printable
 from enginescope.render.base.palette import BLUE, GREY, VERMILLION

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.records.samples import Interval
+from enginescope.judge.samples import Interval
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
 from enginescope.render.base.data_table import printable
 from enginescope.render.base.palette import BLUE, GREY, ORANGE, VERMILLION

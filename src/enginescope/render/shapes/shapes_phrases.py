@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 
-from enginescope.analysis.claims.difference import none_above
-from enginescope.core.units import format_significant, range_text
+from enginescope.judge.difference import none_above
+from enginescope.judge.samples import Interval
+from enginescope.judge.units import format_significant, range_text
 from enginescope.records.run.job import InputShape
-from enginescope.records.samples import Interval
 from enginescope.records.verdict.shapes import (
     CostKind,
     Knee,

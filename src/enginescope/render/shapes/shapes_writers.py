@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
+from enginescope.core.record import replace
 from enginescope.records.verdict.shapes import ShapesReport
 from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
 from enginescope.render.base.data_table import csv_bytes

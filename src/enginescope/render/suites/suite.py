@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.palette import (
@@ -101,7 +101,7 @@ def _heat(result: SuiteResult, lines: Sequence[MatrixLine]) -> Chart:
 
 
 def _named(lines: Sequence[MatrixLine]) -> list[MatrixLine]:
-    from msgspec.structs import replace
+    from enginescope.core.record import replace
 
     names = shorten_apart([line.name for line in lines], _NAME_LENGTH)
     return [replace(one, model=name, case="") for one, name in zip(lines, names, strict=True)]

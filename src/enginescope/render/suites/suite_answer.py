@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enginescope.analysis.suites.suite_table import lost_fp16
 from enginescope.analysis.suites.suite_wins import Win, wins
 from enginescope.core.record import Record
-from enginescope.core.units import counted, format_ms, format_significant
+from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.suites.suite_phrases import (
     PENDING,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from enginescope.analysis.suites.suite_wins import Win, wins
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.suites.suite_answer import win_text

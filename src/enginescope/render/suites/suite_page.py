@@ -9,7 +9,7 @@ from typing import Any
 from enginescope.analysis.suites.suite_perf_tables import printed_gains
 from enginescope.analysis.suites.suite_table import case_of
 from enginescope.analysis.suites.suite_wins import wins
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.figures import Figures

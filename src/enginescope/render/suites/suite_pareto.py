@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from enginescope.analysis.suites.suite_table import Case, case_of, lost_fp16
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.charts.series import colored
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip

@@ -11,7 +11,7 @@ from enginescope.analysis.suites.suite_perf_tables import case_name
 from enginescope.analysis.suites.suite_table import baselines, lost_fp16, speed_ups
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
 from enginescope.core.record import Record
-from enginescope.core.units import counted, format_significant
+from enginescope.judge.units import counted, format_significant
 from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.provider_phrases import short_name

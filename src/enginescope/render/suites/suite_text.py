@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.suites.suite_perf_tables import case_name, printed_gains
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.text_table import shorten_apart

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from enginescope.analysis.claims.difference import excluded_pct, none_above
-from enginescope.core.units import counted, format_ms, format_significant
+from enginescope.judge.difference import excluded_pct, none_above
+from enginescope.judge.units import counted, format_ms, format_significant
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.verdict.tune import (
     Alternative,
     Confirmation,
     InvalidAlternative,
     TuneReport,
 )
-from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.verdicts.verdict_phrases import confidence_text, range_of, ratio_text

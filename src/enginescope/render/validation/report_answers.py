@@ -9,7 +9,7 @@ from enginescope.analysis.validation.outputs_of_runs import answers_of_runs, run
 from enginescope.analysis.validation.validation import Validation
 from enginescope.core.record import Record
 from enginescope.formats.tensors.output_diff_file import ForeignDifference
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.run import Run
 from enginescope.render.accuracy.validate_phrases import WorstAnswer, answer, error_text
 from enginescope.render.base.figures import Figures

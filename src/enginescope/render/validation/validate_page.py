@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from enginescope.analysis.validation.validation import Validation
+from enginescope.core.record import replace
 from enginescope.render.accuracy.task_section import task_section
 from enginescope.render.accuracy.validate_phrases import (
     WorstAnswer,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from enginescope.analysis.accuracy.output_diff import OutputDiff
 from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.render.accuracy.answer_errors import (
     channel_errors,
     error_histogram,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from enginescope.records.verdict.verdict import Verdict
+from enginescope.judge.verdict import Verdict
 
 
 def levels_text(verdicts: Iterable[Verdict | None]) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import replace
-
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
-from enginescope.core.units import counted, format_significant
-from enginescope.records.notice import Notice, weightiest
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import counted, format_significant
+from enginescope.judge.verdict import Verdict
+from enginescope.records.notice import weightiest
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
-from enginescope.records.verdict.verdict import Verdict
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.verdict_phrases import (

@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import to_builtins
 
 from enginescope.analysis.verdicts.model_mean import gate_means
-from enginescope.core.units import counted
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import counted
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.render.base.answer_tables import AnswerTables, answer_json, notice_items
 from enginescope.render.base.data_table import escaped, markdown_row

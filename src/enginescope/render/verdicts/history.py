@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 from enginescope.records.verdict.history import JobHistory
 from enginescope.render.html.images import (
     X_TICKS,

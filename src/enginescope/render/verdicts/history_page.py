@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.verdict.history import JobHistory
 from enginescope.render.base.figures import Figures
 from enginescope.render.html.images import Chart

@@ -9,10 +9,10 @@ from enginescope._version import __version__
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
-from enginescope.core.units import format_significant
+from enginescope.judge.comparison.change_points import FEWEST_POINTS
+from enginescope.judge.units import format_significant
 from enginescope.records.verdict.history import FactChange, JobHistory, LevelChange
 from enginescope.render.verdicts.verdict_phrases import value_text
-from enginescope.stats.change_points import FEWEST_POINTS
 
 #: Facts of one change that are told; the page and JSON have all.
 _FACTS_TOLD = 6

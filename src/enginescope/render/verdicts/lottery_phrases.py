@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from enginescope.analysis.claims.difference import none_above
-from enginescope.core.units import counted, format_bytes, format_ms, format_significant, format_span
-from enginescope.records.verdict.lottery import (
-    DrawnBuild,
-    LayerDraw,
-    LotteryReport,
-    VarianceComponent,
-)
+from enginescope.core.units import format_bytes
+from enginescope.judge.difference import none_above
+from enginescope.judge.stats.nested_variance import VarianceComponent
+from enginescope.judge.units import counted, format_ms, format_significant, format_span
+from enginescope.records.verdict.lottery import DrawnBuild, LayerDraw, LotteryReport
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 

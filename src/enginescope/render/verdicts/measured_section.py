@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from enginescope.analysis.claims.difference import reason_text
 from enginescope.analysis.verdicts.compared_figures import TAILS
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import (
@@ -15,9 +14,10 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredPair,
 )
 from enginescope.core.record import Record
-from enginescope.core.units import format_ms
-from enginescope.records.notice import Notice
-from enginescope.records.verdict.verdict import Verdict, VerdictKind
+from enginescope.judge.difference import reason_text
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import format_ms
+from enginescope.judge.verdict import Verdict, VerdictKind
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.facts import made_text, place_line
 from enginescope.render.base.figures import Figures, TextTable

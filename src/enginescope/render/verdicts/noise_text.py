@@ -9,15 +9,15 @@ from rich.text import Text
 
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-from enginescope.core.units import format_significant, format_span
+from enginescope.judge.comparison.noise import POWER
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.units import format_significant, format_span
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
-from enginescope.stats.comparison.ratio import LOOKS
-from enginescope.stats.noise import POWER
 
 NOISE_HEADERS = ("time", "rounds", "smallest difference")
 #: Notices that hold a comparison against a recorded floor: this one is the floor.

@@ -9,7 +9,7 @@ from msgspec import to_builtins
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.analysis.verdicts.ranking import RankedSide, ranking_of
-from enginescope.core.units import listed
+from enginescope.judge.units import listed
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.figures import TextTable
 from enginescope.render.verdicts.verdict_phrases import (

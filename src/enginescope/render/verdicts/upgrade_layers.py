@@ -6,7 +6,7 @@ Layer times are of one process a side, so that they explain a difference and dec
 from __future__ import annotations
 
 from enginescope.analysis.plan_comparison.difference_causes import Cause
-from enginescope.core.units import counted, format_ms
+from enginescope.judge.units import counted, format_ms
 from enginescope.records.verdict.upgrade import (
     DifferenceCause,
     LayerChange,

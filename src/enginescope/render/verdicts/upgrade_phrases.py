@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from enginescope.analysis.verdicts.printed_verdicts import THROUGHPUT, printed_cause
-from enginescope.records.verdict.evidence import EvidenceLevel
+from enginescope.judge.evidence import EvidenceLevel
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     Stack,

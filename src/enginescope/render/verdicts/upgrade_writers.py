@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.verdicts.model_mean import upgrade_means
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport, UpgradeRow
 from enginescope.render.base.answer_tables import (
     AnswerTables,

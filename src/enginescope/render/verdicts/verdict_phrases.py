@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 
-from enginescope.analysis.claims import difference
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import OF_MEAN
 from enginescope.analysis.verdicts.comparability import IN_NAMES
@@ -27,16 +26,18 @@ from enginescope.analysis.verdicts.printed_verdicts import (
     printed_cause,
 )
 from enginescope.core.errors import UsageError
-from enginescope.core.units import counted, format_bytes, format_ms, format_significant
+from enginescope.core.units import format_bytes
+from enginescope.judge import difference
+from enginescope.judge.comparison.ratio import FEWEST_TOGETHER, LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.samples import Interval
+from enginescope.judge.units import counted, format_ms, format_significant
+from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Job
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind
-from enginescope.records.samples import Interval
-from enginescope.records.verdict.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.facts import backend_text, subject_names
-from enginescope.stats.comparison.ratio import FEWEST_TOGETHER, LOOK_CONFIDENCE, LOOKS
 
 _FIGURES = {one.name: one for one in (*TAILS, *FIGURES)}
 #: Unit -> words for less of it and for more.

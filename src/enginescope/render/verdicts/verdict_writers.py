@@ -20,8 +20,10 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredSide,
     meant_conditions,
 )
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
+from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.progress import RoundPlan
-from enginescope.records.verdict.verdict import Reason, Verdict, VerdictKind
+from enginescope.records.run.rounds import plan_of
 from enginescope.render.base.data_table import csv_bytes, escaped, inert_text, markdown_row
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.figures import TextTable
@@ -55,8 +57,6 @@ from enginescope.render.verdicts.verdict_phrases import (
     unit_of,
     why_text,
 )
-from enginescope.stats.comparison.ratio import MOST_ROUNDS
-from enginescope.stats.comparison.rounds import plan_of
 
 #: From here on there is room for the codes of the reasons.
 _WIDE = 100

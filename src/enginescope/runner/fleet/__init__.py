@@ -1,1 +1,1 @@
-"""Cells of a suite on other machines: Ray, Slurm, containers, Kubernetes."""
+"""Cells of a suite on other machines or in other Pythons: Ray, containers, environments."""

@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 #: Started with ``-m`` in containers and other Pythons; it takes the file of a task and of a result.
 REMOTE_CELL = "enginescope.services.suites.remote_cell"
+#: Folder of reference outputs, in a suite's folder.
+REFERENCES = "references"
 
 #: Runs a task where it is called: the bytes of a `CellTask` in, those of a `CellTaskResult` out.
 Doing: TypeAlias = Callable[[bytes], bytes]
@@ -110,24 +112,6 @@ def unpacked_task(data: bytes) -> CellTask:
     return _unpacked(data, CellTask, "a remote task")
 
 
-def packed_tasks(
-    cells: Sequence[Cell], command: str | None, references: str | None = None
-) -> bytes:
-    """Return the tasks of an array as bytes."""
-    return msgspec.msgpack.encode(
-        [CellTask(cell=cell, command=command, references=references) for cell in cells]
-    )
-
-
-def unpacked_tasks(data: bytes) -> list[CellTask]:
-    """Return the tasks of an array.
-
-    Raises:
-        FormatError: These are not bytes of them, or of another version.
-    """
-    return _unpacked(data, list[CellTask], "an array of remote tasks")
-
-
 def packed_returned(returned: CellTaskResult) -> bytes:
     """Return the result of a remote task as bytes."""
     return msgspec.msgpack.encode(returned)
@@ -167,9 +151,3 @@ def longest_s(cell: Cell) -> float:
     attempts = cell.processes * (1 + cell.retries) if cell.mode != "validate" else 0
     answering_s = _ANSWERING * each_s + _SIDES * build_s if cell.mode != "benchmark" else 0.0
     return attempts * (each_s + build_s) + answering_s + _BESIDE_S
-
-
-def last_line(data: bytes) -> str:
-    """Return the last line of what a process printed that is not blank."""
-    lines = [line.strip() for line in data.decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1] if lines else ""

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from enginescope._version import __version__
 from enginescope.core.errors import BackendError, FormatError, UsageError
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.cell_task import (

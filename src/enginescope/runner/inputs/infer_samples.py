@@ -18,7 +18,7 @@ from enginescope.backends.base import (
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.core.errors import BackendError, EnginescopeError, FormatError, UsageError
 from enginescope.formats.tensors.answer_files import answer_file, write_answers, write_skipped
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Phase, TensorValues

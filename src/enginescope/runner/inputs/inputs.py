@@ -18,10 +18,10 @@ from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.onnx.language_names import is_past
 from enginescope.formats.tensors.tensor_files import load_data_set, load_tensor
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import FilledInput, InputRange, OpenDims, Workload
-from enginescope.records.tensor import DataType
-from enginescope.runner.inputs.random_inputs import NUMPY_TYPES, PACKED, RAW_TYPES, random_array
+from enginescope.records.tensor import PACKED, DataType
+from enginescope.runner.inputs.random_inputs import NUMPY_TYPES, RAW_TYPES, random_array
 from enginescope.runner.model_inputs import open_dims, sized
 
 #: How a dynamic dimension without a name begins.

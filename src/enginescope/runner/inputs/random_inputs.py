@@ -14,7 +14,7 @@ import numpy as np
 from enginescope.backends.base import InputSpec
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.records.run.job import InputRange
-from enginescope.records.tensor import DataType
+from enginescope.records.tensor import PACKED, DataType
 
 NUMPY_TYPES = {
     DataType.FP64: np.float64,
@@ -33,8 +33,6 @@ NUMPY_TYPES = {
     DataType.COMPLEX128: np.complex128,
 }
 
-#: Types of four bits: two to a byte.
-PACKED = frozenset({DataType.INT4, DataType.UINT4, DataType.FP4})
 #: Types that NumPy lacks -> the type that holds their bits.
 RAW_TYPES = {
     DataType.BF16: np.uint16,
@@ -45,7 +43,8 @@ RAW_TYPES = {
 
 
 #: Bytes of one-byte types that NumPy lacks, all within ±1: E4M3 up to 0x38 is 1, E8M0 127 is 2⁰.
-_RAW_BYTES = {DataType.FP8: (0, 0x38), DataType.E8M0: (120, 127)}
+#: Not 0, whose negative is NaN in the types without a negative zero.
+_RAW_BYTES = {DataType.FP8: (1, 0x38), DataType.E8M0: (120, 127)}
 #: The largest finite bfloat16, 0x7F7F: eight significant bits and the exponent of 2¹²⁷.
 LARGEST_BF16 = 0xFF << 120
 

@@ -9,10 +9,9 @@ import re
 from collections.abc import Collection, Iterable, Sequence, Set
 from pathlib import Path
 
-import msgspec
-
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.core.errors import FormatError, MissingDependencyError, UsageError
+from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.onnx.onnx_graph import onnx_input_names
 from enginescope.records.run.job import InputFile, InputShape, Job, Subject, Workload
@@ -44,7 +43,7 @@ def sample_feeds(
     shapes |= {
         shape.input: InputShape(name=shape.input, dims=shape.dims) for shape in sample.shapes
     }
-    own = msgspec.structs.replace(
+    own = replace(
         workload,
         seed=sample.seed,
         data_set=sample.data_set,
@@ -55,16 +54,14 @@ def sample_feeds(
         return make_feeds(specs, own)
     others = tuple(spec for spec in specs if spec.name not in pictures)
     unseen = tuple(shape for shape in own.shapes if shape.name not in pictures)
-    fed = make_feeds(others, msgspec.structs.replace(own, shapes=unseen))
+    fed = make_feeds(others, replace(own, shapes=unseen))
     arrays = {
         spec.name: image_input(pictures[spec.name], spec, how)
         for spec in specs
         if spec.name in pictures
     }
     drawn = {name: tuple(array.shape) for name, array in arrays.items()}
-    return msgspec.structs.replace(
-        fed, arrays={**fed.arrays, **arrays}, shapes={**fed.shapes, **drawn}
-    )
+    return replace(fed, arrays={**fed.arrays, **arrays}, shapes={**fed.shapes, **drawn})
 
 
 def as_file(name: str) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from msgspec.structs import replace
-
 from enginescope.backends.base import Measured, ProgressSink
 from enginescope.backends.changing import Changing, measure_changes
+from enginescope.core.record import replace
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, ShapeRule
 from enginescope.records.run.run import Phase

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import gpu_temperature_c
-from enginescope.records.notice import Notice
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Cooldown, Job
 from enginescope.records.run.run import Phase

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from enginescope.core.units import format_ms, format_significant
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.run.run import Run
 
 #: The generator is late if 1 % of the queries started later than this share of the service time.

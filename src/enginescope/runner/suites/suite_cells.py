@@ -17,7 +17,7 @@ from enginescope.backends.registry import parse_backend, read_spec
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
 from enginescope.core.optional import has_come
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.records.run.job import BackendSpec, Job, Subject, Workload
 from enginescope.records.suite.suite import (
@@ -59,9 +59,7 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
         for spec, refusal in map(_spec, model.backends):
             for cell in _of_backend(suite, model, _job(suite, subject, spec, engine_cache)):
                 content = [subject.sha256, weights, digests, *reference]
-                cells.append(
-                    msgspec.structs.replace(cell, refusal=refusal, key=_key(cell, content))
-                )
+                cells.append(replace(cell, refusal=refusal, key=_key(cell, content)))
     _check_baseline(suite, cells)
     return tuple({cell.key: cell for cell in cells}.values())
 
@@ -94,14 +92,14 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
         is_fed = suite.input == "dataset" and bool(model.data_sets) and not has_own
         sets = model.data_sets if is_fed else ()
         limits = model.limits or job.limits
-        workload = msgspec.structs.replace(
+        workload = replace(
             job.workload,
             batch=batch,
             shapes=shapes,
             ranges=model.ranges,
             dims=dims,
             data_set=sets[0] if sets else None,
-            mode=msgspec.structs.replace(job.workload.mode, decode=model.decode),
+            mode=replace(job.workload.mode, decode=model.decode),
         )
         workload = settled_workload([Path(model.path)], workload)
         yield Cell(
@@ -109,7 +107,7 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
             model=model.name,
             mode=suite.mode,
             input="dataset" if is_fed else "random",
-            job=msgspec.structs.replace(job, workload=workload, limits=limits),
+            job=replace(job, workload=workload, limits=limits),
             data_sets=sets,
             checking=suite.checking,
             needs=model.needs,
@@ -121,7 +119,7 @@ def _of_backend(suite: Suite, model: SuiteModel, job: Job) -> Iterator[Cell]:
 def _spec(text: str) -> tuple[BackendSpec, str | None]:
     """Return a backend's specification, and why it can be run nowhere."""
     spec = read_spec(text)
-    alone = msgspec.structs.replace(spec, environment=None)
+    alone = replace(spec, environment=None)
     try:
         parse_backend(str(alone))
     except (MissingDependencyError, BackendError):  # of this machine: the cell will say so
@@ -129,7 +127,7 @@ def _spec(text: str) -> tuple[BackendSpec, str | None]:
     except UsageError as error:
         if spec.precision is None:
             raise
-        parse_backend(str(msgspec.structs.replace(alone, precision=None)))  # only the precision
+        parse_backend(str(replace(alone, precision=None)))  # only the precision
         return spec, f"{error.what}{f': {error.why}' if error.why else ''}"
     return spec, None
 
@@ -140,7 +138,7 @@ def _key(cell: Cell, content: list[Any]) -> str:
     workload = _known_workload(job.workload)
     checking = cell.checking if cell.mode != "benchmark" else None
     if checking is not None and _reference_file(checking) is not None:  # its content counts
-        checking = msgspec.structs.replace(checking, reference=None)
+        checking = replace(checking, reference=None)
     known: list[Any] = [content, cell.model, cell.mode, cell.input, str(job.backend), workload]
     known += [job.layer_profile, checking, cell.needs]
     known += [cell.processes] if cell.processes > 1 else []  # of one as it was before

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from msgspec.structs import replace
-
 from enginescope.backends.registry import is_environment, load_backend, read_spec
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.core.units import parse_bytes, parse_duration_ms
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES

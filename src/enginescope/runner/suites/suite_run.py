@@ -10,9 +10,8 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 
-import msgspec
-
 from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.core.record import replace
 from enginescope.probe.affinity import children_pinned_to, siblings, usable_processors
 from enginescope.probe.environment import probe_environment
 from enginescope.probe.nvml import probe_devices
@@ -118,10 +117,8 @@ def on_cores(cell: Cell, cores: tuple[int, ...]) -> Cell:
     """Return a cell that runs on these logical processors alone; none: as it was."""
     if not cores:
         return cell
-    conditions = msgspec.structs.replace(cell.job.conditions, pinned_cores=cores)
-    return msgspec.structs.replace(
-        cell, job=msgspec.structs.replace(cell.job, conditions=conditions)
-    )
+    conditions = replace(cell.job.conditions, pinned_cores=cores)
+    return replace(cell, job=replace(cell.job, conditions=conditions))
 
 
 #: Runs a cell that is bound to its processors; the second argument is the slot's number, from 0.

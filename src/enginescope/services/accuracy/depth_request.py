@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from enginescope.core.errors import BackendError, UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.records.run.job import BackendSpec, DimSize, Job, Limits, TelemetryRule, Watcher
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import NORMALIZATIONS, AnswerRequest, Preprocessing

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.box_outputs import first_maps
 from enginescope.analysis.tasks.depth import DepthTask
@@ -19,6 +17,7 @@ from enginescope.analysis.tasks.pairing import base_name
 from enginescope.analysis.tasks.task_scoring import TaskReport, TaskScoring
 from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
+from enginescope.core.record import replace
 from enginescope.core.signals import deferred_signals
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.tensors.answer_files import answer_file, read_answers, read_skipped

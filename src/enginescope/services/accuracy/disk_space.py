@@ -6,9 +6,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-import msgspec
-
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.records.tensor import Tensor
 
@@ -38,4 +37,4 @@ def _least_bytes(output: Tensor) -> int:
     if output.shape is None:
         return 0
     shape = tuple(1 if dim is None else dim for dim in output.shape)
-    return msgspec.structs.replace(output, shape=shape).nbytes or 0
+    return replace(output, shape=shape).nbytes or 0

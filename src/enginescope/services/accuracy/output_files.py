@@ -11,16 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-from msgspec.structs import replace
-
 from enginescope.analysis.validation.validation import NOT_STORED
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import write_atomic
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.onnx.onnx_graph import onnx_input_shapes
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import InputShape, Workload
 from enginescope.records.run.sample_set import Preprocessing, Sample, SampleShape
 from enginescope.runner.inputs.images import picture_samples, picture_shape
@@ -121,7 +118,7 @@ def write_files(found: Validation, doing: ValidationRun, output: Path) -> Valida
     )
     evidence = {"files": lost, "folder": str(output)}
     notice = Notice(code=NOT_STORED, message=message, evidence=evidence)
-    return msgspec.structs.replace(found, notices=(*found.notices, notice))
+    return replace(found, notices=(*found.notices, notice))
 
 
 def _worst_of(side: ValidatedSide, doing: ValidationRun) -> Iterator[WorstAnswer]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from enginescope.analysis.accuracy.binding_check import Bindings
 from enginescope.analysis.errors.output_tolerance import ToleranceRequest
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.records.run.run import Run
 
@@ -18,8 +17,7 @@ _NO_NAMES: Mapping[str, str] = {}
 def bindings_of(run: Run, names: Mapping[str, str] = _NO_NAMES) -> Bindings:
     """Return what a model takes and gives, its outputs under the names they are mapped to."""
     outputs = tuple(
-        msgspec.structs.replace(output, name=names.get(output.name, output.name))
-        for output in run.outputs
+        replace(output, name=names.get(output.name, output.name)) for output in run.outputs
     )
     return Bindings(inputs=run.inputs, outputs=outputs)
 

@@ -10,11 +10,9 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import msgspec
-
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import EnginescopeError
-from enginescope.core.units import format_significant
+from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_rounding import (
     LARGEST,
     ORDERS,
@@ -23,7 +21,8 @@ from enginescope.formats.onnx.onnx_rounding import (
     rounded_onnx,
 )
 from enginescope.formats.tensors.answer_files import answer_file, read_answers
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import format_significant
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
 from enginescope.services.accuracy.sides import REFERENCE, Side
@@ -75,9 +74,9 @@ class RoundedReference:
                 path = Path(job.subject.path or "")
                 copies.append(rounded_onnx(path, row, home / "model", order))
                 copy = str(copies[-1].path)
-                subject = msgspec.structs.replace(job.subject, path=copy, sha256=None)
+                subject = replace(job.subject, path=copy, sha256=None)
                 backend = parse_backend(REFERENCE + _UNOPTIMIZED)  # optimizers drop rounding
-                answer(msgspec.structs.replace(job, subject=subject, backend=backend), home)
+                answer(replace(job, subject=subject, backend=backend), home)
             except (EnginescopeError, ValueError) as error:
                 return str(error)
             finally:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import msgspec
-
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.records.run.job import Job
 from enginescope.records.run.sample_set import Sample
 from enginescope.runner.jobs import usual_backend
@@ -111,9 +109,7 @@ def _with_labels(reference: Side, others: Sequence[Side], note: str | None) -> S
             for one, label in zip(every, labels, strict=True)
         ]
         depth += 1
-    first, *rest = (
-        msgspec.structs.replace(one, label=label) for one, label in zip(every, labels, strict=True)
-    )
+    first, *rest = (replace(one, label=label) for one, label in zip(every, labels, strict=True))
     return Sides(reference=first, others=tuple(rest), note=note)
 
 
@@ -125,8 +121,8 @@ def _longer(side: Side, depth: int) -> str:
     parts = Path(job.subject.path).resolve().parts
     if depth > len(parts):
         return f"{job.subject.path} · {job.backend}"
-    named = msgspec.structs.replace(job.subject, name="/".join(parts[-depth:]))
-    return side_label(msgspec.structs.replace(job, subject=named))
+    named = replace(job.subject, name="/".join(parts[-depth:]))
+    return side_label(replace(job, subject=named))
 
 
 def _unused(request: ValidateRequest, samples: Sequence[Sample]) -> str | None:
@@ -263,9 +259,7 @@ def _spanning(job: Job, samples: Sequence[Sample]) -> Job:
     low = _bound(shapes, min)
     high = _bound(shapes, max)
     options = {**own, "min_shapes": low, "opt_shapes": high, "max_shapes": high}
-    return msgspec.structs.replace(
-        job, backend=msgspec.structs.replace(job.backend, options=options)
-    )
+    return replace(job, backend=replace(job.backend, options=options))
 
 
 def _bound(shapes: dict[str, list[tuple[int, ...]]], which: Callable[..., int]) -> str:
@@ -278,7 +272,7 @@ def _bound(shapes: dict[str, list[tuple[int, ...]]], which: Callable[..., int]) 
 
 def side_label(job: Job) -> str:
     """Return what a side is called; the usual reference without its options."""
-    shown = msgspec.structs.replace(job.backend, options=_shown(job))
+    shown = replace(job.backend, options=_shown(job))
     return f"{job.subject.name} · {shown}"
 
 

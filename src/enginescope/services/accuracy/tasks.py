@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from enginescope.analysis.tasks.base import parse_task
 from enginescope.analysis.tasks.task_scoring import TaskLimit, TaskScoring
 from enginescope.analysis.validation.validation import Validation
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.records.run.sample_set import Preprocessing
 from enginescope.services.accuracy.request import TaskRequest
@@ -83,4 +82,4 @@ def add_task_figures(
         report = scoring.against_reference(found.reference, labels, progress)
     else:
         report = scoring.against_targets(labels, asked.targets, str(asked.path), progress)
-    return msgspec.structs.replace(found, task=report)
+    return replace(found, task=report)

@@ -22,7 +22,7 @@ from enginescope.analysis.errors.output_tolerance import (
 )
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.core.errors import BackendError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.tensors.answer_files import (
     answer_file,
     expected_answers,
@@ -30,7 +30,7 @@ from enginescope.formats.tensors.answer_files import (
     read_skipped,
     stored_answers,
 )
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run, TensorValues
@@ -78,7 +78,7 @@ Collect = Callable[[Side, AnswerRequest, Callable[[], Run]], Run]
 
 def collect_outputs(job: Job, request: AnswerRequest, watch: Watch) -> Run:
     """Run a job on samples in a fresh process; its outputs go into ``request.folder``."""
-    asked = msgspec.structs.replace(job, answering=request)
+    asked = replace(job, answering=request)
     watch(asked, None)
     return answered(asked, lambda progress: watch(asked, progress))
 

@@ -24,9 +24,10 @@ from enginescope.core.errors import (
     disk_full_as_error,
 )
 from enginescope.core.optional import require
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.onnx.onnx_flow import read_onnx_flow
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample
@@ -66,7 +67,7 @@ def add_bisection(
         for side in found.sides
     ]
     notices = (*found.notices, *bisecting.notices)
-    return msgspec.structs.replace(found, sides=tuple(sides), notices=notices)
+    return replace(found, sides=tuple(sides), notices=notices)
 
 
 class _Bisecting:
@@ -98,18 +99,18 @@ class _Bisecting:
 
     def _searched(self, result: ValidatedSide, plan: BisectPlan) -> ValidatedSide:
         request = self._request
-        plan = msgspec.structs.replace(plan, most=request.marks or plan.most)
+        plan = replace(plan, most=request.marks or plan.most)
         run = BisectRun(plan, self._watch)
         # an engine would have to be built of the pieces
         inside = add_node_errors(run.find(), plan, run, own=_is_cheap(plan.job))
         precision = None
         if request.extract is not None:
             notice = extracted(inside, plan, run, self._folder_of(result, request.extract))
-            inside = msgspec.structs.replace(inside, notices=(*inside.notices, notice))
+            inside = replace(inside, notices=(*inside.notices, notice))
         if request.suggest_precision:
             samples = dict.fromkeys((*plan.samples, *self._samples[:_MOST_TRIED]))
             precision = FallbackTrials(plan, run, tuple(samples)).tried(inside)
-        return msgspec.structs.replace(result, inside=inside, precision=precision)
+        return replace(result, inside=inside, precision=precision)
 
     def _folder_of(self, result: ValidatedSide, extract: Path) -> Path:
         labels = [side.label for side in self._plan.sides.others]
@@ -151,7 +152,7 @@ def computing_reference(side: Side, reference: Side) -> Job | None:
         return reference.job
     if side.job.backend.name == "ort-cpu" and side.job.backend.precision is None:
         return None
-    return msgspec.structs.replace(side.job, backend=parse_backend(REFERENCE), engine=None)
+    return replace(side.job, backend=parse_backend(REFERENCE), engine=None)
 
 
 def bisect_plan(one: ValidatedSide, side: Side, plan: Plan, folder: Path) -> BisectPlan:

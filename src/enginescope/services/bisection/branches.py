@@ -11,14 +11,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_flow import FlowTensor, OnnxFlow, read_onnx_flow
 from enginescope.formats.onnx.onnx_marks import marked_onnx
 from enginescope.formats.onnx.onnx_unfold import DECISION, Decision, asking_onnx, unfolded_onnx
 from enginescope.formats.tensors.answer_files import answer_file, read_answers
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample
@@ -68,9 +66,9 @@ class IntermediateOutputs:
         self, job: Job, model: Path, folder: Path, samples: tuple[Sample, ...], **more: Any
     ) -> None:
         """Answer with a copy of the job's model; what it is built into is not kept."""
-        subject = msgspec.structs.replace(job.subject, path=str(model), sha256=None)
+        subject = replace(job.subject, path=str(model), sha256=None)
         cache = str(self.folder / "engines")
-        own = msgspec.structs.replace(job, subject=subject, engine_cache=cache)
+        own = replace(job, subject=subject, engine_cache=cache)
         self.plain(own, folder, samples, **more)
 
     def plain(self, job: Job, folder: Path, samples: tuple[Sample, ...], **more: Any) -> None:
@@ -115,7 +113,7 @@ def _typed(job: Job, flow: OnnxFlow, marks: Mapping[str, FlowTensor]) -> Job:
             narrow = tensor.dtype is DataType.FP32 and not stays
             formats.append("fp16:chw" if narrow else "chw")
     options = {**spec.options, "output_formats": ",".join(formats)}
-    return msgspec.structs.replace(job, backend=msgspec.structs.replace(spec, options=options))
+    return replace(job, backend=replace(spec, options=options))
 
 
 #: A body that ran more often is not entered: the copy would grow too large.
@@ -202,8 +200,8 @@ def _decisions(
 
 
 def _with_model(job: Job, model: Path) -> Job:
-    subject = msgspec.structs.replace(job.subject, path=str(model), sha256=None)
-    return msgspec.structs.replace(job, subject=subject)
+    subject = replace(job.subject, path=str(model), sha256=None)
+    return replace(job, subject=subject)
 
 
 def _branch(one: Decision) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
 from enginescope.analysis.accuracy.binding_check import renamed
 from enginescope.analysis.accuracy.output_comparison import SideComparison
 from enginescope.analysis.accuracy.output_diff import SideDiff
@@ -22,7 +20,7 @@ from enginescope.analysis.bisection.precision_proposals import (
 from enginescope.analysis.errors.output_tolerance import tolerance_for
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import DiskFullError, EnginescopeError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.onnx.onnx_precision import node_names, onnx_precision
 from enginescope.formats.tensors.answer_files import answer_file, read_answers
 from enginescope.records.run.job import (
@@ -84,14 +82,14 @@ class FallbackStrategy(Record, frozen=True, kw_only=True):
             before = self.job.backend.options.get(self.option)
             names = [*([before] if before else []), *nodes]
             options = {**self.job.backend.options, self.option: ",".join(names)}
-            spec = msgspec.structs.replace(self.job.backend, options=options)
-            return msgspec.structs.replace(self.job, backend=spec)
+            spec = replace(self.job.backend, options=options)
+            return replace(self.job, backend=spec)
         from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
 
         source = Path(self.whole.subject.path or "")
         made = fp16_model(source, folder, Fp16Options(node_block_list=tuple(nodes)))
-        subject = msgspec.structs.replace(self.job.subject, path=made.path, sha256=None)
-        return msgspec.structs.replace(self.job, subject=subject)
+        subject = replace(self.job.subject, path=made.path, sha256=None)
+        return replace(self.job, subject=subject)
 
     def specification(self, nodes: Sequence[str]) -> str:
         """Return how to have it again, as it is typed."""
@@ -108,8 +106,8 @@ def fallback_strategy(job: Job, reference: Job) -> tuple[FallbackStrategy | None
         job, reference: The side, and who computes what is right.
     """
     spec = job.backend
-    plain = msgspec.structs.replace(spec, precision=None)
-    whole = msgspec.structs.replace(job, backend=plain)
+    plain = replace(spec, precision=None)
+    whole = replace(job, backend=plain)
     parts = set((spec.precision or "").lower().split("+"))
     if spec.name == "trt" and parts & _REDUCED:
         words = "layers kept in FP32 by keep_fp32, binding"
@@ -120,7 +118,7 @@ def fallback_strategy(job: Job, reference: Job) -> tuple[FallbackStrategy | None
     held = onnx_precision(Path(job.subject.path or ""))
     if held == "fp16" and onnx_precision(Path(reference.subject.path or "")) == "fp32":
         words = f"{reference.subject.name} converted to FP16 again, without some nodes"
-        whole = msgspec.structs.replace(job, subject=reference.subject)
+        whole = replace(job, subject=reference.subject)
         return FallbackStrategy(words=words, job=job, option=None, whole=whole), words
     return None, _why_not(spec, held)
 
@@ -167,15 +165,13 @@ class FallbackTrials:
         except DiskFullError:
             raise
         except EnginescopeError as error:
-            return msgspec.structs.replace(trial, failure=str(error))
+            return replace(trial, failure=str(error))
         figures = [output.figures for output in diff.outputs]
         odd = any(
             figure.nan or figure.infinite or figure.finite_only_here for figure in figures if figure
         )
         errors = [figure.error_to_spread if figure else None for figure in figures]
-        trial = msgspec.structs.replace(
-            trial, passes=diff.passes, error=None if odd else worst_error(errors)
-        )
+        trial = replace(trial, passes=diff.passes, error=None if odd else worst_error(errors))
         return self._measured(trial, job)
 
     def _answers(self, job: Job) -> Path:
@@ -195,20 +191,18 @@ class FallbackTrials:
         return comparison.result()
 
     def _measured(self, trial: PrecisionTrial, job: Job) -> PrecisionTrial:
-        timed = msgspec.structs.replace(
+        timed = replace(
             job,
             workload=_workload(job.workload, self._samples[0]),
             layer_profile=False,
         )
         (run,) = run_jobs([timed], _forget)
         if run.outcome.kind is not OutcomeKind.OK:
-            return msgspec.structs.replace(trial, failure=run.outcome.message)
+            return replace(trial, failure=run.outcome.message)
         latency = RunView(run).latency
         if latency is None:
             return trial
-        return msgspec.structs.replace(
-            trial, latency_ms=latency.median_ms, interval=latency.median_interval
-        )
+        return replace(trial, latency_ms=latency.median_ms, interval=latency.median_interval)
 
 
 def _workload(asked: Workload, sample: Sample) -> Workload:
@@ -220,7 +214,7 @@ def _workload(asked: Workload, sample: Sample) -> Workload:
     )
     shapes = tuple(InputShape(name=shape.input, dims=shape.dims) for shape in sample.shapes)
     named = {shape.name for shape in shapes}
-    return msgspec.structs.replace(
+    return replace(
         asked,
         seed=sample.seed,
         data_set=sample.data_set,

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from enginescope.analysis.bisection.error_growth import Bisected
@@ -17,9 +16,10 @@ from enginescope.analysis.bisection.tensor_errors import LARGEST, TensorErrors
 from enginescope.analysis.bisection.tensor_pairs import TensorPair
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import BackendError
+from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_marks import GIVEN, split_model_at
 from enginescope.formats.tensors.answer_files import answer_file, read_answers, write_answers
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Workload
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample, SampleFile
@@ -58,9 +58,9 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
                 level="info",
             )
             errors.added, errors.stored = {}, {}
-            found = msgspec.structs.replace(found, notices=(*found.notices, notice))
+            found = replace(found, notices=(*found.notices, notice))
     steps = tuple(
-        msgspec.structs.replace(
+        replace(
             step,
             own_error=measured[0].added.get(step.tensor),
             stored_error=measured[0].stored.get(step.tensor),
@@ -68,7 +68,7 @@ def add_node_errors(found: Bisected, plan: BisectPlan, run: BisectRun, *, own: b
         )
         for step in found.steps
     )
-    return started(msgspec.structs.replace(found, steps=steps))
+    return started(replace(found, steps=steps))
 
 
 def _is_another_model(plan: BisectPlan) -> bool:
@@ -101,13 +101,10 @@ class NodeErrors:
         self._job, self.where = run.sides.job, " in FP32" if in_fp32 else ""
         looks = {pair.candidate: run.looks[pair.candidate] for pair in pairs}
         if in_fp32:
-            self._job = msgspec.structs.replace(
-                self._job, backend=parse_backend(REFERENCE), engine=None
-            )
+            self._job = replace(self._job, backend=parse_backend(REFERENCE), engine=None)
             types = {pair.candidate: run.typed(pair).dtype for pair in pairs}
             looks = {
-                name: msgspec.structs.replace(look, dtype=types[name] or look.dtype)
-                for name, look in looks.items()
+                name: replace(look, dtype=types[name] or look.dtype) for name, look in looks.items()
             }
         self._given = {name: look for name, look in looks.items() if look.dtype in _NUMPY}
         #: Whether the side stores values in FP16.
@@ -141,7 +138,7 @@ class NodeErrors:
             )
             values = self._reference_values(pairs, asked)
             samples = [self._fed(number, asked, held) for number, held in enumerate(values)]
-            plain = msgspec.structs.replace(self._job, workload=Workload())
+            plain = replace(self._job, workload=Workload())
             self._run.answers.copied(plain, copy, folder / "answers", tuple(samples))
             self._compare(pairs, values)
         finally:

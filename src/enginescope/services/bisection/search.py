@@ -27,7 +27,7 @@ from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_flow import FlowTensor, read_onnx_flow
 from enginescope.formats.onnx.onnx_marks import GivenTensor
 from enginescope.formats.onnx.onnx_weights import large_weights
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job
 from enginescope.records.run.sample_set import Preprocessing, Sample
 from enginescope.services.accuracy.validation_run import Watch

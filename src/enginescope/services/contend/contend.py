@@ -8,31 +8,28 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.analysis.contend.slow_downs import contention_of, sets_of
 from enginescope.analysis.ladder.figures import counting_rounds
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import UnsupportedError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
+from enginescope.judge.experiment import Ended
 from enginescope.probe.mps import mps_daemon_runs
 from enginescope.records.run.contention import ContentionRule, Share
 from enginescope.records.run.job import Job, Limits, Watcher, Workload
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.contend import Contender, ContendReport, Mps
 from enginescope.runner.contenders import run_contenders
-from enginescope.runner.interleaved import Pacing, is_given_up
 from enginescope.services.contend.request import ROUNDS, ContendRequest, check_contend_request
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import keep_rounds
+from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_rounds
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
-from enginescope.stats.comparison.rounds import comparison_id
 
 if TYPE_CHECKING:
     from enginescope.runner.session import Sink
@@ -115,16 +112,15 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
     rounds = _Rounds(sets)
     pacing = Pacing(looks=(request.rounds,), seed=request.workload.seed, run=rounds.run)
     leading = tuple(chosen.jobs[0] for chosen in sets)
-    sides, not_stored = keep_rounds(leading, pacing, job_request, store, observer)
-    if not_stored is not None:
-        observer.warn(not_stored)
-    if is_given_up(sides):
-        raise_unless_ok(next(side[-1] for side in sides if is_given_up((side,))))
+    measured, ended = keep_rounds(leading, pacing, job_request, store, observer)
+    sides = measured.sides
+    if ended is Ended.GIVEN_UP:
+        raise_unless_ok(next(side[-1] for side in sides if is_given_up(side)))
     counting = counting_rounds(sides)
     if not counting:
         raise_unless_ok(next(run for side in sides for run in side if not _is_ok(run)))
     report = _report(request, jobs, rounds.runs, counting)
-    return replace(report, comparison=comparison_id(sides), evidence=evidence_level(*sides))
+    return replace(report, comparison=measured.comparison, evidence=evidence_level(*sides))
 
 
 def _jobs(request: ContendRequest, job_request: JobRequest, store: Store) -> tuple[Job, ...]:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import get_args
 
 from enginescope.core.errors import UsageError
+from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.run.contention import Share
 from enginescope.services.measurement.jobs import MeasureRequest
-from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
 #: Rounds where nothing else is asked for: enough for intervals by ranks.
 ROUNDS = LOOKS[0]

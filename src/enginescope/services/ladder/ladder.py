@@ -8,15 +8,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.analysis.ladder.figures import counting_rounds
 from enginescope.analysis.ladder.placement import placed
 from enginescope.analysis.ladder.rungs import Figures, climb
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import read_spec
-from enginescope.core.record import Record
-from enginescope.records.notice import Notice
+from enginescope.core.record import Record, replace
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Limits, Workload
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.ladder import LadderReport, LadderSum, RungKey
@@ -33,7 +31,7 @@ from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import jobs_of, raise_unless_ok
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import keep_rounds
+from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_rounds
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
 
@@ -95,8 +93,6 @@ def _measured(
     observer: MeasurementObserver,
 ) -> Rounds:
     """Measure rounds; without a side that fails, the others begin again."""
-    from enginescope.runner.interleaved import Pacing, is_given_up
-
     job_request = request.jobs(request.model)
     pacing = Pacing(looks=(request.rounds,), profiles_each=True, seed=request.workload.seed)
     left = [
@@ -107,11 +103,11 @@ def _measured(
     failed: tuple[Side, ...] = ()
     while True:
         jobs = tuple(job for _, job in left)
-        runs, not_stored = keep_rounds(jobs, pacing, job_request, store, observer)
-        if not_stored is not None:
-            observer.warn(not_stored)
-        sides = [Side(way=way, runs=one) for (way, _), one in zip(left, runs, strict=True)]
-        hopeless = tuple(side for side in sides if is_given_up((side.runs,)))
+        measured, _ = keep_rounds(jobs, pacing, job_request, store, observer)
+        sides = [
+            Side(way=way, runs=runs) for (way, _), runs in zip(left, measured.sides, strict=True)
+        ]
+        hopeless = tuple(side for side in sides if is_given_up(side.runs))
         left = [(way, job) for way, job in left if way not in [side.way for side in hopeless]]
         if not hopeless or len(left) < LEAST_SIDES:
             good = tuple(side for side in sides if side.measured)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from enginescope.core.errors import UsageError
+from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.services.measurement.jobs import MeasureRequest
-from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
 #: Rounds where nothing else is asked for: enough for intervals by ranks.
 ROUNDS = LOOKS[0]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec.structs import replace
-
 from enginescope.analysis.ladder.figures import (
     Reader,
     graph_compute,
@@ -17,7 +15,7 @@ from enginescope.analysis.ladder.figures import (
 from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import EnginescopeError, UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.onnxruntime.gpu_times import ASYNCHRONOUS
 from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.verdict.ladder import Rung, RungKey
@@ -147,6 +145,7 @@ def _of_onnxruntime(streams: int, provider: Provider) -> Ladder:
     if is_cpu:
         ahead = replace(bound, kind="throughput")
         ways += [
+            Way(mode=replace(bound, loop="python"), readers={keys.PYTHON: latency}),
             Way(mode=replace(ahead, in_flight=2), readers={keys.ONE_AHEAD: period}),
             Way(mode=replace(ahead, in_flight=streams), readers={keys.STREAMS: period}),
         ]
@@ -155,7 +154,8 @@ def _of_onnxruntime(streams: int, provider: Provider) -> Ladder:
         Rung(key=keys.LAYERS, why=None if has_layers else _HOST_TIMES),
         *((Rung(key=keys.DEVICE, base=keys.LAYERS),) if on_cuda else ()),
         Rung(key=keys.BOUND, base=keys.DEVICE if on_cuda else keys.LAYERS),
-        Rung(key=keys.ARRAYS, base=keys.BOUND),
+        *((Rung(key=keys.PYTHON, base=keys.BOUND),) if is_cpu else ()),
+        Rung(key=keys.ARRAYS, base=keys.PYTHON if is_cpu else keys.BOUND),
         Rung(key=keys.CLIENT, base=keys.ARRAYS),
         Rung(key=keys.ONE_AHEAD, base=keys.BOUND, count=2, why=in_flight),
         Rung(key=keys.STREAMS, base=keys.ONE_AHEAD, count=streams, why=in_flight),

@@ -9,16 +9,17 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.analysis.load.loadgen import loadgen_figures
 from enginescope.analysis.load.trials import ERROR, step_of, trial_of
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UnsupportedError, UsageError
+from enginescope.core.record import replace
 from enginescope.core.signals import deferred_signals
 from enginescope.formats.arrival_trace import read_arrival_trace
-from enginescope.records.notice import Notice, weightiest
+from enginescope.judge.notice import Notice
+from enginescope.judge.stats.early_stopping import decisive_queries
+from enginescope.records.notice import weightiest
 from enginescope.records.run.job import Conditions, Job, Limits, Subject, Workload
 from enginescope.records.run.load import Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial
@@ -36,7 +37,6 @@ from enginescope.services.load.request import (
 from enginescope.services.load.search import Found, search_highest
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
 from enginescope.services.own_command import stored_fields
-from enginescope.stats.early_stopping import decisive_queries
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run

@@ -80,7 +80,7 @@ def rule_of_scenario(scenario: Scenario, rule: LoadRule) -> LoadRule:
     Raises:
         UsageError: There is no such scenario, or it has other arrivals than the rule.
     """
-    from msgspec.structs import replace
+    from enginescope.core.record import replace
 
     if scenario not in SCENARIOS:
         raise UsageError(f"scenario {scenario!r}", hint=f"one of {', '.join(SCENARIOS)}")

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from string import ascii_uppercase
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.analysis.lottery.build_outputs import OutputTally
 from enginescope.analysis.lottery.lottery_report import Draw, TimedRun, lottery_report
 from enginescope.backends.base import Builder, StoringBuilds
 from enginescope.backends.registry import backend_of
 from enginescope.core.errors import BackendError, EnginescopeError, UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.records.notice import Notice
+from enginescope.judge.experiment import SPARE_SHARE
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Limits, Workload
-from enginescope.records.run.run import OutcomeKind
-from enginescope.runner.interleaved import PROCESS_STOP
+from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.runner.session import build_engines, makes_first
 from enginescope.services.lottery.request import (
     BUILDS,
@@ -33,30 +31,24 @@ from enginescope.services.lottery.request import (
     LotteryRequest,
     check_lottery_request,
 )
-from enginescope.services.measurement.interleaved import paced_workload
+from enginescope.services.measurement.interleaved import PROCESS_STOP, paced_workload
 from enginescope.services.measurement.jobs import jobs_of, raise_unless_ok
-from enginescope.services.measurement.process_rounds import (
-    ProcessObserver,
-    ProcessRounds,
-    RoundSide,
-)
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.rounds import JobRounds, Pacing
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import SPREADS
-from enginescope.store.run_keeper import RunKeeper
 
 if TYPE_CHECKING:
     from enginescope.records.run.job import Job
     from enginescope.records.verdict.lottery import LotteryReport
 
-#: One process in so many may be measured again because it failed or was disturbed.
-_SPARE_SHARE = 4
 #: Share of the maximum time that builds may take; the rest is for their processes.
 _BUILDING_SHARE = 0.5
 
 
-def hold_lottery(request: LotteryRequest, observer: ProcessObserver) -> LotteryReport:
+def hold_lottery(request: LotteryRequest, observer: MeasurementObserver) -> LotteryReport:
     """Build a model several times, and measure each build in several processes.
 
     Raises:
@@ -107,20 +99,10 @@ class _Lottery:
     """Builds, then measures in rounds: one process of each build."""
 
     def __init__(
-        self, request: LotteryRequest, job: Job, store: Store, observer: ProcessObserver
+        self, request: LotteryRequest, job: Job, store: Store, observer: MeasurementObserver
     ) -> None:
         self._request, self._job, self._observer = request, job, observer
-        self._store, self._keeper = store, RunKeeper(store)
-        self._outputs = OutputTally()
-        self._rounds = ProcessRounds(
-            self._keeper,
-            observer,
-            lambda label, run: self._outputs.add(1 + ascii_uppercase.index(label), run.answers),
-            seed=job.workload.seed,
-            spare=request.builds * request.processes // _SPARE_SHARE,
-            tags=request.tags,
-            command=request.command,
-        )
+        self._store, self._outputs = store, OutputTally()
         self._lost: dict[int, str] = {}
         self._begin = perf_counter()
 
@@ -148,8 +130,6 @@ class _Lottery:
             budget_s=self._request.budget_s,
             notices=tuple(self._lost_builds()),
         )
-        if self._keeper.message is not None:
-            self._observer.warn(self._keeper.message)
         return self._recorded(report)
 
     def _recorded(self, report: LotteryReport) -> LotteryReport:
@@ -202,30 +182,43 @@ class _Lottery:
                 return
 
     def _measured(self, built: list[_Built]) -> dict[int, list[TimedRun]]:
+        request = self._request
+        pacing = Pacing(
+            seed=self._job.workload.seed,
+            take=lambda label, run: self._outputs.add(_number(label, built), run.answers),
+            text=lambda turn: (
+                f"round {turn.round + 1} of {request.processes}, build {_number(turn.side, built)}"
+            ),
+        )
+        rounds = JobRounds(
+            [_measuring(one) for one in built],
+            pacing,
+            request.jobs(request.model),
+            self._store,
+            self._observer,
+            spare=request.builds * request.processes // SPARE_SHARE,
+        )
         measured: dict[int, list[TimedRun]] = {build.number: [] for build in built}
-        numbers = {_label(build): build.number for build in built}
-        for number in range(self._request.processes):
+        for number in range(request.processes):
             begin = perf_counter()
-            left = [self._side(one, number) for one in built if one.number not in self._lost]
-            for side, timed in self._rounds.measured(number, left):
-                build = numbers[side.label]
-                if timed.run.outcome.kind is not OutcomeKind.OK:
-                    self._lost[build] = f"a process failed: {timed.run.outcome.message}"
-                made = timed.run.build or timed.run.preparation
-                if made is not None and not made.from_cache:
-                    self._lost[build] = "a process did not find it and built anew"
-                measured[build].append(timed)
+            left = [at for at, one in enumerate(built) if one.number not in self._lost]
+            for side, entry in rounds.round(left).items():
+                self._take(built[side].number, entry.measured.source)
+                timed = TimedRun(run=entry.measured.source, seconds=entry.seconds or 0.0)
+                measured[built[side].number].append(timed)
             if number + 1 >= FEWEST_PROCESSES and self._is_over(1.0, perf_counter() - begin):
                 break
+        if rounds.not_stored is not None:
+            self._observer.warn(rounds.not_stored)
         return measured
 
-    def _side(self, built: _Built, number: int) -> RoundSide:
-        has_layers = number == 0 and built.build.run.build is not None
-        return RoundSide(
-            label=_label(built),
-            job=replace(built.job, layer_profile=has_layers, keep_outputs=True),
-            text=f"round {number + 1} of {self._request.processes}, build {built.number}",
-        )
+    def _take(self, build: int, run: Run) -> None:
+        """Note that a build is lost: one of its processes failed, or did not run it."""
+        if run.outcome.kind is not OutcomeKind.OK:
+            self._lost[build] = f"a process failed: {run.outcome.message}"
+        made = run.build or run.preparation
+        if made is not None and not made.from_cache:
+            self._lost[build] = "a process did not find it and built anew"
 
     def _is_over(self, share: float, next_s: float) -> bool:
         """Whether a step of so many seconds would pass this share of the maximum time."""
@@ -233,8 +226,14 @@ class _Lottery:
         return most is not None and perf_counter() - self._begin + next_s > share * most
 
 
-def _label(built: _Built) -> str:
-    return ascii_uppercase[built.number - 1]
+def _number(label: str, built: Sequence[_Built]) -> int:
+    """Return the number of the build whose side has this label."""
+    return built[ascii_uppercase.index(label)].number
+
+
+def _measuring(built: _Built) -> Job:
+    """Return the job that runs a build; its first process times the layers of an engine."""
+    return replace(built.job, layer_profile=built.build.run.build is not None, keep_outputs=True)
 
 
 def _with_option(job: Job, name: str, value: str) -> Job:
@@ -302,4 +301,4 @@ def lottery(
         process_limits=limits,
         **stored_fields(tags, store),
     )
-    return hold_lottery(request, ProcessObserver())
+    return hold_lottery(request, MeasurementObserver())

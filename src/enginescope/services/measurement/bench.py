@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.errors import MissingDependencyError
 from enginescope.core.record import Record
 from enginescope.core.signals import deferred_signals
 from enginescope.records.run.job import Conditions, ProfileMode, Workload
@@ -23,7 +25,7 @@ from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.own_command import stored_fields
 
 if TYPE_CHECKING:
-    from enginescope.records.run.job import Depth, Limits, TelemetryRule
+    from enginescope.records.run.job import Depth, Job, Limits, TelemetryRule
 
 
 class BenchRequest(JobRequest, frozen=True, kw_only=True):
@@ -50,6 +52,20 @@ class BenchResult(Record, frozen=True, kw_only=True):
         )
 
 
+def _check_runtime(jobs: Sequence[Job]) -> None:
+    """Raise before anything is measured or stored where nothing can be.
+
+    Raises:
+        MissingDependencyError: All jobs are ONNX Runtime's, and it is not installed.
+    """
+    if find_spec("onnxruntime") is None and all(job.backend.name[:4] == "ort-" for job in jobs):
+        raise MissingDependencyError(
+            "ONNX Runtime is not installed",
+            why=f"{jobs[0].backend.name} needs it; nothing was measured or stored",
+            hint="pip install 'enginescope[ort]'",
+        )
+
+
 def measure_models(request: BenchRequest, observer: MeasurementObserver) -> BenchResult:
     """Measure the jobs of `request` in order; a job that fails is a run with its outcome.
 
@@ -65,6 +81,7 @@ def measure_models(request: BenchRequest, observer: MeasurementObserver) -> Benc
     if request.is_stored:
         store.check_writable()
     jobs = jobs_of(request, store)
+    _check_runtime(jobs)
     keeper = RunKeeper(store)
     runs: list[Run] = []
 

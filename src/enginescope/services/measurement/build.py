@@ -8,10 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.records.run.job import BackendSpec, Workload
 from enginescope.records.run.run import OutcomeKind
 from enginescope.services.measurement.jobs import raise_unless_ok

@@ -11,12 +11,19 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
+from enginescope.judge.comparison.looks import Tally, looks_up_to
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
+from enginescope.judge.experiment import Ended
+from enginescope.records.run.rounds import (
+    comparison_id,
+    plan_of,
+    uncertainties_of,
+    whole_rounds,
+)
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels
 from enginescope.services.measurement.jobs import JobRequest
@@ -24,20 +31,14 @@ from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import (
     InterleavedRequest,
     InterleavedResult,
+    Pacing,
+    Sides,
     run_rounds,
     successful,
 )
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of, writable_store
 from enginescope.services.verdicts.compare_inputs import named_sides, sides_of_comparison
-from enginescope.stats.comparison.looks import Tally, looks_up_to
-from enginescope.stats.comparison.ratio import MOST_ROUNDS
-from enginescope.stats.comparison.rounds import (
-    comparison_id,
-    plan_of,
-    uncertainties_of,
-    whole_rounds,
-)
 from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from enginescope.records.environment import Environment
     from enginescope.records.progress import RoundPlan
     from enginescope.records.run.job import Job
-    from enginescope.runner.interleaved import Sides
     from enginescope.store.archive import Store
     from enginescope.store.location import StorePlace
 
@@ -121,7 +121,6 @@ def continue_sides(
 ) -> InterleavedResult:
     """Measure more rounds of a comparison's sides, as `continue_rounds`; none if `is_decided`."""
     from enginescope.analysis.verdicts.measured_sides import compare_sides
-    from enginescope.runner.interleaved import Pacing
 
     plan, tag = _plan(recorded), comparison_tag(comparison_id(recorded) or "")
     spreads = SPREADS.usable(store.path, observer.warn)
@@ -138,8 +137,8 @@ def continue_sides(
             sides=named_sides(recorded),
             terms=terms,
             comparison=compared(recorded),
-            is_complete=True,
-            not_stored=None,
+            ended=Ended.DECIDED,
+            is_stored=True,
         )
     while rounds is not None and looks[-1] < rounds:
         looks = (*looks, 2 * looks[-1])
@@ -178,7 +177,7 @@ def _standing(
         uncertainties_pct = uncertainties_of(runs)
         tally.add(uncertainties_pct)
         is_first = tally.complete == 1 and uncertainties_pct is not None
-        if is_first or tally.looks_now() or tally.is_over:
+        if is_first or tally.take_look() or tally.is_over:
             interim = compared(tuple(zip(*upto, strict=True)))
             if (tally.complete > 1 and is_decided(interim)) or interim.is_vain:
                 return tally.looks, True
@@ -320,4 +319,4 @@ def continue_comparison(
     request = ContinueRequest(
         name=fspath(comparison), rounds=rounds, store=place_of(store), command=own_command()
     )
-    return successful(continue_rounds(request, observer), observer)
+    return successful(continue_rounds(request, observer))

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from importlib import metadata
 from os import PathLike
 
+from enginescope.backends.native_loop import LIBRARY, library
 from enginescope.backends.registry import backend_names, load_backend
-from enginescope.core.errors import EnginescopeError
+from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.core.optional import is_installed
 from enginescope.core.record import Record
 from enginescope.core.result import Result
@@ -68,11 +69,13 @@ class Diagnosis(Result, Record, frozen=True, kw_only=True):
     """The machine, its backends, the installed extras, hints, and recorded self-tests.
 
     Attributes:
+        loop: The loop in C that makes timed calls; without it the interpreter makes them.
         self_tests: Of this machine, the newest last.
     """
 
     environment: Environment
     timer_resolution_ms: float
+    loop: Capability
     backends: tuple[Capability, ...]
     extras: tuple[Capability, ...]
     hints: tuple[Hint, ...] = ()
@@ -97,6 +100,7 @@ def diagnose(store: StorePlace | None, warn: Callable[[str], None]) -> Diagnosis
     return Diagnosis(
         environment=environment,
         timer_resolution_ms=timer_resolution_ms(),
+        loop=_loop(),
         backends=tuple(_backend(name) for name in backend_names()),
         extras=tuple(_extra(name) for name in EXTRAS),
         hints=machine_hints(environment),
@@ -104,6 +108,14 @@ def diagnose(store: StorePlace | None, warn: Callable[[str], None]) -> Diagnosis
             one for one in SELF_TESTS.usable(Store(store).path, warn) if one.environment == machine
         ),
     )
+
+
+def _loop() -> Capability:
+    try:
+        library()
+    except UnsupportedError as error:
+        return Capability(name="native", usable=False, detail=error.why or "", hint=error.hint)
+    return Capability(name="native", usable=True, detail=LIBRARY.name)
 
 
 def _backend(name: str) -> Capability:

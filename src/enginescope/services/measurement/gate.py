@@ -8,13 +8,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec.structs import replace
-
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.core.errors import EnginescopeError
-from enginescope.core.units import counted
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.comparison.looks import looks_up_to
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.experiment import Ended
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG, RoundPlan
+from enginescope.records.run.rounds import comparison_id, plan_of, whole_rounds
 from enginescope.records.verdict.gate import (
     DEFAULT_REGRESSION_PCT,
     GateOutcome,
@@ -33,15 +36,11 @@ from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 from enginescope.services.verdicts.gate import GateQuestion, GateRequest
 from enginescope.services.verdicts.run_selection import MEASURED_AGAIN, input_of
-from enginescope.stats.comparison.looks import looks_up_to
-from enginescope.stats.comparison.ratio import LOOKS
-from enginescope.stats.comparison.rounds import comparison_id, plan_of, whole_rounds
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.run.run import Run
-    from enginescope.runner.interleaved import Sides
-    from enginescope.services.measurement.rounds import InterleavedResult
+    from enginescope.services.measurement.rounds import InterleavedResult, Sides
     from enginescope.services.verdicts.run_selection import Named
 
 #: Ids of the runs of a job's two sides.
@@ -100,7 +99,7 @@ class _Again:
         }
         rows: dict[tuple[_Ids, str | None], GateRow] = {}
         kept = any(row.verdict and _ids(row) not in done for row in report.rows)
-        said = report.notices if kept or not done else ()
+        all_notices = report.notices if kept or not done else ()
         if done:
             again = self._question.compared(
                 *([run for job in done.values() for run in job.sides[side]] for side in (0, 1)),
@@ -108,7 +107,9 @@ class _Again:
                 begun=self._begun,
             )
             rows = {(_ids(row), row.metric): row for row in again.rows}
-            said = tuple({notice.code: notice for notice in (*said, *again.notices)}.values())
+            all_notices = tuple(
+                {notice.code: notice for notice in (*all_notices, *again.notices)}.values()
+            )
 
         def decided(row: GateRow) -> GateRow:
             ids = _ids(row)
@@ -120,7 +121,7 @@ class _Again:
 
         order = list(GateOutcome)
         decided_rows = sorted(map(decided, report.rows), key=lambda row: order.index(row.outcome))
-        return replace(report, rows=tuple(decided_rows), notices=said)
+        return replace(report, rows=tuple(decided_rows), notices=all_notices)
 
     def _measured(self, ids: _Ids) -> _Measured | str:
         """Return new runs of a job, or why there are none."""
@@ -131,14 +132,14 @@ class _Again:
             return str(error)
         if isinstance(result, str):
             return result
-        if result.comparison is None or not result.is_complete:
+        if result.comparison is None or result.ended is Ended.GIVEN_UP:
             failed = next(side for side in result.sides if not side.runs[-1].headline)
             return f"a process failed: {failed.runs[-1].outcome.message}"
-        made = tuple(side.runs for side in result.sides)
-        tag = f"{COMPARISON_TAG}{comparison_id(made)}"
-        rounds = len(whole_rounds(made))
+        sides_again = tuple(side.runs for side in result.sides)
+        tag = f"{COMPARISON_TAG}{comparison_id(sides_again)}"
+        rounds = len(whole_rounds(sides_again))
         return _Measured(
-            made,
+            sides_again,
             Notice(
                 code="I-MEASURED-AGAIN",
                 message="inconclusive at first; measured again in "
@@ -160,7 +161,7 @@ class _Again:
 
     def _begin(self, sides: Sides) -> InterleavedResult | str:
         """Return a new comparison of the newest run of each side, or why there is none."""
-        from enginescope.runner.interleaved import Pacing
+        from enginescope.services.measurement.rounds import Pacing
 
         why = next((why for run in chain(*sides) if (why := _not_repeatable(run))), None)
         why = why or change_since(sides)

@@ -7,10 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.job import Conditions, ProfileMode, StopRule, Workload
 from enginescope.services.measurement.continued import continue_jobs
@@ -19,16 +19,23 @@ from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import (
     InterleavedRequest,
     InterleavedResult,
+    Pacing,
+    looks_up_to,
     run_rounds,
     successful,
 )
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
-from enginescope.stats.comparison.ratio import LOOKS, MOST_ROUNDS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.run.job import Depth, Limits, TelemetryRule
+
+
+#: What a process is timed for where nothing else is asked for. Processes of the same work differ by
+#: more than the median of a second is uncertain, so that more of them tell more than longer ones;
+#: and a length that the samples have no say in is the same for all sides.
+PROCESS_STOP = StopRule(duration_ms=1_000.0, min_iterations=5, precision_pct=None)
 
 
 def compare_interleaved(
@@ -43,7 +50,6 @@ def compare_interleaved(
     """
     from enginescope.analysis.verdicts.comparability import differences
     from enginescope.render.verdicts.verdict_phrases import same_work_text, side_labels
-    from enginescope.runner.interleaved import Pacing, looks_up_to
 
     if not request.models:
         raise UsageError("no models to compare", hint="name two models, or one and two backends")
@@ -76,8 +82,6 @@ def check_rounds(rounds: int | None) -> None:
 
 def with_process_stop(workload: Workload) -> Workload:
     """Return the workload with the stop rule of a process in an interleaved comparison."""
-    from enginescope.runner.interleaved import PROCESS_STOP
-
     return replace(workload, stop=PROCESS_STOP)
 
 
@@ -150,4 +154,4 @@ def bench_interleaved(
         commit=commit,
         **stored_fields(tags, store),
     )
-    return successful(compare_interleaved(request, observer), observer)
+    return successful(compare_interleaved(request, observer))

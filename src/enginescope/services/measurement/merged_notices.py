@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from enginescope.records.notice import Notice, is_unstable
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
+from enginescope.records.notice import is_unstable
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run

@@ -7,10 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.core.errors import EnginescopeError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.services.measurement.interleaved import check_rounds, paced_workload
 from enginescope.services.measurement.jobs import held_clocks, jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver
@@ -54,7 +52,7 @@ def measure_noise(request: InterleavedRequest, observer: MeasurementObserver) ->
     """
     from enginescope.analysis.verdicts.noise_floor import check_floor
     from enginescope.analysis.verdicts.noise_floor import noise_floor as floor_of
-    from enginescope.stats.comparison.ratio import FLOOR_ROUNDS
+    from enginescope.judge.comparison.ratio import FLOOR_ROUNDS
     from enginescope.store.machine_records import FLOORS
 
     check_rounds(request.rounds)
@@ -108,7 +106,7 @@ def noise_floor(
         **stored_fields(tags, store),
     )
     result = measure_noise(request, observer)
-    successful(result.measured, observer)
+    successful(result.measured)
     assert result.floor is not None
     if result.not_recorded is not None:
         observer.warn(result.not_recorded)

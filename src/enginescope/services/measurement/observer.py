@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from enginescope.records.run.job import Watcher
-from enginescope.runner.interleaved import RoundWatcher
 from enginescope.services.observer import Observer
 
 if TYPE_CHECKING:
@@ -47,8 +46,38 @@ class MeasurementObserver(Observer):
     def turn_progressed(self, turn: RoundPosition, progress: Progress) -> None:
         """Report the phase of a process of a round."""
 
+    def turn_watcher(self, turn: RoundPosition) -> Watcher:
+        """Pass on what the runner reports of a process of a round; cancel before it starts."""
+
+        def started(_index: int, job: Job) -> None:
+            self.check_cancelled()
+            self.turn_started(turn, job)
+
+        return Watcher(
+            started=started,
+            progressed=lambda _index, progress: self.turn_progressed(turn, progress),
+        )
+
     def round_ended(self, measured: int, counting: int) -> None:
         """Report the rounds so far; those that do not count were noisy or failed."""
+
+    def process_started(self, text: str) -> None:
+        """Report a process that builds, measures or computes outputs."""
+
+    def process_progressed(self, text: str, progress: Progress) -> None:
+        """Report the phase of that process."""
+
+    def process_watcher(self, text: str) -> Watcher:
+        """Pass on what the runner reports of one process; cancel before it starts."""
+
+        def started(_index: int, _job: Job) -> None:
+            self.check_cancelled()
+            self.process_started(text)
+
+        return Watcher(
+            started=started,
+            progressed=lambda _index, progress: self.process_progressed(text, progress),
+        )
 
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
         """Report an interim result after `rounds` complete rounds."""
@@ -62,17 +91,3 @@ class MeasurementObserver(Observer):
             self.job_started(index, job)
 
         return Watcher(started=started, progressed=self.job_progressed)
-
-    @property
-    def turn_watcher(self) -> RoundWatcher:
-        """Pass on what the runner reports of rounds; cancel between processes."""
-
-        def started(turn: RoundPosition, job: Job) -> None:
-            self.check_cancelled()
-            self.turn_started(turn, job)
-
-        return RoundWatcher(
-            started=started,
-            progressed=self.turn_progressed,
-            round_ended=lambda tally: self.round_ended(tally.measured, tally.counting),
-        )

@@ -8,10 +8,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig, check_pct
 from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.core.record import replace
+from enginescope.judge.comparison.detection import MOST_ROUNDS
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.experiment import Ended, Standing
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
     JobRequest,
@@ -20,17 +22,14 @@ from enginescope.services.measurement.jobs import (
     raise_unless_ok,
 )
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import keep_rounds
+from enginescope.services.measurement.rounds import Pacing, Sides, keep_rounds, looks_up_to
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
-from enginescope.stats.comparison.detection import MOST_ROUNDS
-from enginescope.stats.comparison.ratio import LOOKS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.self_test import SameSides
     from enginescope.records.run.job import Job, Limits, Workload
     from enginescope.records.verdict.self_test import SelfTest
-    from enginescope.runner.interleaved import Pacing, Sides
     from enginescope.store.archive import Store
 
 MAX_TIME_S = 120.0
@@ -108,31 +107,31 @@ class _Comparisons:
         """Yield each comparison; the last one may be cut off by the time."""
         from enginescope.analysis.verdicts.noise_floor import counted_medians
         from enginescope.analysis.verdicts.self_test import SameSides
-        from enginescope.runner.interleaved import is_given_up
         from enginescope.services.verdicts.compare_inputs import named_sides
 
         number = 0
         while not self._is_late:
             most = self._most(number)
-            runs, not_stored = keep_rounds(
+            rounds, ended = keep_rounds(
                 (self._job, self._job),
                 self._pacing(number, most),
                 self._request,
                 self._store,
                 self._observer,
             )
-            if not_stored is not None:
-                self._observer.warn(not_stored)
-            sides = named_sides(runs)
+            sides = named_sides(rounds.sides)
             for side in sides:
                 if not side.measured:
                     raise_unless_ok(side.runs[-1])
-            self._rounds += len(runs[0])
+            self._rounds += len(rounds.experiment.whole_rounds())
             self._counted += len(counted_medians(sides))
-            self._is_late = self._is_late or is_given_up(runs)
-            yield SameSides(sides=sides, most=most, is_late=self._is_late)
+            is_cut = ended in (Ended.GIVEN_UP, Ended.LATE, Ended.INTERRUPTED)
+            is_enough = self._counted >= LOOKS[0] or self._rounds >= _MOST_TRIED
+            past = perf_counter() - self._begin
+            is_over = is_enough and past * (1 + 1 / self._rounds) > self._request.max_time_s
+            self._is_late = ended is Ended.GIVEN_UP or is_over
+            yield SameSides(sides=sides, most=most, is_late=is_cut)
             number += 1
-            self._is_late = self._is_late or self._ends_before(1, self._counted)
 
     def _most(self, number: int) -> int:
         """Return the maximum rounds of a comparison, so that `_FEW` of them fit into the time."""
@@ -144,38 +143,21 @@ class _Comparisons:
 
     def _pacing(self, number: int, most: int) -> Pacing:
         from enginescope.analysis.verdicts.measured_sides import compare_sides
-        from enginescope.analysis.verdicts.noise_floor import counted_medians
-        from enginescope.runner.interleaved import Pacing
         from enginescope.services.verdicts.compare_inputs import named_sides
-        from enginescope.stats.comparison.looks import looks_up_to
 
         terms = CompareConfig(threshold_pct=self._request.threshold_pct)
 
-        def decided(sides: Sides) -> bool:
-            return compare_sides(named_sides(sides), terms).is_final
-
-        def late(sides: Sides) -> bool:
-            counted = self._counted + len(counted_medians(named_sides(sides)))
-            self._is_late = self._ends_before(len(sides[0]) + 1, counted)
-            return self._is_late
+        def stands(sides: Sides) -> Standing:
+            is_final = compare_sides(named_sides(sides), terms).is_final
+            return Standing.DECIDED if is_final else Standing.GO_ON
 
         return Pacing(
             looks=looks_up_to(most),
             seed=self._job.workload.seed + number,
-            decided=decided,
-            is_late=late,
+            stands=stands,
+            max_time_s=self._request.max_time_s - (perf_counter() - self._begin),
+            min_rounds=LOOKS[0] if self._counted < LOOKS[0] else 1,
         )
-
-    def _ends_before(self, more: int, counted: int) -> bool:
-        """Whether the time would be over before the last of `more` rounds of a comparison ends.
-
-        Args:
-            counted: Rounds that count so far; with fewer than a comparison needs, it goes on.
-        """
-        past, every = perf_counter() - self._begin, self._rounds + more
-        if counted < LOOKS[0] and every <= _MOST_TRIED:
-            return False
-        return past * every / max(every - 1, 1) > self._request.max_time_s
 
 
 def self_test(

@@ -21,7 +21,7 @@ from enginescope.formats.archive.archive_reader import (
     read_tea,
 )
 from enginescope.formats.archive.archive_writer import TeaFile, tea_file, write_tea
-from enginescope.formats.importing.import_grouping import ArtifactKind
+from enginescope.formats.importing.artifact_kinds import ArtifactKind
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import neighbours
 from enginescope.records.run.run import Run

@@ -59,7 +59,8 @@ class Unpacked(NamedTuple):
         except UsageError:  # nothing that is known: what else is there decides
             return Imported(runs=())
         skipped = tuple((self.name_of(path), reason) for path, reason in found.skipped)
-        return Imported(runs=found.runs, skipped=skipped)
+        ledger = tuple(replace(entry, path=self.name_of(entry.path)) for entry in found.ledger)
+        return Imported(runs=found.runs, skipped=skipped, ledger=ledger)
 
 
 @contextmanager

@@ -8,8 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from enginescope.analysis.plans.exploration import ORDERS, ordered
 from enginescope.analysis.plans.exploration import explore as explore_plan
 from enginescope.analysis.plans.plan_view import PlanView
@@ -309,7 +307,7 @@ def _findings(explored: Explored) -> tuple[Finding, ...] | None:
 
     subject = lint_input(explored.source)
     if explored.gpu is not None:
-        subject = msgspec.structs.replace(subject, device=Device(name=explored.gpu))
+        subject = replace(subject, device=Device(name=explored.gpu))
     return lint(subject).findings
 
 

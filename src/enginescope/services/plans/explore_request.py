@@ -5,12 +5,10 @@ What a user names with a plan: a GPU, an ONNX model, the log of the build.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-
-import msgspec
 
 from enginescope.analysis.plans.exploration import Exploration, ExploredLayer
 from enginescope.analysis.plans.plan_view import PlanView
@@ -18,14 +16,14 @@ from enginescope.analysis.roofline.gpu_limits import GpuLimits, limits_of, other
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.result import Result
 from enginescope.records.environment import Device
 from enginescope.services.plans.plan_input import NO_COMPANIONS, CompanionFiles, PlanInput, PlanName
 from enginescope.store.location import StorePlace
 
 if TYPE_CHECKING:
-    from enginescope.records.notice import Notice
+    from enginescope.judge.notice import Notice
     from enginescope.records.plan.build_trace import BuildTrace
     from enginescope.records.run.run import Run
     from enginescope.render.graph.write.picture import Wish
@@ -104,7 +102,7 @@ def page_subject(
     """Return a run as the page shows it, with what was read beside it."""
     from enginescope.render.plans.plan_headline import PageSubject
 
-    run = msgspec.structs.replace(run, notices=(*run.notices, *context.notices))
+    run = replace(run, notices=(*run.notices, *context.notices))
     return PageSubject(
         RunView(run, plan_view=plan_view),
         gpu=context.view.gpu if context.view else None,
@@ -225,8 +223,16 @@ class Explored(Result):
         """Notices of the files or the run, and of what the plan was compared with."""
         return (*self.source.notices, *self.context.notices)
 
-    def to_json(self) -> bytes:
-        """Return everything as the document of ``enginescope explore --json``."""
+    def to_json(self, *, raw: bool = False) -> bytes:
+        """Return everything as the document of ``enginescope explore --json``.
+
+        Args:
+            raw: Add each layer's fields as the plan's file has them.
+        """
+        return b"".join(self.json_parts(raw=raw))
+
+    def json_parts(self, *, raw: bool = False) -> Iterator[bytes]:
+        """Return the parts of the document, a layer at a time."""
         from enginescope.render.plans.explore_data import explore_json
 
         return explore_json(
@@ -236,4 +242,5 @@ class Explored(Result):
             tensorrt_version=self.tensorrt_version,
             notices=self.notices,
             more=self.context.data(),
+            raw=raw,
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
+from enginescope.formats.importing.import_ledger import LedgerEntry
 from enginescope.formats.importing.importer import Imported
 from enginescope.formats.importing.importer import import_artifacts as read_artifacts
 from enginescope.records.run.run import Run
@@ -31,8 +32,17 @@ class ImportRequest(Record, frozen=True, kw_only=True):
     store: Store | None = None
 
 
-def import_runs(request: ImportRequest, observer: PlanObserver) -> tuple[Run, ...]:
+class ImportObserver(PlanObserver):
+    """Receives what was read of each file too."""
+
+    def read_files(self, ledger: Sequence[LedgerEntry]) -> None:
+        """Report the files of the runs, and what was left out of each."""
+
+
+def import_runs(request: ImportRequest, observer: ImportObserver) -> tuple[Run, ...]:
     """Return the runs in files of other tools, one for each engine; store them where requested.
+
+    Nothing is stored before every file was read.
 
     Raises:
         UsageError: A path does not exist, or nothing in it can be read.
@@ -41,7 +51,8 @@ def import_runs(request: ImportRequest, observer: PlanObserver) -> tuple[Run, ..
     """
     archives = [path for path in request.paths if is_archive(path)]
     loose = [path for path in request.paths if path not in archives]
-    runs = list(_imported(read_artifacts(loose), request, observer)) if loose else []
+    imported = read_artifacts(loose) if loose else None
+    runs = list(_imported(imported, request, observer)) if imported else []
     for archive in archives:
         runs += _of_archive(archive, request, observer)
     return tuple(runs)
@@ -71,10 +82,13 @@ def import_artifacts(
         tags=tuple(tags),
         store=Store(place) if place is not None else None,
     )
-    return tuple(map(RunView, import_runs(request, PlanObserver())))
+    return tuple(map(RunView, import_runs(request, ImportObserver())))
 
 
-def _imported(imported: Imported, request: ImportRequest, observer: PlanObserver) -> Iterator[Run]:
+def _imported(
+    imported: Imported, request: ImportRequest, observer: ImportObserver
+) -> Iterator[Run]:
+    observer.read_files(imported.ledger)
     for run in imported.runs:
         yield _stored(run, request)
     for path, reason in imported.skipped:
@@ -89,7 +103,7 @@ def _stored(run: Run, request: ImportRequest, folder: Path | None = None) -> Run
     return request.store.load(run.id)
 
 
-def _of_archive(archive: Path, request: ImportRequest, observer: PlanObserver) -> list[Run]:
+def _of_archive(archive: Path, request: ImportRequest, observer: ImportObserver) -> list[Run]:
     """Return the stored runs of an archive, and the runs that its other files make.
 
     Raises:

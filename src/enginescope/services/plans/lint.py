@@ -7,13 +7,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from enginescope.analysis.roofline.gpu_limits import limits_of, other_gpu
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.gc_paused import gc_paused
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.records.environment import Device
 from enginescope.render.plans.findings import Linted, findings_sarif
 from enginescope.rules.base import LintInput
@@ -157,7 +155,7 @@ def _linted(source: PlanInput, config: LintConfig, gpu: str | None) -> Linted:
     subject = lint_input(source)
     if gpu is not None:
         device = Device(name=limits_of(gpu, source.devices).name)
-        subject = msgspec.structs.replace(subject, device=device)
+        subject = replace(subject, device=device)
     return Linted(
         source=source.where,
         plan=subject.plan,
@@ -170,7 +168,7 @@ def _configuration(request: LintRequest) -> LintConfig:
     """Return the configuration of the file, with the rules and the level of the request."""
     path = request.config
     base = config_of(_lint_table(path), str(path)) if path else LintConfig()
-    return msgspec.structs.replace(
+    return replace(
         base,
         select=checked(request.select) or base.select,
         ignore=(*base.ignore, *checked(request.ignore)),

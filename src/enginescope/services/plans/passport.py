@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-import msgspec
-
 from enginescope.analysis.plans.exploration import explore
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import encode
 from enginescope.core.packed_files import plain_head
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.importing.import_options import merge_reports
 from enginescope.formats.importing.plan_files import PlanFiles, build_report, read_beside_engine
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES, header_of, is_engine_file
@@ -23,12 +21,12 @@ from enginescope.formats.plan.passport_file import (
     read_passport,
     with_passport,
 )
+from enginescope.judge.evidence import EvidenceLevel
 from enginescope.records.environment import Device
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.passport import Passport, PassportRun, PrecisionShare
 from enginescope.records.run.run import Artifact, OutcomeKind
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.services.output_files import check_outputs, write_file
 from enginescope.services.plans.plan_input import PlanInput, written_plan
 from enginescope.services.plans.resolve_plan import resolve_plan
@@ -185,7 +183,7 @@ def _with_plan(known: Passport, source: PlanInput) -> Passport:
     totals = explored.totals
     assert totals is not None  # there is a plan
     counts = sorted(totals.layers_by_precision.items(), key=lambda item: -item[1])
-    return msgspec.structs.replace(
+    return replace(
         known,
         plan_schema=plan.source_schema,
         layers=totals.active_layers,
@@ -205,7 +203,7 @@ def _with_evidence(known: Passport, store: Store, sha256: str) -> Passport:
     names = ("id", "created", "outcome", "gpu", "metric", "median_ms")
     rows = [row for row in store.select(Filter()) if row.model_sha256 == sha256]
     validations = usable_validations(store.path, lambda _text: None)
-    return msgspec.structs.replace(
+    return replace(
         known,
         runs=tuple(PassportRun(**{name: getattr(row, name) for name in names}) for row in rows),
         evidence=_level(rows),

@@ -10,8 +10,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-import msgspec
-
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import (
@@ -28,8 +26,8 @@ from enginescope.formats.importing.plan_files import (
     read_plan_files,
 )
 from enginescope.formats.plan.engine_file import EngineHeader, header_of
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.notice import Notice
 from enginescope.records.run.run import Run
 from enginescope.services.observer import PlanObserver
 
@@ -132,7 +130,7 @@ class PlanInput:
             return self
         plan = of_plan_profile(self.plan, index)
         profile = times_of_plan_profile(self.profile, index) if self.profile else None
-        run = self.run and msgspec.structs.replace(self.run, plan=plan, profile=profile)
+        run = self.run and replace(self.run, plan=plan, profile=profile)
         return replace(self, plan=plan, profile=profile, run=run)
 
     def as_run(self) -> Run:
@@ -259,7 +257,7 @@ def written_plan(engine: Path) -> Path | None:
 
 
 def _with(run: Run, read: ReadBeside) -> Run:
-    return msgspec.structs.replace(
+    return replace(
         run,
         profile=read.profile,
         samples=read.times.samples if read.times else run.samples,

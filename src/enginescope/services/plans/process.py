@@ -9,10 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.core.errors import BackendError, MissingDependencyError, UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.result import Result
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.archive import ArchiveRequest, create_archive

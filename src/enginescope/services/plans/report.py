@@ -12,7 +12,7 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import FormatError, StoreError, UsageError
 from enginescope.core.record import Record
-from enginescope.core.units import counted
+from enginescope.judge.units import counted
 from enginescope.render.page.report import TOPK, WrittenReport
 from enginescope.render.page.report import write_report as write_files
 from enginescope.render.validation.report_answers import ReportedAnswers

@@ -23,7 +23,7 @@ from enginescope.records.run.job import Job
 from enginescope.records.run.sample_set import AnswerRequest, Sample
 from enginescope.records.verdict.sensitivity import ConvertedModel, OutputError
 from enginescope.services.accuracy.validation_run import collect_outputs
-from enginescope.services.measurement.process_rounds import ProcessObserver
+from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.sensitivity.conversion import Conversion, UnchangedError
 
 _REFERENCE = "FP32"
@@ -49,7 +49,7 @@ class Outputs:
         job: Job,
         samples: Sequence[Sample],
         conversion: Conversion,
-        observer: ProcessObserver,
+        observer: MeasurementObserver,
         folder: Path,
         *,
         row: str,

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import get_args
 
 from enginescope.core.errors import UsageError
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.records.verdict.sensitivity import Granularity, LowerPrecision
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.jobs import MeasureRequest
-from enginescope.stats.comparison.ratio import MOST_ROUNDS
 
 #: Rounds of one process of each model.
 ROUNDS = 8

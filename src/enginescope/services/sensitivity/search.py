@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 
-from msgspec.structs import replace
-
 from enginescope.analysis.sensitivity.layers import LayerNodes
 from enginescope.analysis.sensitivity.ranking import (
     badness,
@@ -15,15 +13,16 @@ from enginescope.analysis.sensitivity.ranking import (
     ranked,
 )
 from enginescope.core.errors import BackendError
-from enginescope.core.units import counted
+from enginescope.core.record import replace
+from enginescope.judge.units import counted
 from enginescope.records.run.job import Job
 from enginescope.records.verdict.sensitivity import ConvertedModel, SensitiveLayer
-from enginescope.services.measurement.process_rounds import ProcessObserver
+from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.sensitivity.conversion import Conversion
 from enginescope.services.sensitivity.outputs import Outputs
 from enginescope.services.sensitivity.request import SensitivityRequest
 from enginescope.services.sensitivity.timing import Timing
-from enginescope.store.run_keeper import RunKeeper
+from enginescope.store.archive import Store
 
 #: Layers whose time alone is measured: the most sensitive ones, which are the ones to decide on.
 MOST_TIMED = 12
@@ -49,12 +48,12 @@ class SensitivitySearch:
         base: Job,
         conversion: Conversion,
         outputs: Outputs,
-        keeper: RunKeeper,
-        observer: ProcessObserver,
+        store: Store,
+        observer: MeasurementObserver,
     ) -> None:
         self._request, self._layers, self._base = request, layers, base
         self._conversion, self._outputs = conversion, outputs
-        self._keeper, self._observer = keeper, observer
+        self._store, self._observer = store, observer
         self.timings: list[Timing] = []
         self.order: tuple[str, ...] = ()
         self.is_by_time = False
@@ -115,9 +114,11 @@ class SensitivitySearch:
             key: self._conversion.job(self._base, model.layers, key)
             for key, model in models.items()
         }
-        timing = Timing(self._request, self._base, jobs, self._keeper, self._observer, what)
+        timing = Timing(self._request, self._base, jobs, self._store, self._observer, what)
         self.timings.append(timing)
         timing.run(until)
+        if timing.not_stored is not None:
+            self._observer.warn(timing.not_stored)
         return timing
 
     def cumulative(

@@ -9,16 +9,17 @@ from os import PathLike
 from pathlib import Path
 from time import perf_counter
 
-from msgspec.structs import replace
-
 from enginescope.analysis.sensitivity.layers import LayerNodes
 from enginescope.analysis.sensitivity.ranking import front_of, proposed
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.core.units import counted
-from enginescope.records.notice import Notice
+from enginescope.judge.comparison.ratio import decide
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import counted
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.job import Job, Limits, Workload
 from enginescope.records.run.sample_set import Sample
 from enginescope.records.verdict.sensitivity import (
@@ -28,7 +29,6 @@ from enginescope.records.verdict.sensitivity import (
     SensitiveLayer,
     SensitivityReport,
 )
-from enginescope.records.verdict.verdict import VerdictKind
 from enginescope.runner.model_inputs import settled_workload
 from enginescope.services.accuracy.output_files import choose_samples
 from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
@@ -37,7 +37,7 @@ from enginescope.services.bisection.search import FP16_ON_CPU
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.merged_notices import merged_notices
-from enginescope.services.measurement.process_rounds import ProcessObserver
+from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.own_command import stored_fields
 from enginescope.services.sensitivity.conversion import Conversion, read_layers
 from enginescope.services.sensitivity.outputs import Outputs
@@ -48,9 +48,7 @@ from enginescope.services.sensitivity.request import (
 )
 from enginescope.services.sensitivity.search import SensitivitySearch
 from enginescope.services.store_access import writable_store
-from enginescope.stats.comparison.ratio import decide
 from enginescope.store.archive import Store
-from enginescope.store.run_keeper import RunKeeper
 
 #: Shares of the maximum time at whose ends a step ends: outputs of layers, their times, outputs of
 #: cumulative models, their times.
@@ -58,7 +56,7 @@ _SHARES = (0.4, 0.6, 0.8, 1.0)
 
 
 def measure_sensitivity(
-    request: SensitivityRequest, observer: ProcessObserver
+    request: SensitivityRequest, observer: MeasurementObserver
 ) -> SensitivityReport:
     """Convert each layer alone, then more and more together; compare outputs, measure times.
 
@@ -74,7 +72,6 @@ def measure_sensitivity(
     begin = perf_counter()
     most_s = math.inf if request.max_time_s is None else request.max_time_s
     ends = [begin + share * most_s for share in _SHARES]
-    keeper = RunKeeper(store)
     workload = settled_workload([request.model], request.workload)
     chosen = choose_samples(request.model, request.samples, workload)
     shaped = replace(request, workload=replace(workload, shapes=chosen.shapes))
@@ -89,11 +86,9 @@ def measure_sensitivity(
         )
         if request.to == "int8":
             conversion.calibrate(outputs.feeds())
-        search = SensitivitySearch(shaped, layers, base, conversion, outputs, keeper, observer)
+        search = SensitivitySearch(shaped, layers, base, conversion, outputs, store, observer)
         sensitive = search.alone(ends[0], ends[1])
         models = search.cumulative(sensitive, ends[2], ends[3])
-    if keeper.message is not None:
-        observer.warn(keeper.message)
     report = _report(request, search, conversion, base, sensitive, models)
     is_random = not any(
         sample.files or sample.images or sample.data_set for sample in chosen.samples
@@ -263,4 +258,4 @@ def sensitivity(
         process_limits=limits,
         **stored_fields(tags, store),
     )
-    return measure_sensitivity(request, ProcessObserver())
+    return measure_sensitivity(request, MeasurementObserver())

@@ -6,28 +6,22 @@ from collections.abc import Mapping
 from statistics import median
 from time import perf_counter
 
-from msgspec.structs import replace
-
 from enginescope.analysis.sensitivity.ranking import saved_time
 from enginescope.analysis.tune.halving import search_ratio
 from enginescope.analysis.verdicts.evidence import evidence_level
-from enginescope.records.progress import side_label
+from enginescope.core.record import replace
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.experiment import SPARE_SHARE
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.records.verdict.evidence import EvidenceLevel
 from enginescope.records.verdict.sensitivity import ConvertedModel
 from enginescope.services.measurement.jobs import raise_unless_ok
-from enginescope.services.measurement.process_rounds import (
-    ProcessObserver,
-    ProcessRounds,
-    RoundSide,
-)
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.rounds import JobRounds, Pacing
 from enginescope.services.sensitivity.request import LEAST_ROUNDS, SensitivityRequest
-from enginescope.store.run_keeper import RunKeeper
+from enginescope.store.archive import Store
 
 _BASE = "A"
-#: One process in so many may be measured again because it failed or was disturbed.
-_SPARE_SHARE = 4
 
 
 class Timing:
@@ -46,31 +40,38 @@ class Timing:
         request: SensitivityRequest,
         base: Job,
         jobs: Mapping[str, Job],
-        keeper: RunKeeper,
-        observer: ProcessObserver,
+        store: Store,
+        observer: MeasurementObserver,
         what: str,
     ) -> None:
-        self._request, self._observer, self._what = request, observer, what
-        keys = {side_label(at + 1): key for at, key in enumerate(jobs)}
-        self._keys = {_BASE: _BASE, **keys}
-        self._jobs = {_BASE: base, **{label: jobs[key] for label, key in keys.items()}}
-        self._values: dict[str, list[float]] = {key: [] for key in self._keys.values()}
-        self._runs: dict[str, list[Run]] = {key: [] for key in self._keys.values()}
+        self._request = request
+        self._keys = (_BASE, *jobs)
+        self._values: dict[str, list[float]] = {key: [] for key in self._keys}
+        self._runs: dict[str, list[Run]] = {key: [] for key in self._keys}
         self._failed: dict[str, str] = {}
         self.rounds = 0
-        self._measuring = ProcessRounds(
-            keeper,
+        text = "{}, round {} of {}"
+        self._measuring = JobRounds(
+            (base, *jobs.values()),
+            Pacing(
+                seed=request.workload.seed,
+                text=lambda turn: text.format(what, turn.round + 1, request.rounds),
+            ),
+            request.jobs(),
+            store,
             observer,
-            seed=request.workload.seed,
-            spare=max(1, len(self._jobs) * request.rounds // _SPARE_SHARE),
-            tags=request.tags,
-            command=request.command,
+            spare=max(1, len(self._keys) * request.rounds // SPARE_SHARE),
         )
 
     @property
     def comparison(self) -> str:
         """Id of the stored runs."""
         return self._measuring.comparison
+
+    @property
+    def not_stored(self) -> str | None:
+        """Which runs are not stored, and why."""
+        return self._measuring.not_stored
 
     def run(self, deadline: float) -> None:
         """Measure rounds until all are done, or the next would end after the deadline.
@@ -92,21 +93,12 @@ class Timing:
 
     def _round(self, deadline: float) -> bool:
         """Measure a round; False: the deadline cut it off, so that it does not count."""
-        text = f"{self._what}, round {self.rounds + 1} of {self._request.rounds}"
-        sides = [
-            RoundSide(label=label, job=job, text=text)
-            for label, job in self._jobs.items()
-            if self._keys[label] not in self._failed
-        ]
-        measured: list[tuple[str, Run]] = []
-        for side, timed in self._measuring.measured(self.rounds, sides):
-            measured.append((self._keys[side.label], timed.run))
-            if len(measured) < len(sides) and perf_counter() > deadline:
-                return False
-        for key, run in measured:
-            self._take(key, run)
-        self.rounds += 1
-        return True
+        left = [at for at, key in enumerate(self._keys) if key not in self._failed]
+        measured = self._measuring.round(left, deadline)
+        for at, entry in measured.items():
+            self._take(self._keys[at], entry.measured.source)
+        self.rounds += bool(measured)
+        return bool(measured)
 
     def _take(self, key: str, run: Run) -> None:
         if key == _BASE:

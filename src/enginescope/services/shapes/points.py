@@ -6,10 +6,9 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.backends.profile_bounds import dims_text
 from enginescope.core.errors import FormatError, MissingDependencyError, UsageError
+from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_inputs import OnnxInputs, read_onnx_inputs
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.records.run.job import DimSize, InputShape, ShapePoint, Workload

@@ -10,8 +10,8 @@ from pathlib import Path
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.formats.arrival_trace import read_trace
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.services.measurement.jobs import MeasureRequest
-from enginescope.stats.comparison.ratio import MOST_ROUNDS
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 ROUNDS = 8

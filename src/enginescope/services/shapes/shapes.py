@@ -9,8 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.analysis.shapes.knee import cliffs_of, knee_of
 from enginescope.analysis.shapes.levels import first_costs, later_medians, levels_of, part_costs
 from enginescope.analysis.shapes.proposal import propose, trace_weights, weighted
@@ -18,7 +16,8 @@ from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.changing import Changing
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import UsageError
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Limits, ShapePoint, ShapeRule, Workload
 from enginescope.records.run.run import OutcomeKind

@@ -10,15 +10,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-import msgspec
-
 from enginescope.analysis.errors.output_tolerance import request_of
 from enginescope.analysis.suites.suite_row import CellChecked, CellTime, answer_figures, cell_row
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, EnginescopeError, StoreError, UnsupportedError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.tensors.answer_files import has_expected
 from enginescope.records.progress import Progress
@@ -128,7 +126,7 @@ class _CellValidation(ValidationRun):
         except BackendError as error:
             failed = _failed(error)
             reason = f"the reference failed: {error}"
-            raise _ReferenceError(msgspec.structs.replace(failed, reason=reason)) from error
+            raise _ReferenceError(replace(failed, reason=reason)) from error
 
 
 class _ReferenceError(EnginescopeError):
@@ -159,8 +157,8 @@ def _samples(cell: Cell) -> tuple[tuple[Sample, ...], Job]:
         samples, shapes = samples_in([Path(name) for name in cell.data_sets]).samples, work.shapes
     else:
         samples, shapes = random_samples(cell.checking.samples, work.seed, work.shapes)
-    workload = msgspec.structs.replace(work, data_set=None, shapes=shapes)
-    return samples, msgspec.structs.replace(cell.job, workload=workload, layer_profile=False)
+    workload = replace(work, data_set=None, shapes=shapes)
+    return samples, replace(cell.job, workload=workload, layer_profile=False)
 
 
 def _sides(cell: Cell, job: Job, samples: tuple[Sample, ...]) -> Sides:
@@ -180,8 +178,8 @@ def _reference(job: Job, name: str | None) -> Job:
         name = REFERENCE
     if Path(name).is_file():
         subject = subject_of(Path(name))
-        return msgspec.structs.replace(job, subject=subject, backend=parse_backend(REFERENCE))
-    return msgspec.structs.replace(job, backend=parse_backend(name))
+        return replace(job, subject=subject, backend=parse_backend(REFERENCE))
+    return replace(job, backend=parse_backend(name))
 
 
 def _checked(compared: Validation) -> CellChecked:

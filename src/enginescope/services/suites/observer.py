@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from enginescope.records.progress import Progress
 from enginescope.records.suite.suite import Cell, CellRow, ResumeState, SuitePlan, SuiteResult
 from enginescope.services.observer import Observer
@@ -42,12 +40,6 @@ class SuiteObserver(Observer):
 
     def session_ended(self, result: SuiteResult) -> None:
         """Report all rows of the suite, also after an interruption."""
-
-    def jobs_collected(self, count: int) -> None:
-        """Report how many results of Slurm or Kubernetes jobs were stored."""
-
-    def jobs_written(self, count: int, manifest: Path) -> None:
-        """Report how many cells a manifest runs; it is not written if no cell is to be run."""
 
     def table_skipped(self, name: str, why: str) -> None:
         """Report a table that was not written, as an optional package is not installed."""

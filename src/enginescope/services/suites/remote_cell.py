@@ -1,31 +1,29 @@
 """Run a cell on the machine that it was sent to.
 
 ``python -m enginescope.services.suites.remote_cell TASK RESULT`` reads the first file and writes
-the second. With a third argument, ``attended``, it exits as soon as its standard input ends; with
-``indexed``, the first file is an array's, and the second path the folder of results. Ray calls
-`run_remote_cell`. A failure inside the cell is a row that goes back.
+the second. With a third argument, ``attended``, it exits as soon as its standard input ends. Ray
+calls `run_remote_cell`. A failure inside the cell is a row that goes back.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import stat
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from enginescope.core.digest import sha256_of
 from enginescope.core.jsonio import write_atomic
+from enginescope.core.record import replace
 from enginescope.core.signals import end_with_input
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, Needs
-from enginescope.runner.fleet.cell_array import INDEXED, task_of_index
 from enginescope.runner.fleet.cell_task import (
-    CellTask,
     CellTaskResult,
     packed_returned,
     unpacked_task,
@@ -41,10 +39,7 @@ def run_remote_cell(data: bytes) -> bytes:
     Raises:
         FormatError: The task is of another version of enginescope.
     """
-    return _run(unpacked_task(data))
-
-
-def _run(task: CellTask) -> bytes:
+    task = unpacked_task(data)
     failed = _row_of_another_model(task.cell)
     if failed is not None:
         return packed_returned(CellTaskResult(row=failed))
@@ -95,9 +90,11 @@ def _with_usable_cache(cell: Cell, last_resort: Path) -> Cell:
     if cache is None or _is_writable(Path(cache)):
         return cell
     own = Path(tempfile.gettempdir()) / f"enginescope-engines-{os.getuid()}"
-    own.mkdir(mode=0o700, exist_ok=True)
-    if own.stat().st_uid != os.getuid():  # another user could change the engines
-        own = last_resort
+    with suppress(FileExistsError):  # also a link, whoever made it
+        own.mkdir(mode=0o700)
+    found = own.lstat()
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+        own = last_resort  # another user could change the engines
     return replace(cell, job=replace(cell.job, engine_cache=str(own)))
 
 
@@ -112,14 +109,10 @@ def _is_writable(folder: Path) -> bool:
 def main(arguments: list[str]) -> int:
     """Run the task in a file, and write its result to another file."""
     task_file, result = map(Path, arguments[:2])
-    if arguments[2:] == [INDEXED]:
-        task = task_of_index(task_file.read_bytes())
-        result /= task.cell.key
-    else:
-        if arguments[2:]:
-            threading.Thread(target=end_with_input, daemon=True).start()
-        task = unpacked_task(task_file.read_bytes())
-    write_atomic(result, _run(task))  # a reader never sees a part of it
+    if arguments[2:]:
+        threading.Thread(target=end_with_input, daemon=True).start()
+    returned = run_remote_cell(task_file.read_bytes())
+    write_atomic(result, returned)  # a reader never sees a part of it
     return 0
 
 

@@ -5,17 +5,13 @@ Fleets: machines that run cells in place of this process.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TypeAlias
 
-from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.optional import is_installed, require
 from enginescope.core.record import Record
 from enginescope.records.suite.suite import SuiteInput, SuiteMode
-from enginescope.runner.fleet.cell_array import REFERENCES
-from enginescope.runner.fleet.cell_task import Fleet
-from enginescope.runner.fleet.k8s_job import Cluster
+from enginescope.runner.fleet.cell_task import REFERENCES, Fleet
 from enginescope.store.location import StorePlace
 
 
@@ -35,50 +31,13 @@ class RayCluster(Record, frozen=True, kw_only=True):
     address: str
 
 
-class SlurmCluster(Record, frozen=True, kw_only=True):
-    """Run cells as array jobs of a Slurm cluster.
-
-    Attributes:
-        options: Options of ``sbatch``, without leading dashes.
-        jobs: Cells at a time; ``None``: as many as there is room for.
-        cluster: ``local`` runs the jobs on this machine, to try them.
-    """
-
-    options: dict[str, str] = {}  # noqa: RUF012 - msgspec copies empty defaults
-    jobs: int | None = None
-    cluster: str = "slurm"
-
-
 class DockerImage(Record, frozen=True, kw_only=True):
     """Run each cell in a container of its own."""
 
     image: str
 
 
-class KubernetesJobs(Cluster, frozen=True, kw_only=True):
-    """Write a Kubernetes Job for all cells that ask for the same, and run none.
-
-    Attributes:
-        folder: Folder of the manifest.
-        mounts: Volume claims and the folders that they hold, at the same path as here.
-        gpu_label: Label of nodes by their kind of GPU, with ``{gpu}`` in it.
-        jobs: Cells at a time; ``None``: as many as there is room for.
-        requests, limits: Resource to quantity: ``{"cpu": "8", "memory": "32Gi"}``.
-        node_selector: Labels of the nodes that may run cells.
-        tolerations: Taints of nodes that may run cells: ``KEY[=VALUE][:EFFECT]``.
-        pull_secrets: Secrets that open the image's registry.
-    """
-
-    folder: Path
-
-
-class FinishedJobs(Record, frozen=True, kw_only=True):
-    """Store the results that Slurm or Kubernetes jobs have left, and run no cell."""
-
-
-Place: TypeAlias = (
-    ThisMachine | RayCluster | SlurmCluster | DockerImage | KubernetesJobs | FinishedJobs
-)
+Place: TypeAlias = ThisMachine | RayCluster | DockerImage
 
 
 class PushTarget(Record, frozen=True, kw_only=True):
@@ -146,7 +105,7 @@ class SuiteRequest(Record, frozen=True, kw_only=True):
     percent_mismatch: float | None = None
 
 
-def fleet_for(place: RayCluster | SlurmCluster | DockerImage, folder: Path) -> Fleet:
+def fleet_for(place: RayCluster | DockerImage, folder: Path) -> Fleet:
     """Return the fleet of a place.
 
     Args:
@@ -154,28 +113,15 @@ def fleet_for(place: RayCluster | SlurmCluster | DockerImage, folder: Path) -> F
 
     Raises:
         MissingDependencyError: Its package is not installed.
-        UnsupportedError: Its commands are not on this machine.
     """
     references = str(folder.resolve() / REFERENCES)
     if isinstance(place, DockerImage):
         from enginescope.runner.fleet.docker_fleet import DockerFleet
 
         return DockerFleet(place.image, references)
-    if isinstance(place, RayCluster):
-        from enginescope.runner.fleet.ray_fleet import RayFleet
-        from enginescope.services.suites.remote_cell import run_remote_cell
+    from enginescope.runner.fleet.ray_fleet import RayFleet
+    from enginescope.services.suites.remote_cell import run_remote_cell
 
-        if not is_installed("ray"):  # it is imported when its environment variables are set
-            require("ray", purpose="--on-ray", install="enginescope[ray]")
-        return RayFleet(place.address, run_remote_cell, references)
-    from enginescope.runner.fleet.slurm_fleet import SlurmFleet
-
-    if place.cluster not in ("slurm", "local"):
-        raise UsageError(f"Slurm cluster {place.cluster}", hint="slurm, or local to try it here")
-    if place.cluster == "slurm" and shutil.which("sbatch") is None:
-        raise UnsupportedError(
-            "Slurm is not on this machine",
-            why="there is no sbatch on PATH",
-            hint="a login node of the cluster has it; cluster=local tries it here",
-        )
-    return SlurmFleet(folder, place.options, place.jobs, place.cluster)
+    if not is_installed("ray"):  # it is imported when its environment variables are set
+        require("ray", purpose="--on-ray", install="enginescope[ray]")
+    return RayFleet(place.address, run_remote_cell, references)

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from enginescope.analysis.errors.output_tolerance import request_of, tolerance_named
 from enginescope.backends.registry import parse_backend, read_spec
-from enginescope.core.errors import UsageError
-from enginescope.core.record import Record
+from enginescope.core.errors import UsageError, foreign
+from enginescope.core.record import Record, replace
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.formats.suites.suite_file import (
     GeneralPart,
@@ -86,7 +85,8 @@ def resolve_suite(request: SuiteRequest, store: Store) -> Suite:
             hint="enginescope suite --init writes an example",
         )
     file = _replaced(file, request)
-    suite = suite_of(file, base, name=name, samples=store.path / "samples")
+    with foreign(str(source), "paths of models, data sets and Pythons"):
+        suite = suite_of(file, base, name=name, samples=store.path / "samples")
     _check_validation(suite)
     if not isinstance(request.place, ThisMachine):
         _check_remote(suite)

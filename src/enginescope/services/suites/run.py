@@ -7,11 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import StoreError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.records.suite.suite import Suite, SuiteMode, SuitePlan, SuiteResult
 from enginescope.runner.environment_fingerprint import environment_fingerprint
 from enginescope.runner.fleet.environment import Environment
@@ -22,20 +20,9 @@ from enginescope.services.store_access import place_of
 from enginescope.services.suites.cell import now
 from enginescope.services.suites.observer import SuiteObserver
 from enginescope.services.suites.opened import write_tables
-from enginescope.services.suites.request import (
-    FinishedJobs,
-    KubernetesJobs,
-    SuiteRequest,
-    ThisMachine,
-    fleet_for,
-)
+from enginescope.services.suites.request import SuiteRequest, ThisMachine, fleet_for
 from enginescope.services.suites.resolve import cells_in, folder_for, resolve_suite
-from enginescope.services.suites.session import (
-    FleetSession,
-    SuiteSession,
-    collect_results,
-    write_jobs,
-)
+from enginescope.services.suites.session import FleetSession, SuiteSession
 from enginescope.services.suites.sinks import outbox_of, sink_for
 from enginescope.services.suites.stream import SuiteStream
 from enginescope.store.archive import Store
@@ -204,10 +191,6 @@ def _run_session(
     observer: SuiteObserver,
 ) -> None:
     place = request.place
-    if not isinstance(place, ThisMachine):
-        count = collect_results(plan, folder, store, observer)
-        if count or isinstance(place, FinishedJobs):
-            observer.jobs_collected(count)
     state = resume_state(
         plan.cells,
         folder.rows(),
@@ -216,11 +199,7 @@ def _run_session(
         retry_busy=request.retry_busy,
     )
     observer.session_started(plan, state)
-    if isinstance(place, FinishedJobs):
-        return
-    if isinstance(place, KubernetesJobs):
-        write_jobs(plan, state.todo, folder, place, observer)
-    elif isinstance(place, ThisMachine):
+    if isinstance(place, ThisMachine):
         assert fingerprints is not None
         session = SuiteSession(plan, folder, store, fingerprints, observer)
         session.run(state.todo, worker_slots(place.jobs))

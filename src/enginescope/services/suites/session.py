@@ -1,7 +1,6 @@
 """One session of a suite on this machine: each cell is stored as it ends.
 
 One session of a suite on other machines: results are stored as they come back.
-Cells that Kubernetes runs: write their manifests, and store the results that they leave.
 """
 
 from __future__ import annotations
@@ -12,31 +11,26 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from msgspec.structs import replace
-
-from enginescope.core.errors import EnginescopeError, FormatError, StoreError
-from enginescope.core.jsonio import encode, read_stored, write_atomic
+from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.packed_files import opened_zip
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, SuitePlan
-from enginescope.runner.fleet.cell_array import REFERENCES, RESULTS, TASKS, arrays_of
 from enginescope.runner.fleet.cell_task import (
+    REFERENCES,
     CellTaskResult,
     Fleet,
     FleetWatch,
     Lost,
-    unpacked_returned,
 )
 from enginescope.runner.fleet.environment import Environment
-from enginescope.runner.fleet.k8s_job import job_of
 from enginescope.runner.suites.suite_cells import Fingerprints
 from enginescope.runner.suites.suite_run import WorkerSlots, run_cells
 from enginescope.services.suites.cell import CellContext, now, run_cell
 from enginescope.services.suites.observer import SuiteObserver
 from enginescope.services.suites.reference_cache import ReferenceCache
-from enginescope.services.suites.request import KubernetesJobs
 from enginescope.store.archive import Store
 from enginescope.store.run_keeper import RunKeeper
 from enginescope.store.suite_folder import SuiteFolder
@@ -85,7 +79,8 @@ class FleetSession:
         self._observer.check_cancelled()
 
 
-def _begin_references(todo: Sequence[Cell], folder: SuiteFolder) -> None:
+@contextmanager
+def _shared_references(cells: Sequence[Cell], folder: SuiteFolder) -> Iterator[None]:
     """Make an empty folder for the reference outputs of a session, if cells compare outputs.
 
     Raises:
@@ -93,20 +88,15 @@ def _begin_references(todo: Sequence[Cell], folder: SuiteFolder) -> None:
     """
     references = folder.path / REFERENCES
     shutil.rmtree(references, ignore_errors=True)
-    if any(cell.mode != "benchmark" for cell in todo):
-        try:
-            references.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot write {references}", why=error.strerror) from error
-
-
-@contextmanager
-def _shared_references(cells: Sequence[Cell], folder: SuiteFolder) -> Iterator[None]:
     try:
-        _begin_references(cells, folder)
+        if any(cell.mode != "benchmark" for cell in cells):
+            try:
+                references.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(f"cannot write {references}", why=error.strerror) from error
         yield
     finally:
-        shutil.rmtree(folder.path / REFERENCES, ignore_errors=True)
+        shutil.rmtree(references, ignore_errors=True)
 
 
 def row_of_lost(lost: Lost, started: str) -> CellRow:
@@ -179,7 +169,6 @@ class SuiteSession:
             StoreError: A run or row could not be stored; the folder's `unstored` has the row.
         """
         others = [cell for cell in todo if cell.environment is not None]
-        # jobs of Kubernetes may use the folder meanwhile
         shared = _shared_references(others, self._folder) if others else nullcontext()
         with temporary_folder() as folder, shared:
             references = ReferenceCache(folder)
@@ -242,67 +231,3 @@ class SuiteSession:
         """Exit this thread if another thread ended the session: its worker was killed with it."""
         if self._stopped.is_set():
             raise SystemExit
-
-
-def collect_results(
-    plan: SuitePlan, folder: SuiteFolder, store: Store, observer: SuiteObserver
-) -> int:
-    """Store the results that jobs have left; return their count.
-
-    The observer gets a warning for each file that cannot be used; the file stays until its cell has
-    run again.
-    """
-    known = {cell.key for cell in plan.cells}
-    count = 0
-    for file in sorted((folder.path / RESULTS).glob("[!.]*")):
-        if file.name not in known:
-            observer.warn(f"not collected: {file}: this suite no longer has this cell")
-            continue
-        try:
-            returned = unpacked_returned(read_stored(file))
-            if returned.row.cell.key != file.name:
-                raise FormatError(str(file), why=f"it is of cell {returned.row.cell.key}")
-            row = store_returned(returned, plan, store)
-        except (EnginescopeError, OSError) as error:
-            observer.warn(f"not collected: {file}: {error}; its cell counts as not done")
-            continue
-        folder.keep(row)
-        file.unlink()
-        count += 1
-    if count and {cell.key for cell in plan.cells if cell.refusal is None} <= folder.rows().keys():
-        for name in (TASKS, REFERENCES):
-            shutil.rmtree(folder.path / name, ignore_errors=True)
-    return count
-
-
-def write_jobs(
-    plan: SuitePlan,
-    todo: Sequence[Cell],
-    folder: SuiteFolder,
-    place: KubernetesJobs,
-    observer: SuiteObserver,
-) -> None:
-    """Write a Job for all cells that ask for the same, and the tasks that it reads.
-
-    Raises:
-        UsageError: Kubernetes takes no such name, or a file is on no volume of the cluster.
-        StoreError: A file cannot be written.
-    """
-    for cell in todo:
-        if cell.refusal is not None:
-            observer.warn(f"skipped: {cell.label}: {cell.refusal}")
-    cells = [cell for cell in todo if cell.refusal is None]
-    mounts = tuple((claim, str(Path(mounted).resolve())) for claim, mounted in place.mounts)
-    arrays = arrays_of(cells, folder.path)
-    jobs = [job_of(array, plan.suite.name, replace(place, mounts=mounts)) for array in arrays]
-    manifest = place.folder / f"{plan.suite.name}.json"
-    if jobs:
-        _begin_references(cells, folder)
-        for array in arrays:
-            array.write(plan.command)
-        try:
-            place.folder.mkdir(parents=True, exist_ok=True)
-            write_atomic(manifest, encode({"apiVersion": "v1", "kind": "List", "items": jobs}))
-        except OSError as error:
-            raise StoreError(f"cannot write {error.filename}", why=error.strerror) from error
-    observer.jobs_written(len(cells), manifest)

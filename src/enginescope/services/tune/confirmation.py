@@ -5,26 +5,26 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.analysis.ladder.figures import counting_rounds
 from enginescope.analysis.tune.halving import confirmed
 from enginescope.analysis.verdicts.carried_notices import carried_notices
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.experiment import Ended, standing
+from enginescope.judge.notice import Notice
+from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.tune import Confirmation
-from enginescope.records.verdict.verdict import Reason, VerdictKind
-from enginescope.services.measurement.rounds import keep_rounds
+from enginescope.services.measurement.rounds import Pacing, keep_rounds, looks_up_to
 from enginescope.services.tune.request import TuneObserver, TuneRequest
 from enginescope.services.tune.search import Search, value_of
-from enginescope.stats.comparison.ratio import LOOKS
 from enginescope.store.archive import Store
 
 if TYPE_CHECKING:
-    from enginescope.runner.interleaved import Sides
+    from enginescope.services.measurement.rounds import Sides
 
 
 def confirm(
@@ -42,8 +42,6 @@ def confirm(
         confirmation: ``None`` if the maximum time leaves none for the fewest rounds.
         notices: Warnings about its figures.
     """
-    from enginescope.runner.interleaved import Pacing, is_given_up, looks_up_to
-
     leader = search.leader
     assert leader is not None
     seed = request.workload.seed + 1
@@ -55,20 +53,18 @@ def confirm(
     if rounds < LOOKS[0]:
         return None, ()
     pacing = Pacing(
-        decided=lambda sides: _read(sides, request).kind is not VerdictKind.INCONCLUSIVE,
+        stands=lambda sides: standing(_read(sides, request).kind),
         looks=looks_up_to(rounds),
         seed=seed,
         builds_each=True,
     )
-    sides, not_stored = keep_rounds(jobs, pacing, request.jobs(), store, observer)
-    if not_stored is not None:
-        observer.warn(not_stored)
-    turn = sides[0][0].turn
+    measured, ended = keep_rounds(jobs, pacing, request.jobs(), store, observer)
+    sides = measured.sides
     confirmation = replace(
-        _failed(sides) if is_given_up(sides) else _read(sides, request),
+        _failed(sides) if ended is Ended.GIVEN_UP else _read(sides, request),
         seed=seed,
         evidence=evidence_level(*sides),
-        comparison=turn.comparison if turn else None,
+        comparison=measured.comparison,
     )
     named = MeasuredComparison(sides=_named(sides), pairs=(), threshold_pct=request.threshold_pct)
     return confirmation, tuple(carried_notices(named))

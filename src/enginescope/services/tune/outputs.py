@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 
-from msgspec.structs import replace
-
 from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.upgrade.output_row import why_side_fails
 from enginescope.core.errors import BackendError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import AnswerRequest

@@ -14,7 +14,7 @@ from enginescope.records.verdict.tune import TuneMetric
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.interleaved import check_rounds
 from enginescope.services.measurement.jobs import MeasureRequest
-from enginescope.services.measurement.process_rounds import ProcessObserver
+from enginescope.services.measurement.observer import MeasurementObserver
 
 #: Rounds of the confirmation at most.
 ROUNDS = 30
@@ -52,7 +52,7 @@ class TuneRequest(MeasureRequest, frozen=True, kw_only=True):
     max_time_s: float | None = None
 
 
-class TuneObserver(ProcessObserver):
+class TuneObserver(MeasurementObserver):
     """Receives which process is under way, and where the search stands."""
 
     def search_stands(self, text: str) -> None:

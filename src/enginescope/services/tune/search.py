@@ -8,22 +8,20 @@ from time import perf_counter
 
 from enginescope.analysis.ladder.figures import median_of, period
 from enginescope.analysis.tune.halving import RUNGS, ranked, search_ratio, slower_by_evidence
-from enginescope.core.units import counted
-from enginescope.records.notice import Notice
-from enginescope.records.progress import side_label
+from enginescope.judge.comparison.hodges_lehmann import level_of_processes
+from enginescope.judge.experiment import SPARE_SHARE
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import counted
+from enginescope.records.progress import RoundPosition, side_number
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.tune import Alternative, AlternativeState, TuneMetric
 from enginescope.services.measurement.jobs import raise_unless_ok
-from enginescope.services.measurement.process_rounds import ProcessRounds, RoundSide
+from enginescope.services.measurement.rounds import JobRounds, Pacing
 from enginescope.services.tune.alternatives import Candidate
 from enginescope.services.tune.outputs import CheckedOutputs
 from enginescope.services.tune.request import TuneObserver, TuneRequest
-from enginescope.stats.comparison.hodges_lehmann import level_of_processes
 from enginescope.store.archive import Store
-from enginescope.store.run_keeper import RunKeeper
 
-#: One process in so many may be measured again because it failed or was disturbed.
-_SPARE_SHARE = 4
 #: Share of the maximum time that the search may take; the rest is for the confirmation.
 _SHARE = 0.6
 _ORDER: tuple[AlternativeState, ...] = (
@@ -70,16 +68,15 @@ class Search:
         self._values: dict[int, list[float]] = {number: [] for number in self._candidates}
         self._runs: dict[int, list[Run]] = {number: [] for number in self._candidates}
         self._dropped: dict[int, int] = {}
-        self._keeper = RunKeeper(store)
         self._seconds: list[float] = []
         self.rounds = 0
-        self._measuring = ProcessRounds(
-            self._keeper,
+        self._measuring = JobRounds(
+            [one.job for one in candidates],
+            Pacing(seed=request.workload.seed, text=self._text),
+            request.jobs(),
+            store,
             observer,
-            seed=request.workload.seed,
-            spare=max(1, len(candidates) * RUNGS[0] // _SPARE_SHARE),
-            tags=request.tags,
-            command=request.command,
+            spare=max(1, len(candidates) * RUNGS[0] // SPARE_SHARE),
         )
 
     @property
@@ -125,18 +122,9 @@ class Search:
             self._round()
 
     def _round(self) -> None:
-        sides = [
-            RoundSide(
-                label=side_label(number),
-                job=self._candidates[number].job,
-                text=f"round {self.rounds + 1} of {RUNGS[-1]}, {self._name(number)}",
-            )
-            for number in self._left
-        ]
-        numbers = {side_label(number): number for number in self._left}
-        for side, timed in self._measuring.measured(self.rounds, sides):
-            self._take(numbers[side.label], timed.run)
-            self._seconds.append(timed.seconds)
+        for number, entry in self._measuring.round(self._left).items():
+            self._take(number, entry.measured.source)
+            self._seconds.append(entry.seconds or 0.0)
         self._left = [number for number in self._left if number not in self._failed]
         self.rounds += 1
 
@@ -174,6 +162,10 @@ class Search:
     def _is_over(self, next_s: float) -> bool:
         most = self._request.max_time_s
         return most is not None and perf_counter() - self._begin + next_s > _SHARE * most
+
+    def _text(self, turn: RoundPosition) -> str:
+        number = side_number(turn.side)
+        return f"round {turn.round + 1} of {RUNGS[-1]}, {self._name(number)}"
 
     def _name(self, number: int) -> str:
         one = self._candidates[number]
@@ -225,8 +217,8 @@ class Search:
                 evidence={"rounds": self.rounds, "left": len(self._left)},
                 level="info",
             )
-        if self._keeper.message is not None:
-            self._observer.warn(self._keeper.message)
+        if self._measuring.not_stored is not None:
+            self._observer.warn(self._measuring.not_stored)
 
 
 def _place(one: Alternative, sign: int) -> tuple[int, int, float]:

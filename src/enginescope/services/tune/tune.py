@@ -11,7 +11,8 @@ from time import perf_counter
 from typing import Any
 
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
-from enginescope.records.notice import Notice
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Limits, Workload
 from enginescope.records.verdict.tune import TuneMetric, TuneReport
 from enginescope.services.accuracy.request import SampleRequest
@@ -28,7 +29,6 @@ from enginescope.services.tune.request import (
     check_tune_request,
 )
 from enginescope.services.tune.search import Search
-from enginescope.stats.comparison.ratio import LOOKS
 
 #: Share of the maximum time in which outputs are checked.
 _CHECKING_SHARE = 0.4

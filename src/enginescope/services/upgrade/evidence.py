@@ -7,12 +7,10 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError, reason_of
 from enginescope.core.jsonio import decode, encode, read_bytes
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.formats.archive.archive_reader import RUNS
 from enginescope.formats.archive.folder_archive import FolderArchive, check_folder, write_manifest
 from enginescope.formats.onnx.onnx_precision import external_files

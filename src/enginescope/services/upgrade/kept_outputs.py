@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from enginescope.analysis.upgrade.output_row import output_gap
 from enginescope.analysis.upgrade.reproduced_outputs import output_hash, reproduced_outputs
+from enginescope.core.record import replace
 from enginescope.formats.tensors.answer_files import read_answers, write_answers
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Sample

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.upgrade.memory_rows import LibraryMemory
 from enginescope.analysis.verdicts.compared_figures import process_value
+from enginescope.core.record import replace
 from enginescope.records.run.job import StopRule, Workload
 from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.upgrade.outputs import on_stack

@@ -6,16 +6,13 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
 
-import msgspec
-from msgspec.structs import replace
-
 from enginescope.analysis.upgrade.output_row import Drift, drift_of, output_gap, output_row
 from enginescope.analysis.validation.validation import Validation
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import BackendError, UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import AnswerRequest, Sample
@@ -232,7 +229,7 @@ def _no_outputs(why: str) -> UpgradeRow:
 
 def no_outputs(spec: BackendSpec) -> ComparedOutputs:
     """Return the row of a backend that returns no outputs."""
-    name = msgspec.structs.replace(spec, environment=None)
+    name = replace(spec, environment=None)
     return ComparedOutputs(row=_no_outputs(f"{name} does not return outputs"))
 
 

@@ -27,7 +27,7 @@ from enginescope.services.verdicts.run_selection import resolve_runs
 from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
-    from enginescope.records.notice import Notice
+    from enginescope.judge.notice import Notice
     from enginescope.records.run.run import Run
     from enginescope.records.verdict.gate import Limit
     from enginescope.records.verdict.noise_floor import NoiseFloor

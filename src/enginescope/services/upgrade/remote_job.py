@@ -14,7 +14,7 @@ import msgspec
 
 from enginescope.core.errors import BackendError, EnginescopeError, FormatError, UnsupportedError
 from enginescope.core.jsonio import write_atomic
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.signals import end_with_input
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Job
@@ -72,10 +72,8 @@ def unpacked_run(data: bytes, store: Store) -> Run:
     file.write_bytes(result.run)
     run = store.import_zip(file)
     folder = store.folder_of_id(run.id)
-    artifacts = tuple(
-        msgspec.structs.replace(one, path=str(folder / one.path)) for one in run.artifacts
-    )
-    return msgspec.structs.replace(run, artifacts=artifacts)
+    artifacts = tuple(replace(one, path=str(folder / one.path)) for one in run.artifacts)
+    return replace(run, artifacts=artifacts)
 
 
 def run_remote_job(data: bytes) -> bytes:
@@ -90,7 +88,7 @@ def run_remote_job(data: bytes) -> bytes:
         try:
             if task.job.answering is not None:
                 run = answered(task.job)
-                keep(msgspec.structs.replace(run, artifacts=()))  # their files are gone
+                keep(replace(run, artifacts=()))  # their files are gone
             else:
                 (run,) = run_jobs((task.job,), keep, command=task.command)
         except EnginescopeError as error:

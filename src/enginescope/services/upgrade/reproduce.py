@@ -6,11 +6,9 @@ from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models
 from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import Stack, UpgradeReport

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from msgspec.structs import replace
-
 from enginescope.analysis.verdicts.comparability import check_pct
 from enginescope.analysis.verdicts.compared_figures import check_metric
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.records.verdict.gate import InconclusivePolicy, Limit
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, Stack, UpgradedModel
 from enginescope.services.accuracy.request import SampleRequest

@@ -9,10 +9,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from enginescope.backends.registry import is_environment
 from enginescope.core.errors import BackendError, UsageError
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run

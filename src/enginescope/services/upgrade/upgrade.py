@@ -9,8 +9,6 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from enginescope.analysis.upgrade.layer_differences import layer_differences
 from enginescope.analysis.upgrade.metric_rows import (
     failed_row,
@@ -26,7 +24,9 @@ from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
+from enginescope.judge.experiment import Ended
 from enginescope.records.run.job import Limits, Workload
 from enginescope.records.verdict.gate import InconclusivePolicy, Limit
 from enginescope.records.verdict.upgrade import (
@@ -41,7 +41,7 @@ from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import jobs_of
-from enginescope.services.measurement.rounds import run_rounds
+from enginescope.services.measurement.rounds import Pacing, looks_up_to, run_rounds
 from enginescope.services.own_command import stored_fields
 from enginescope.services.upgrade.evidence import (
     check_evidence_folder,
@@ -72,7 +72,7 @@ from enginescope.store.machine_records import SPREADS
 if TYPE_CHECKING:
     from enginescope.analysis.upgrade.memory_rows import LibraryMemory
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-    from enginescope.records.notice import Notice
+    from enginescope.judge.notice import Notice
     from enginescope.records.run.run import Run
     from enginescope.services.measurement.rounds import InterleavedResult
     from enginescope.services.upgrade.outputs import ComparedOutputs
@@ -226,8 +226,7 @@ class _Checks:
 
     def _timed(self, model: Path, untimed: UpgradedModel) -> UpgradedModel:
         """Return the model with figures of interleaved processes."""
-        from enginescope.runner.interleaved import Pacing, looks_up_to
-        from enginescope.stats.comparison.ratio import LOOKS
+        from enginescope.judge.comparison.ratio import LOOKS
 
         request = self._request
         job_request = request.jobs(model, rebuild=request.builds is not None)
@@ -280,7 +279,7 @@ def _with_figures(
     notices: tuple[Notice, ...] = ()
     if comparison is not None:
         notices = measured_notices(_labeled(comparison))
-    if comparison is None or not result.is_complete:
+    if comparison is None or result.ended is Ended.GIVEN_UP:
         rows += (failed_row(sides, terms.threshold_pct),)
     else:
         figures = metric_rows(comparison, limits, terms, library)

@@ -10,8 +10,6 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TypeAlias
 
-from msgspec.structs import replace
-
 from enginescope.analysis.errors.output_tolerance import (
     ToleranceOption,
     ToleranceRequest,
@@ -19,6 +17,7 @@ from enginescope.analysis.errors.output_tolerance import (
 )
 from enginescope.analysis.validation.validation import Validation
 from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.core.record import replace
 from enginescope.records.run.job import Limits, Workload
 from enginescope.records.run.passport import EngineValidation
 from enginescope.records.run.sample_set import Preprocessing

@@ -21,6 +21,7 @@ from enginescope.services.verdicts.compare_inputs import (
     repeated_sides,
     resolve_sides,
 )
+from enginescope.services.verdicts.named_benchmarks import compared_by_name, named_sides
 from enginescope.services.verdicts.run_selection import input_of
 from enginescope.store.machine_records import FLOORS, SPREADS
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from enginescope.analysis.runs.run_view import RunView
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
     from enginescope.records.run.run import Run
+    from enginescope.records.verdict.named import NamedComparison
     from enginescope.services.verdicts.run_selection import Named, RunsInput
     from enginescope.store.archive import Store
     from enginescope.store.location import StorePlace
@@ -71,12 +73,14 @@ class CompareResult(Record, frozen=True, kw_only=True, eq=False):
         choices: What the builds of two logs chose.
         unmeasured: Sides that keep the others from a verdict, because they have no samples and no
             printed figures.
+        by_name: Of two files of many benchmarks; nothing else is compared then.
     """
 
     measured: MeasuredComparison | None = None
     plans: Comparison | None = None
     choices: tuple[ChoicePair, ...] | None = None
     unmeasured: tuple[str, ...] = ()
+    by_name: NamedComparison | None = None
 
 
 def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareResult:
@@ -98,6 +102,10 @@ def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareRe
         if choices is None:
             raise nothing_to_compare()
         return CompareResult(choices=choices)
+    benchmarks = named_sides(request.sides) if request.parts == "all" else None
+    if benchmarks is not None:
+        by_name = compared_by_name(*benchmarks, threshold_pct=request.threshold_pct)
+        return CompareResult(by_name=by_name, choices=choices)
     store = Store(request.store)
     sides = resolve_sides(request.sides, store, observer)
     if request.names is not None:

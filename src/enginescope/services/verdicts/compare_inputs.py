@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from enginescope.analysis.verdicts.printed_verdicts import has_printed
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes, plain_head
-from enginescope.core.units import listed
+from enginescope.judge.units import listed
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels, side_names
 from enginescope.services.plans.passport import with_passport_of
@@ -257,7 +257,7 @@ def _side_of_name(name: str, store: Store, warn: Warn, observer: PlanObserver) -
             return _of_runs(name, tagged[::-1])
         if not tagged and suite_named(name, store.suite_home()) is not None:
             return _side_of_runs((name,), name, store, warn)
-    elif _holds_times(path):
+    elif holds_times(path):
         return _of_times(name)
     elif path.is_dir() and not (path / "run.json").is_file() and runs_in_folder(path, warn):
         return _side_of_runs((name,), name, store, warn)
@@ -288,22 +288,22 @@ def _of_runs(what: str, runs: Sequence[Run]) -> ComparedSide:
     return ComparedSide(what=what, source=source, runs=tuple(runs))
 
 
-def _holds_times(path: Path) -> bool:
+def holds_times(path: Path) -> bool:
     """Whether a file has times or a log, and is neither a plan, an engine nor an archive."""
-    from enginescope.formats.importing.import_grouping import (
+    from enginescope.formats.importing.artifact_kinds import (
         BENCHMARK_READERS,
         HEAD_BYTES,
         LOG_READERS,
         ArtifactKind,
+        kind_of,
         may_be_known,
-        recognise,
     )
 
     if not path.is_file() or path.name == "run.json" or is_archive(path):
         return False
     if not may_be_known(plain_head(path, HEAD_BYTES), path.name):
         return False
-    kind = recognise(plain_bytes(path), path.name).kind
+    kind = kind_of(plain_bytes(path), path.name)
     return kind in (
         ArtifactKind.TIMES,
         ArtifactKind.TREX_METADATA,
@@ -312,16 +312,22 @@ def _holds_times(path: Path) -> bool:
     )
 
 
+#: Runs of a file that an error names.
+_SHOWN_RUNS = 3
+
+
 def _of_times(what: str) -> ComparedSide:
     from enginescope.formats.importing.importer import import_artifacts
 
     runs = import_artifacts([Path(what)]).runs
     if len(runs) > 1:
-        names = ", ".join(f"{run.job.subject.name} · {run.job.backend}" for run in runs)
+        shown = [f"{run.job.subject.name} · {run.job.backend}" for run in runs[:_SHOWN_RUNS]]
+        names = ", ".join(shown) + (" …" if len(runs) > _SHOWN_RUNS else "")
         raise UsageError(
             f"{what} holds {len(runs)} runs",
             why=names,
-            hint=f"enginescope import {what}, then compare the runs by their ids",
+            hint="compare two such files, by the names of their benchmarks; or "
+            f"enginescope import {what}, then compare runs by their ids",
         )
     (run,) = runs
     return ComparedSide(what=what, source=input_of_run(run, kind="file", where=what), runs=(run,))

@@ -16,7 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Column, Float, Integer, LargeBinary, MetaData, String, Table
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, SQLAlchemyError
 
 from enginescope.core.errors import MissingDependencyError, StoreError
 from enginescope.core.signals import deferred_signals
@@ -114,8 +114,8 @@ _TIMEOUTS = {
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
 }
-#: What SQLite says of a file that is a database, but not as we left it.
-_DAMAGE = ("no such table", "no such column", "has no column", "already exists", "not decode")
+#: What SQLite says where the file is not at fault; whatever else it says of an index is damage.
+_SURROUNDINGS = ("locked", "busy", "readonly", "read-only", "unable to open", "is full")
 #: Held while the tables are made; any number, the same for everybody.
 _MIGRATION_LOCK = 7_301_947
 
@@ -226,8 +226,8 @@ class Database:
         """Whether a SQLite file can be read through and has the tables."""
         try:
             with self.read() as connection:
-                connection.execute(RUNS.select().limit(1)).all()
-                connection.execute(TAGS.select().limit(1)).all()
+                connection.execute(RUNS.select()).all()
+                connection.execute(TAGS.select()).all()
                 checked = connection.exec_driver_sql("PRAGMA quick_check").scalar()
             return self.version() == HEAD and checked == "ok"
         except (DamagedIndexError, NewerIndexError):
@@ -255,9 +255,11 @@ class Database:
             yield
         except DatabaseError as error:
             message = without_password(str(error.orig).strip())
-            # SQLite's own "file is not a database" and "malformed" come as the base class
-            is_damage = self.file is not None and (
-                type(error) is DatabaseError or any(part in message for part in _DAMAGE)
-            )
+            is_damage = self.file is not None and not any(part in message for part in _SURROUNDINGS)
             kind = DamagedIndexError if is_damage else StoreError
             raise kind(self.what, why=message) from error
+        except (SQLAlchemyError, LookupError, TypeError, ValueError) as error:
+            # a text that is not UTF-8, a value of another type, two rows of one id
+            if self.file is None:
+                raise
+            raise DamagedIndexError(self.what, why=str(error).partition("\n")[0]) from error

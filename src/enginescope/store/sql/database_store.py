@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from enginescope.core.errors import MAKE_SPACE, StoreError, reason_of
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter, RunRow, row_of
 from enginescope.store.run_names import PART, check_id

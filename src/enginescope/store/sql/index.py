@@ -17,7 +17,13 @@ from enginescope.store.run_names import locked
 from enginescope.store.sql.database import Database
 from enginescope.store.sql.migrations import HEAD
 from enginescope.store.sql.row_tables import all_ids, clear_rows, forget_rows, put_rows, select_rows
-from enginescope.store.sql.sqlite_file import FILE, companions, is_there, move_away
+from enginescope.store.sql.sqlite_file import (
+    FILE,
+    DamagedIndexError,
+    companions,
+    is_there,
+    move_away,
+)
 
 _WHAT = "the index of runs"
 
@@ -44,9 +50,11 @@ class Index:
             DamagedIndexError, NewerIndexError
             StoreError: The database cannot be reached or written.
         """
+        file = self._database.file
+        if file is not None and file.exists() and not file.is_file():
+            raise DamagedIndexError(_WHAT, why=f"{file} is not a file")
         if self._database.version() == HEAD:
             return
-        file = self._database.file
         if file is None:
             _migrate(self._database)
             return
@@ -58,16 +66,18 @@ class Index:
             else:
                 _create(file)
 
-    def set_aside(self) -> None:
+    def set_aside(self, *, in_any_case: bool = False) -> None:
         """Move a damaged SQLite file away; another database has nothing to move.
 
-        A file that turns out to be sound, because another process has mended it, stays.
+        Args:
+            in_any_case: Also a file that looks sound, for example because another process has
+                mended it.
         """
         file = self._database.file
         if file is None:
             return
         with locked(file.parent, "index"):
-            if not self._database.is_sound():
+            if in_any_case or not self._database.is_sound():
                 move_away(file)
 
     def add(self, rows: Iterable[RunRow]) -> None:

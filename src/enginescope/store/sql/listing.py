@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from enginescope.core.errors import StoreError
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.store.row import Filter, RunRow, row_of, select
 from enginescope.store.run_names import PART, changed_at, run_names
 from enginescope.store.sql.quick_rows import quick_add, quick_rows
-from enginescope.store.sql.sqlite_file import FILE, DamagedIndexError, NewerIndexError
+from enginescope.store.sql.sqlite_file import FILE, DamagedIndexError
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
@@ -25,6 +25,8 @@ T = TypeVar("T")
 #: Its presence says that a change did not reach the index.
 _STALE = "index.stale"
 _BROKEN_RUN = "W-BROKEN-RUN"
+#: More broken runs are one notice with their count.
+_MOST_NAMED = 3
 
 
 class Listing:
@@ -108,8 +110,8 @@ class Listing:
         )
         try:
             self._with_index(lambda index: index.replace(found.rows))
-        except NewerIndexError:  # asked for by name, so ours takes its place
-            self._index.set_aside()
+        except StoreError:  # a newer or a locked one: asked for by name, so ours takes its place
+            self._index.set_aside(in_any_case=True)
             self._with_index(lambda index: index.replace(found.rows))
         (self._store / _STALE).unlink(missing_ok=True)
         return ReindexReport(indexed=len(found.rows), broken=(*found.broken, *unfinished))
@@ -135,8 +137,13 @@ class Listing:
             self._index.prepare()
             return action(self._index)
         except DamagedIndexError as error:
-            self._index.set_aside()
             self._say("W-INDEX-DAMAGED", f"The index was damaged ({error.why}) and is made again.")
+            self._index.set_aside()
+        try:
+            self._index.prepare()
+            return action(self._index)
+        except DamagedIndexError:  # damage that a look at the whole file does not find
+            self._index.set_aside(in_any_case=True)
             self._index.prepare()
             return action(self._index)
 
@@ -166,10 +173,20 @@ class Listing:
 
     def _name_broken(self, broken: tuple[Broken, ...]) -> None:
         """Name the runs that are broken now, and none that was before: a server lists for weeks."""
-        others = {key: one for key, one in self._notices.items() if one.code != _BROKEN_RUN}
+        others = {
+            key: notice for key, notice in self._notices.items() if notice.code != _BROKEN_RUN
+        }
+        if len(broken) > _MOST_NAMED:
+            first = broken[0]
+            message = (
+                f"{len(broken):,} runs were skipped; the first is {first.name}: {first.reason}. "
+                "enginescope runs reindex --json names all."
+            )
+            self._notices = others | {_BROKEN_RUN: Notice(code=_BROKEN_RUN, message=message)}
+            return
         self._notices = others | {
-            one.name: Notice(code=_BROKEN_RUN, message=f"Run {one.name} was skipped: {one.reason}.")
-            for one in broken
+            run.name: Notice(code=_BROKEN_RUN, message=f"Run {run.name} was skipped: {run.reason}.")
+            for run in broken
         }
 
     def _say(self, code: str, message: str) -> None:

@@ -6,7 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from enginescope.backends.tensorrt.backend import TrtBackend
@@ -16,6 +15,7 @@ from enginescope.backends.tensorrt.build.config import ATTRIBUTES, FLAGS
 from enginescope.backends.tensorrt.build.options import read_precision
 from enginescope.cli.progress import describe
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.record import replace
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.trtexec_flags import PRECISIONS
 from enginescope.records.run.job import BackendSpec
@@ -482,7 +482,7 @@ def test_the_log_can_be_verbose(use, perceptron, engines) -> None:
 def test_a_build_with_neither_cache_nor_name(use, perceptron, tmp_path, monkeypatch) -> None:
     use()
     monkeypatch.chdir(tmp_path)
-    made = report(build(msgspec.structs.replace(job(perceptron), engine_cache=None)))
+    made = report(build(replace(job(perceptron), engine_cache=None)))
     assert Path(made.engine).is_file()
     assert not (tmp_path / "timing").exists()
 
@@ -507,7 +507,7 @@ def test_an_engine_of_elsewhere_is_asked_for_its_weights(
         return
     options = {"strip_plan": "1", "refit": "1"} if is_stripped else {"refit": "1"}
     built = with_engine(job(perceptron, **options), engines)
-    bare = msgspec.structs.replace(built, backend=BackendSpec(name="trt"))
+    bare = replace(built, backend=BackendSpec(name="trt"))
     for found in (measure(bare), TrtBackend().inspect(bare, lambda _: None)):
         said = [one for one in found.notices if one.code == "W-STRIPPED-WEIGHTS"]
         assert bool(said) is is_stripped
@@ -515,6 +515,4 @@ def test_an_engine_of_elsewhere_is_asked_for_its_weights(
             assert one.evidence["stripped_bytes"] > 0
             assert "refit_from=MODEL.onnx" in one.message
     refitted = BackendSpec(name="trt", options={"refit_from": str(perceptron)})
-    assert "W-STRIPPED-WEIGHTS" not in codes(
-        measure(msgspec.structs.replace(bare, backend=refitted))
-    )
+    assert "W-STRIPPED-WEIGHTS" not in codes(measure(replace(bare, backend=refitted)))

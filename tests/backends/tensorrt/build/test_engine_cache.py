@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import onnx
 import pytest
 
@@ -12,6 +11,7 @@ from enginescope.backends.tensorrt import cuda as cuda_module
 from enginescope.backends.tensorrt.backend import TrtBackend
 from enginescope.backends.tensorrt.build.engine_cache import key_of
 from enginescope.backends.tensorrt.cuda import Driver
+from enginescope.core.record import replace
 from enginescope.records.environment import Device
 from tests.backends.tensorrt import models as own
 from tests.backends.tensorrt.driving import build, job, report, shapes, workload
@@ -30,7 +30,7 @@ def test_what_was_built_is_taken_again(each, perceptron, engines) -> None:
     kept = TrtBackend().engine_for(one)
     assert kept is not None
     assert kept.from_cache
-    assert msgspec.structs.replace(kept, from_cache=False) == made
+    assert replace(kept, from_cache=False) == made
     assert {notice.code for notice in kept.notices} == {"W-BUILD-SHAPE"}
 
 
@@ -55,7 +55,7 @@ def test_everything_that_decides_the_engine_is_in_its_key(perceptron, tmp_path) 
     keys = {key(one) for one in (plain, *others)}
     keys |= {key(plain, "8.6.0")}
     for field in ("name", "compute_capability", "driver"):
-        keys |= {key(plain, device=msgspec.structs.replace(GPU, **{field: "other"}))}
+        keys |= {key(plain, device=replace(GPU, **{field: "other"}))}
     assert len(keys) == len(others) + 5
     before = key(others[3])
     cache.write_bytes(b"2")
@@ -143,7 +143,7 @@ def test_a_gpu_is_what_cuda_says_and_its_driver_nvmls(use, monkeypatch) -> None:
     assert (found.name, found.uuid, found.driver) == ("Fake H200", "GPU-1", "570.1")
     assert found.sm_count == 132
     # NVML counts by slot and CUDA by speed: the first of the one may be the second of the other
-    other = msgspec.structs.replace(told, name="Small GPU", compute_capability="6.1")
+    other = replace(told, name="Small GPU", compute_capability="6.1")
     monkeypatch.setattr(cuda_module, "probe_device", lambda _: other)
     found = driver.described()
     assert (found.name, found.compute_capability) == ("Fake H200", "9.0")

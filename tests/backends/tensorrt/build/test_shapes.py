@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
 from enginescope.backends.tensorrt.build.options import read_options
 from enginescope.backends.tensorrt.build.profiles import NetworkInput, Span, spans_of
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.record import replace
 from enginescope.records.run.job import DimSize, InputFile, InputShape, Workload
 from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.model_inputs import settled_workload
@@ -108,10 +108,8 @@ def profiles(path: Path, engines: Path):
 
 
 def of_profile(one, index: str, **more):
-    spec = msgspec.structs.replace(
-        one.backend, options={**one.backend.options, "profile_index": index}
-    )
-    return msgspec.structs.replace(one, backend=spec, workload=workload(**more))
+    spec = replace(one.backend, options={**one.backend.options, "profile_index": index})
+    return replace(one, backend=spec, workload=workload(**more))
 
 
 def test_each_profile_runs_at_its_optimum_and_within_its_bounds(each, perceptron, engines) -> None:
@@ -121,7 +119,7 @@ def test_each_profile_runs_at_its_optimum_and_within_its_bounds(each, perceptron
         ("1", {}, 4),
         ("1", {"shapes": shapes(x=(7, 4))}, 7),
         ("1", {"batch": 2}, 2),
-        ("1", {"batch": 8, "mode": msgspec.structs.replace(THROUGHPUT, streams=2)}, 8),
+        ("1", {"batch": 8, "mode": replace(THROUGHPUT, streams=2)}, 8),
     ):
         one = of_profile(engine, index, **more)
         found = measure(one)
@@ -162,9 +160,9 @@ def test_a_shape_that_is_an_input_is_fed_as_built(each, tmp_path, engines) -> No
     assert found.answers[0].shape == (4, 3)
     np.testing.assert_allclose(found.answers[0].data, expected(path, one)[0])
     assert [tensor.location for tensor in found.inputs] == ["Device", "Host"]
-    asked = msgspec.structs.replace(one, workload=workload(shapes=shapes(shape=(6, 3))))
+    asked = replace(one, workload=workload(shapes=shapes(shape=(6, 3))))
     assert measure(asked).answers[0].shape == (6, 3)
-    wrong = msgspec.structs.replace(one, workload=workload(shapes=shapes(shape=(6, 3, 1))))
+    wrong = replace(one, workload=workload(shapes=shapes(shape=(6, 3, 1))))
     with pytest.raises(UsageError, match="2 values"):
         measure(wrong)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import onnxruntime
 import pytest
@@ -14,6 +13,7 @@ from enginescope.backends.tensorrt.build.profiles import NetworkInput, spans_of
 from enginescope.backends.tensorrt.libraries import load
 from enginescope.backends.tensorrt.run.decoding import TrtDecodeSession
 from enginescope.core.errors import UnsupportedError, UsageError
+from enginescope.core.record import replace
 from enginescope.records.run.job import DimSize, Job, Mode, Workload
 from enginescope.runner.inputs.inputs import make_feeds
 from enginescope.runner.model_inputs import settled_workload
@@ -33,7 +33,7 @@ def decoding(model: Path, style: str, length: int, past: int, **more: object) ->
     """Return the job of a decode loop on two rows."""
     sizes = zip(LENGTHS[style], (length, past), strict=True)
     dims = tuple(DimSize(name=name, size=size) for name, size in sizes)
-    mode = msgspec.structs.replace(Mode(decode=TOKENS), **more)
+    mode = replace(Mode(decode=TOKENS), **more)
     asked = plain_workload(5, batch=2, dims=dims, mode=mode)
     return job(model, workload=settled_workload([model], asked))
 
@@ -115,7 +115,7 @@ def test_a_run_has_time_to_first_token_and_per_token(use, tmp_path, engines) -> 
     use()
     model = decoder(tmp_path / "net.onnx")
     one = with_engine(decoding(model, "optimum", 4, 8), engines)
-    found = measure(msgspec.structs.replace(one, layer_profile=True))
+    found = measure(replace(one, layer_profile=True))
     first, further, whole = (
         series(found, name) for name in ("time_to_first_token", "time_per_token", "latency")
     )
@@ -132,13 +132,11 @@ def test_an_engine_of_one_length_says_how_to_build_it(use, tmp_path, engines) ->
     use()
     model = decoder(tmp_path / "net.onnx")
     one = decoding(model, "optimum", 4, 8)
-    fixed = msgspec.structs.replace(
-        one, workload=msgspec.structs.replace(one.workload, mode=Mode())
-    )
+    fixed = replace(one, workload=replace(one.workload, mode=Mode()))
     engine = with_engine(fixed, engines).engine
     assert engine != with_engine(one, engines).engine
     with pytest.raises(UsageError, match="shape 2x1 for input input_ids") as caught:
-        measure(msgspec.structs.replace(one, engine=engine))
+        measure(replace(one, engine=engine))
     assert "--max-shape" in (caught.value.hint or "")
 
 

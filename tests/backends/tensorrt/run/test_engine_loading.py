@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from enginescope.backends.tensorrt.run.session import must_be_runnable
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.record import replace
 from enginescope.records.run.job import Subject
 from tests.backends.tensorrt.driving import build, job, measure, opened, report, with_engine
 from tests.fakes import models
@@ -194,8 +194,8 @@ def test_weights_of_another_model(each, perceptron, tmp_path, engines) -> None:
     model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(weights * 2, "w"))
     other = tmp_path / "other.onnx"
     onnx.save(model, other)
-    spec = msgspec.structs.replace(one.backend, options={"refit": "1", "refit_from": str(other)})
-    refitted = msgspec.structs.replace(one, backend=spec)
+    spec = replace(one.backend, options={"refit": "1", "refit_from": str(other)})
+    refitted = replace(one, backend=spec)
     if each.trt.__version__.startswith("8"):
         with pytest.raises(UnsupportedError, match="refit_from"):
             measure(refitted)

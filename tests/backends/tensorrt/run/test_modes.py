@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 import pytest
 
 from enginescope.backends.tensorrt.run.session import resolved
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.records.run.job import Mode
 from tests.backends.tensorrt.conftest import L2_BYTES
 from tests.backends.tensorrt.driving import (
@@ -27,7 +27,7 @@ from tests.backends.tensorrt.driving import (
 
 
 def changed(mode: Mode, **fields: object) -> Mode:
-    return msgspec.structs.replace(mode, **fields)
+    return replace(mode, **fields)
 
 
 @pytest.mark.parametrize("mode", [LATENCY, THROUGHPUT], ids=["latency", "throughput"])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
 from enginescope.analysis.runs.throughput import pipeline, round_trip
 from enginescope.backends.tensorrt.run.throughput import PIPELINE_FILL
 from enginescope.core.errors import BackendError
+from enginescope.core.record import replace
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run
 from enginescope.runner.inputs.inputs import make_feeds
@@ -61,7 +61,7 @@ def recording(use, perceptron, engines):
 @pytest.mark.parametrize("transfers", [False, True])
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_the_queries_that_fill_the_pipeline_are_not_counted(recording, depth, transfers) -> None:
-    mode = msgspec.structs.replace(THROUGHPUT, in_flight=depth, transfers=transfers)
+    mode = replace(THROUGHPUT, in_flight=depth, transfers=transfers)
     found = recording(mode)
     for count in (1, 6):
         before, enqueued = len(found.recorder), found.enqueued
@@ -72,7 +72,7 @@ def test_the_queries_that_fill_the_pipeline_are_not_counted(recording, depth, tr
 
 @pytest.mark.parametrize("transfers", [False, True])
 def test_throughput_is_what_the_device_does(recording, transfers) -> None:
-    found = recording(msgspec.structs.replace(THROUGHPUT, transfers=transfers))
+    found = recording(replace(THROUGHPUT, transfers=transfers))
     found.recorder.run(10)
     compute = found.series("gpu_compute")
     assert np.median(compute) == pytest.approx(COMPUTE_MS, rel=0.01)
@@ -93,13 +93,13 @@ def test_the_bare_loop_tells_what_its_calls_cost(recording) -> None:
     enqueued = bare.enqueued
     assert bare.recorder.loop_ms() >= 0
     assert bare.enqueued == enqueued  # nothing is launched for it
-    copying = recording(msgspec.structs.replace(THROUGHPUT, transfers=True))
+    copying = recording(replace(THROUGHPUT, transfers=True))
     copying.recorder.run(4)
     assert copying.recorder.loop_ms() is None
 
 
 def test_one_query_at_a_time_leaves_a_gap(recording) -> None:
-    found = recording(msgspec.structs.replace(THROUGHPUT, in_flight=1, idle_ms=3.0))
+    found = recording(replace(THROUGHPUT, in_flight=1, idle_ms=3.0))
     found.recorder.run(5)
     told = pipeline(as_run(found))
     assert told is not None
@@ -107,7 +107,7 @@ def test_one_query_at_a_time_leaves_a_gap(recording) -> None:
 
 
 def test_streams_overlap(recording) -> None:
-    found = recording(msgspec.structs.replace(THROUGHPUT, streams=2))
+    found = recording(replace(THROUGHPUT, streams=2))
     found.recorder.run(12)
     assert found.recorder.wall_ms == pytest.approx(6 * COMPUTE_MS, rel=0.15)
     told = pipeline(as_run(found))
@@ -150,7 +150,7 @@ def test_an_enqueue_belongs_to_its_query(recording, clock) -> None:
 
 @pytest.mark.parametrize("transfers", [False, True])
 def test_parts_and_what_lies_outside_make_the_whole(recording, transfers) -> None:
-    found = recording(msgspec.structs.replace(LATENCY, transfers=transfers))
+    found = recording(replace(LATENCY, transfers=transfers))
     found.recorder.run(11)
     names = ("h2d", "gpu_compute", "d2h") if transfers else ("gpu_compute",)
     whole, parts = found.series("latency"), [found.series(name) for name in names]
@@ -187,7 +187,7 @@ def test_times_so_far_can_be_read_between_stretches(recording, mode) -> None:
 
 @pytest.mark.parametrize(
     "mode",
-    [LATENCY, THROUGHPUT, msgspec.structs.replace(THROUGHPUT, transfers=True)],
+    [LATENCY, THROUGHPUT, replace(THROUGHPUT, transfers=True)],
     ids=["latency", "bare", "any"],
 )
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_times_so_far_can_be_read_between_stretches(recording, mode) -> None:
     [("execute_fails", "enqueueing an inference"), ("illegal_address", "cudaErrorIllegalAddress")],
 )
 def test_a_failure_on_the_way_says_what_failed(recording, mode, fault, words) -> None:
-    found = recording(msgspec.structs.replace(mode, cuda_graph=False))
+    found = recording(replace(mode, cuda_graph=False))
     found.recorder.run(2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAKE_TENSORRT_FAULT", fault)

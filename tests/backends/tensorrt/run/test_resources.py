@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 from types import SimpleNamespace
 
-import msgspec
 import pytest
 
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.run import session as session_module
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError
+from enginescope.core.record import replace
 from enginescope.runner.inputs.inputs import make_feeds
 from tests.backends.tensorrt.driving import (
     LATENCY,
@@ -47,8 +47,8 @@ def left(fake: SimpleNamespace) -> dict[str, object]:
 MODES = [
     LATENCY,
     THROUGHPUT,
-    msgspec.structs.replace(THROUGHPUT, streams=3, rotate=2, cold=True, transfers=True),
-    msgspec.structs.replace(THROUGHPUT, cuda_graph=False),
+    replace(THROUGHPUT, streams=3, rotate=2, cold=True, transfers=True),
+    replace(THROUGHPUT, cuda_graph=False),
 ]
 
 
@@ -84,11 +84,11 @@ def test_the_engine_is_gone_before_the_layers_are_profiled(
     one = with_engine(job(perceptron, layer_profile=True), engines)
     for graph in (True, False):
         before.clear()
-        mode = msgspec.structs.replace(LATENCY, cuda_graph=graph)
+        mode = replace(LATENCY, cuda_graph=graph)
         gc.collect()
         gc.disable()
         try:
-            measure(msgspec.structs.replace(one, workload=workload(mode=mode)))
+            measure(replace(one, workload=workload(mode=mode)))
         finally:
             gc.enable()
         assert before == [{}, {}]

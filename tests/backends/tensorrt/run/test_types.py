@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -11,6 +10,7 @@ from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.run.io_tensors import Buffer, EngineTensor, values_of
 from enginescope.core.errors import UnsupportedError, UsageError
+from enginescope.core.record import replace
 from enginescope.records.run.job import InputFile, InputRange, Workload
 from enginescope.records.tensor import DataType
 from enginescope.runner.inputs.inputs import make_feeds
@@ -69,7 +69,7 @@ def test_raw_bytes_go_to_the_device_and_come_back(use, dtype, raw) -> None:
     stream = cuda.stream()
     cuda.check(buffer.copy(stream)(), "copying")
     cuda.wait(stream, "copying")
-    back = msgspec.structs.replace(made, is_input=False)
+    back = replace(made, is_input=False)
     held = Buffer(cuda, back, (2, 3), address=buffer.device)
     cuda.check(held.copy(stream)(), "copying")
     cuda.wait(stream, "copying")
@@ -167,7 +167,7 @@ def test_a_layout_that_is_only_the_dlas_is_noticed(use, tmp_path, engines, monke
     use()
     one = with_engine(job(models.image(tmp_path / "image.onnx")), engines)
     with opened(one) as session:
-        strange = [msgspec.structs.replace(one, layout="DLA_HWC4") for one in session._tensors]
+        strange = [replace(one, layout="DLA_HWC4") for one in session._tensors]
         session._tensors = tuple(strange)
         (notice,) = session.notices()
         assert notice.code == "W-RAW-LAYOUT"

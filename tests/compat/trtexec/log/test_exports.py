@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -12,6 +11,7 @@ from enginescope.compat.trtexec.log.exports import (
     times_json,
 )
 from enginescope.core.errors import UnsupportedError
+from enginescope.core.record import replace
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.formats.trtexec.exported_times import parse_times
 from enginescope.records.samples import QueryTrace
@@ -64,7 +64,7 @@ def test_enqueue_times_can_be_recomputed_from_the_stamps_an_hour_after_the_start
 
 def test_times_without_series_come_from_the_stamps() -> None:
     run = measured(settings())
-    bare = msgspec.structs.replace(run, samples=())
+    bare = replace(run, samples=())
     ours, theirs = json.loads(times_json(bare)), json.loads(times_json(run))
     assert ours[7]["computeMs"] == pytest.approx(theirs[7]["computeMs"], rel=1e-9)
 
@@ -77,18 +77,18 @@ def test_queries_are_in_the_order_of_their_start() -> None:
         for name in run.trace.__struct_fields__
     }
     series = tuple(
-        msgspec.structs.replace(one, values_ms=one.values_ms.reshape(-1, 2)[:, ::-1].reshape(-1))
+        replace(one, values_ms=one.values_ms.reshape(-1, 2)[:, ::-1].reshape(-1))
         for one in run.samples
     )
-    other = msgspec.structs.replace(run, trace=QueryTrace(**turned), samples=series)
+    other = replace(run, trace=QueryTrace(**turned), samples=series)
     assert times_json(other) == times_json(run)
 
 
 def test_a_mode_that_is_not_known_has_no_field() -> None:
     run = measured(settings())
-    mode = msgspec.structs.replace(run.job.workload.mode, cuda_graph=None)
-    workload = msgspec.structs.replace(run.job.workload, mode=mode)
-    run = msgspec.structs.replace(run, job=msgspec.structs.replace(run.job, workload=workload))
+    mode = replace(run.job.workload.mode, cuda_graph=None)
+    workload = replace(run.job.workload, mode=mode)
+    run = replace(run, job=replace(run.job, workload=workload))
     assert "cudaGraph" not in json.loads(times_json(run))[0]
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from enginescope.compat.trtexec.log.performance import (
@@ -8,6 +7,7 @@ from enginescope.compat.trtexec.log.performance import (
     unstable_from_pct,
     wall_ms_of,
 )
+from enginescope.core.record import replace
 from tests.compat.trtexec.runs import N, measured, settings, version
 
 
@@ -19,18 +19,16 @@ def test_nothing_is_said_of_a_run_without_compute_times() -> None:
 def test_the_span_of_the_queries() -> None:
     run = measured(settings())
     assert wall_ms_of(run) == 1.25 * N
-    stamped = msgspec.structs.replace(run, wall_ms=None)
+    stamped = replace(run, wall_ms=None)
     assert wall_ms_of(stamped) == pytest.approx(1.25 * (N - 1) + 1.15, rel=1e-6)
-    assert wall_ms_of(msgspec.structs.replace(stamped, trace=None)) is None
+    assert wall_ms_of(replace(stamped, trace=None)) is None
 
 
 def test_what_is_not_known_is_not_printed() -> None:
     asked = settings()
     run = measured(asked, wall_ms=None, trace=None, warmup=None)
     alone = tuple(one for one in run.samples if one.metric == "gpu_compute")
-    found = [
-        one.text for one in performance_lines(msgspec.structs.replace(run, samples=alone), asked)
-    ]
+    found = [one.text for one in performance_lines(replace(run, samples=alone), asked)]
     assert [one.partition(":")[0] for one in found if ":" in one] == [
         "Trace averages of 10 runs",
         "GPU Compute Time",

@@ -6,7 +6,6 @@ import gzip
 from datetime import datetime, timezone
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -17,11 +16,12 @@ from enginescope.compat.trtexec.log.option_sections import option_lines
 from enginescope.compat.trtexec.log.performance import HEADINGS
 from enginescope.compat.trtexec.log.report import run_lines
 from enginescope.compat.trtexec.settings import Settings, settings_of
+from enginescope.core.record import replace
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.trtexec.exported_times import as_trtexec_prints, parse_times
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.notice import Notice
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from tests.compat.trtexec.runs import PROFILE, N, measured, settings, version
 
@@ -112,7 +112,7 @@ def test_a_recorded_run_prints_as_trtexec_printed_it(recorded) -> None:
     (run,) = import_artifacts([recorded]).runs
     source = (recorded / "depth_anything_small.timing.json").read_bytes()
     times, _ = parse_times(source, "times")
-    run = msgspec.structs.replace(run, wall_ms=times.wall_ms)
+    run = replace(run, wall_ms=times.wall_ms)
     theirs = run.tool
     assert theirs is not None
     assert theirs.command is not None
@@ -150,10 +150,9 @@ def varied(asked: Settings, **series: np.ndarray) -> Run:
     """The run with the values of some series replaced."""
     run = measured(asked)
     changed = tuple(
-        msgspec.structs.replace(one, values_ms=series.get(one.metric, one.values_ms))
-        for one in run.samples
+        replace(one, values_ms=series.get(one.metric, one.values_ms)) for one in run.samples
     )
-    return msgspec.structs.replace(run, samples=changed)
+    return replace(run, samples=changed)
 
 
 def test_a_sound_run_has_no_warnings() -> None:
@@ -196,7 +195,7 @@ def test_copies_that_are_not_made_are_printed_as_zero() -> None:
     asked = settings("--noDataTransfers")
     run = measured(asked)
     kept = tuple(one for one in run.samples if one.metric not in ("h2d", "d2h"))
-    run = msgspec.structs.replace(run, samples=kept)
+    run = replace(run, samples=kept)
     report = parsed(asked, printed_run(asked, run)).report
     assert [one.metric for one in report.summaries] == list(HEADINGS)
     by_metric = {one.metric: one for one in report.summaries}
@@ -234,9 +233,9 @@ def test_dynamic_dimensions_that_nobody_fixed() -> None:
 def test_a_graph_that_could_not_be_captured(trt) -> None:
     asked = settings(*(() if trt == "11.1.0" else ("--useCudaGraph",)), trt=trt)
     run = measured(asked)
-    mode = msgspec.structs.replace(run.job.workload.mode, cuda_graph=False)
-    workload = msgspec.structs.replace(run.job.workload, mode=mode)
-    run = msgspec.structs.replace(run, job=msgspec.structs.replace(run.job, workload=workload))
+    mode = replace(run.job.workload.mode, cuda_graph=False)
+    workload = replace(run.job.workload, mode=mode)
+    run = replace(run, job=replace(run.job, workload=workload))
     found = texts_of(run_lines(run, asked, KeptTexts()), "W")
     assert len(found) == 3
     assert ("--useCudaGraph flag has been ignored" in found[2]) == (trt != "11.1.0")
@@ -308,7 +307,7 @@ def test_the_log_of_a_build_is_printed_once() -> None:
     asked = settings("--skipInference")
     run = measured(asked)
     built = tuple(one for one in run.phases if one.name != "load")
-    lines = run_lines(msgspec.structs.replace(run, phases=built), asked, texts)
+    lines = run_lines(replace(run, phases=built), asked, texts)
     assert lines.count(Line("I", "[TRT] Detected 1 inputs")) == 1
     found = [one.text for one in lines]
     assert found[1:3] == ["Start parsing network model.", "[TRT] Detected 1 inputs"]

@@ -11,8 +11,8 @@ import pytest
 
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.errors import UsageError
-from enginescope.core.units import counted
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
+from enginescope.judge.units import counted
 from enginescope.render.base.palette import DARK, LIGHT, PRECISIONS, chart_config
 from enginescope.render.charts.card.registry import PLAN_CHARTS
 from enginescope.render.charts.card.wording import shape, table_of

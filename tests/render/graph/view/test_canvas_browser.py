@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.tensor import DataType, Tensor
 from enginescope.render.page import page

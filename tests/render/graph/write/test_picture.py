@@ -47,7 +47,7 @@ def test_wrong_wishes_are_told(wish) -> None:
 
 def test_what_happened_on_the_way_is_kept(monkeypatch) -> None:
     from enginescope.analysis.graph.layout.layered import lay_out
-    from enginescope.records.notice import Notice
+    from enginescope.judge.notice import Notice
 
     said = Notice(code="W-GRAPHVIZ", message="m")
     monkeypatch.setattr(module, "laid_out_by", lambda _, boxes: (lay_out(boxes), said))

@@ -25,9 +25,10 @@ from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, FormatError, UsageError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.optional import require
+from enginescope.core.record import replace
 from enginescope.core.suggest import closest
 from enginescope.formats.onnx.onnx_precision import graphs_of, load_without_weights, node_name
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import MadeModel as MadeModel
 
 FOLDER = "converted"
@@ -73,7 +74,7 @@ def kept(
         part.mkdir(parents=True)
         begin = perf_counter_ns()
         details = make(part / name)
-        done = msgspec.structs.replace(
+        done = replace(
             made,
             path=name,
             details=dict(details),
@@ -88,7 +89,7 @@ def kept(
         raise BackendError(f"converted models in {entry.parent}", why=why) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return msgspec.structs.replace(done, path=str(entry / name))
+    return replace(done, path=str(entry / name))
 
 
 def is_sound(made: MadeModel) -> bool:
@@ -112,7 +113,7 @@ def lookup(entry: Path) -> MadeModel | None:
         return None
     if not (entry / made.path).is_file() or held < made.size_bytes:  # cut off, weights are gone
         return None
-    return msgspec.structs.replace(made, path=str(entry / made.path), from_cache=True)
+    return replace(made, path=str(entry / made.path), from_cache=True)
 
 
 def _put(part: Path, entry: Path) -> None:

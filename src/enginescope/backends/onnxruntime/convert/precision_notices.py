@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enginescope.backends.onnxruntime.options import fp16_way
 from enginescope.backends.onnxruntime.providers.providers import Provider
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import MadeModel, Preparation
 from enginescope.records.run.job import Job
 

@@ -13,7 +13,8 @@ from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.onnx.onnx_precision import graphs_of, load_without_weights
-from enginescope.records.notice import NOT_FP16, Notice
+from enginescope.judge.notice import Notice
+from enginescope.records.notice import NOT_FP16
 from enginescope.records.run.job import Job
 
 _EXTERNAL = "session.optimized_model_external_initializers"

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from enginescope.backends.onnxruntime.options import fp16_way, provider_part
+from enginescope.backends.onnxruntime.providers.ir_version import lowered_model, newer_ir
 from enginescope.backends.onnxruntime.providers.missing import (
     did_not_start,
     not_built_in,
@@ -35,6 +36,7 @@ from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedE
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_inputs import check_model_file
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import Preparation
 from enginescope.records.run.job import Job
 
@@ -100,8 +102,11 @@ def _leftover(ort: Any, job: Job, provider: Provider) -> tuple[str, ...]:
     return (CUDA_NAME,) if there else ()
 
 
-def open_session(ort: Any, setup: Setup, options: Any) -> Any:
+def open_session(ort: Any, setup: Setup, options: Any, notices: list[Notice] | None = None) -> Any:
     """Return ONNX Runtime's session.
+
+    Args:
+        notices: Takes what there is to say of the model.
 
     Raises:
         UnsupportedError: The provider is not in this build, or does not start.
@@ -125,6 +130,19 @@ def open_session(ort: Any, setup: Setup, options: Any) -> Any:
                 setup.model, options, providers=[*chosen, *others], enable_fallback=0
             )
         except Exception as error:  # its exceptions have no common base of their own
+            lowered = lowered_model(setup.model, error, options)
+            if lowered is not None:
+                model, notice = lowered
+                if notices is not None:
+                    notices.append(notice)
+                try:
+                    return ort.InferenceSession(
+                        model, options, providers=[*chosen, *others], enable_fallback=0
+                    )
+                except Exception:  # noqa: BLE001 - the same
+                    known = newer_ir(f"loading {name}", str(error), ort.__version__)
+                    assert known is not None
+                    raise known from error
             raise_if_unsupported(ort, provider, error)
             raise_if_no_model(setup.model, error)
             raise

@@ -22,8 +22,6 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from typing import Any
 
-import msgspec
-
 from enginescope.backends.onnxruntime.providers.missing import did_not_start, translated
 from enginescope.backends.onnxruntime.providers.opening import Setup, preload
 from enginescope.backends.onnxruntime.providers.provider_options import unknown
@@ -35,7 +33,8 @@ from enginescope.backends.onnxruntime.providers.providers import (
 )
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.optional import require
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import Profile
 from enginescope.records.run.run import ProviderShare
 
@@ -78,7 +77,7 @@ def with_reasons(
     return tuple(
         share
         if share.provider == provider
-        else msgspec.structs.replace(
+        else replace(
             share, reasons={op: why for op, why in reasons.items() if op in share.operators}
         )
         for share in placement

@@ -10,8 +10,6 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-import msgspec
-
 from enginescope.backends.base import Measured, ProgressSink
 from enginescope.backends.tensorrt.build import engine_cache
 from enginescope.backends.tensorrt.build.calibration import set_calibrator
@@ -34,6 +32,7 @@ from enginescope.backends.tensorrt.rtx import is_served, served_text
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.jsonio import encode
+from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.lenient_json import Document
@@ -41,10 +40,10 @@ from enginescope.formats.plan.engine_file import engine_header
 from enginescope.formats.plan.inspector_text import inspected_plan
 from enginescope.formats.plan.plan_json import plan_of
 from enginescope.formats.trex.trex_metadata import build_metadata
+from enginescope.judge.notice import Notice
 from enginescope.probe.memory import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory
 from enginescope.records.environment import Device
-from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.plan import Plan
 from enginescope.records.progress import Progress
@@ -297,7 +296,7 @@ class _Building:
         libraries, device = self._libraries, self._device
         version = installed_version(libraries.runtime) or libraries.trt.__version__
         key = engine_cache.key_of(self._job, version, None if libraries.is_rtx else device)
-        named = msgspec.structs.replace(report, key=key, notices=tuple(self._notices))
+        named = replace(report, key=key, notices=tuple(self._notices))
         metadata = build_metadata(named, self._job.subject.path or "", device)
         texts = {
             ".build.log": "".join(self._log.text),

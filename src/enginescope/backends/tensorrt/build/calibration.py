@@ -14,7 +14,7 @@ from enginescope.backends.tensorrt.build.network import NUMPY, dtype_of
 from enginescope.backends.tensorrt.build.profiles import Span
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.core.errors import UnsupportedError, UsageError
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 
 
 def set_calibrator(

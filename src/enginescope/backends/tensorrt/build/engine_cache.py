@@ -21,9 +21,10 @@ from enginescope.backends.tensorrt.build.options import build_options
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
+from enginescope.core.record import replace
 from enginescope.formats.onnx.onnx_precision import digest_of
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.notice import Notice
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Job
 
@@ -77,7 +78,7 @@ def lookup(folder: Path, key: str) -> BuildReport | None:
         return None
     if report.engine_sha256 is not None and _content(engine) != report.engine_sha256:
         return None
-    return msgspec.structs.replace(report, engine=str(engine), from_cache=True)
+    return replace(report, engine=str(engine), from_cache=True)
 
 
 def keep(
@@ -90,12 +91,12 @@ def keep(
     """
     entry = folder / key
     entry.mkdir(parents=True, exist_ok=True)
-    report = msgspec.structs.replace(report, engine_sha256=hashlib.sha256(data).hexdigest())
+    report = replace(report, engine_sha256=hashlib.sha256(data).hexdigest())
     write_atomic(entry / report.engine, data)
     for ending, text in texts.items():
         (entry / f"{report.engine}{ending}").write_text(text, encoding="utf-8")
     write_atomic(entry / REPORT, encode(report))
-    return msgspec.structs.replace(report, engine=str(entry / report.engine))
+    return replace(report, engine=str(entry / report.engine))
 
 
 def _named_in_all_profiles(options: Mapping[str, str]) -> set[str]:

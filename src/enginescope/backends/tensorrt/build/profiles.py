@@ -11,7 +11,7 @@ from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.formats.onnx.language_names import is_past
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import InputShape, Workload
 
 _Shapes = Sequence[tuple[InputShape, ...]]

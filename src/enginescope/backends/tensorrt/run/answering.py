@@ -7,7 +7,7 @@ from typing import Any
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.run.session import TrtSession
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job, Mode
 from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import Tensor

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from time import perf_counter_ns
 
-from msgspec.structs import replace
-
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.changing import Choice
 from enginescope.backends.loop import Recorder
@@ -15,7 +13,8 @@ from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.run.inference_stream import LaneMemory, capture
 from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.core.errors import BackendError
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job
 
 

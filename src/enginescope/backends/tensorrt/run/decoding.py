@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from enginescope.backends.base import Feeds
@@ -28,11 +27,12 @@ from enginescope.backends.tensorrt.libraries import Libraries
 from enginescope.backends.tensorrt.run.io_tensors import LINEAR, Buffer, EngineTensor
 from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
-from enginescope.records.notice import Notice
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Array
 from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues
-from enginescope.records.samples import Array
 from enginescope.records.tensor import DataType
 
 
@@ -221,7 +221,7 @@ class TrtDecodeSession(TrtSession):
         buffers = (*self._inputs.values(), *self._outputs.values())
         held = sum(buffer.nbytes for buffer in buffers if buffer.device)
         whole = held + sum(past.nbytes for past in self._past)
-        return msgspec.structs.replace(taken, buffer_bytes=whole)
+        return replace(taken, buffer_bytes=whole)
 
     def notices(self) -> tuple[Notice, ...]:
         """Return what a request consists of, too."""

@@ -20,8 +20,8 @@ from enginescope.backends.base import InputSpec
 from enginescope.backends.tensorrt.build.network import NUMPY, dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda, host_view
 from enginescope.core.record import Record
+from enginescope.judge.samples import Array
 from enginescope.records.run.run import TensorValues
-from enginescope.records.samples import Array
 from enginescope.records.tensor import DataType
 
 #: Layout -> elements that the channels are padded to a multiple of.

@@ -20,8 +20,8 @@ import numpy as np
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, refused
 from enginescope.core.errors import BackendError
+from enginescope.judge.samples import Array, Samples, frozen
 from enginescope.records.run.job import Mode
-from enginescope.records.samples import Array, Samples, frozen
 
 
 def flusher(cuda: Cuda, stream: Any) -> Callable[[], Any]:

@@ -7,10 +7,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.loop import Recorder
+from enginescope.backends.native_loop import cuda_context, python_notice, require_native
 from enginescope.backends.tensorrt.build.build import stripped_notice
 from enginescope.backends.tensorrt.build.network import load_plugins
 from enginescope.backends.tensorrt.build.options import read_options
@@ -28,14 +27,20 @@ from enginescope.backends.tensorrt.run.engine import (
 from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, LaneParts, Origin
 from enginescope.backends.tensorrt.run.io_tensors import input_spec, is_known, tensors_of
 from enginescope.backends.tensorrt.run.latency import LatencyRecorder
+from enginescope.backends.tensorrt.run.native import NativeLatency, NativeThroughput
 from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import process_memory_bytes
-from enginescope.records.notice import Notice
 from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.run.job import Job, Mode
 from enginescope.records.run.run import ProviderShare, TensorValues
 from enginescope.records.tensor import Tensor
+
+_ENQUEUE = "without a CUDA graph TensorRT's own enqueue is called, which Python alone can"
+#: On an H100, with copies; the loop in C takes 19 µs (docs/contributing/decisions).
+_COST = "a query takes the host about 30 µs, so that engines below 50 µs are timed as slower"
 
 
 def resolved(asked: Mode) -> Mode:
@@ -56,8 +61,8 @@ def resolved(asked: Mode) -> Mode:
             hint="--mode throughput",
         )
     if asked.decode is not None:
-        asked = msgspec.structs.replace(asked, cuda_graph=_decoding_without(asked))
-    return msgspec.structs.replace(
+        asked = replace(asked, cuda_graph=_decoding_without(asked))
+    return replace(
         asked,
         kind=kind,
         in_flight=1 if kind == "latency" else asked.in_flight or 2,
@@ -126,6 +131,8 @@ class TrtSession:
         self.log = Log()
         self._options = options
         self._origin: Origin | None = None
+        self._context_number: int | None = None  # CUDA's, where the loop in C makes the calls
+        self._python_notice: Notice | None = None
         logger = make_logger(self.libraries.trt, self.log, options.get("log_level", "warning"))
         load_plugins(self.libraries, logger, options.get("plugins", ()))
         free = [self.cuda.free_bytes()]
@@ -200,7 +207,23 @@ class TrtSession:
             for lane in self.lanes:  # all the same way, or the figures mix two
                 lane.launch_eagerly()
         self.asked_for_graph = self.mode.cuda_graph
-        self.mode = msgspec.structs.replace(self.mode, cuda_graph=captured)
+        self.mode = replace(self.mode, cuda_graph=captured)
+        self._choose_loop()
+
+    def _choose_loop(self) -> None:
+        """Let the loop in C make the calls, or say why it cannot.
+
+        Raises:
+            UnsupportedError: It was asked for by name.
+        """
+        wanted = self.mode.loop
+        try:
+            require_native(wanted, None if self.mode.cuda_graph else _ENQUEUE)
+            self._context_number = cuda_context()
+        except UnsupportedError as error:
+            self._python_notice = python_notice(error, _COST, wanted)
+        chosen = "python" if self._context_number is None else "native"
+        self.mode = replace(self.mode, loop=chosen)
 
     @property
     def why_no_graph(self) -> str | None:
@@ -209,12 +232,18 @@ class TrtSession:
 
     def recorder(self) -> Recorder:
         """Return a new recorder of the mode's kind."""
-        if self.mode.kind == "latency":
-            return LatencyRecorder(self.cuda, self.lanes[0], self.mode)
+        cuda, lanes, mode = self.cuda, self.lanes, self.mode
+        context = self._context_number if mode.loop == "native" else None
+        if mode.kind == "latency":
+            if context is None:
+                return LatencyRecorder(cuda, lanes[0], mode)
+            return NativeLatency(cuda, lanes[0], mode, context=context)
         if self._origin is None:
-            self._origin = Origin(self.cuda, self.lanes)
+            self._origin = Origin(cuda, lanes)
         stamps = self._options.get("stamps", False)
-        return ThroughputRecorder(self.cuda, self.lanes, self.mode, self._origin, stamps=stamps)
+        if context is None:
+            return ThroughputRecorder(cuda, lanes, mode, self._origin, stamps=stamps)
+        return NativeThroughput(cuda, lanes, mode, self._origin, stamps=stamps, context=context)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of inputs and outputs in this run, as far as they are known."""
@@ -277,6 +306,7 @@ class TrtSession:
                     level="warning" if self.asked_for_graph else "info",
                 )
             )
+        found += [self._python_notice] if self._python_notice else []
         strange = [one for one in self._tensors if not is_known(one.layout)]
         if strange:
             names = ", ".join(one.name for one in strange)

@@ -19,8 +19,9 @@ from enginescope.backends.tensorrt.run.inference_stream import InferenceStream, 
 from enginescope.backends.tensorrt.run.latency import flusher
 from enginescope.core.errors import BackendError
 from enginescope.core.record import Record
+from enginescope.judge.samples import Array, Samples, frozen
 from enginescope.records.run.job import Mode
-from enginescope.records.samples import Array, QueryTrace, Samples, frozen
+from enginescope.records.samples import QueryTrace
 
 #: Untimed queries on each stream before a chunk.
 PIPELINE_FILL = 2
@@ -231,16 +232,19 @@ class ThroughputRecorder:
         What lies between two stretches is our own pause; with it in them, the stamps would say
         less than was put through.
         """
-        elapsed, check = self._cuda.runtime.cudaEventElapsedTime, self._cuda.check
-        self.wall_ms += check(elapsed(self._wall_start, wall_end), "reading an event")
+        self.wall_ms += self._elapsed(self._wall_start, wall_end)
         if not self._stamps:
             return
-        started = check(elapsed(self._origin.event, self._wall_start), "reading an event")
+        started = self._elapsed(self._origin.event, self._wall_start)
         if self._ended_ms is not None:
             self._paused_ms += started - self._ended_ms
             for name in _COLUMNS[1:]:
                 np.frombuffer(self._trace[name], dtype=np.float64)[begin:] -= self._paused_ms
-        self._ended_ms = check(elapsed(self._origin.event, wall_end), "reading an event")
+        self._ended_ms = self._elapsed(self._origin.event, wall_end)
+
+    def _elapsed(self, begin: Any, end: Any) -> float:
+        elapsed = self._cuda.runtime.cudaEventElapsedTime(begin, end)
+        return float(self._cuda.check(elapsed, "reading an event"))
 
     def _mark_wall_start(self) -> None:
         stream = self._lanes[0].compute_stream
@@ -319,23 +323,22 @@ class ThroughputRecorder:
         return collect
 
     def _stamp(self, index: int, slot: _Slot, stamps: tuple[int, int]) -> None:
-        elapsed, check = self._cuda.runtime.cudaEventElapsedTime, self._cuda.check
-        row = self._trace
+        row, origin = self._trace, self._origin
         row["stream"].append(index)
         for name, value in zip(("enqueue_start", "enqueue_end"), stamps, strict=True):
-            row[name].append((value - self._origin.ns) / 1e6)
-        begin = check(elapsed(self._origin.event, slot.compute_start), "reading an event")
+            row[name].append((value - origin.ns) / 1e6)
+        begin = self._elapsed(origin.event, slot.compute_start)
         end = begin + self._compute[-1]
         fed = fed_end = begin
         answering = answered = end
         if self._mode.transfers:
-            fed = check(elapsed(self._origin.event, slot.h2d_start), "reading an event")
+            fed = self._elapsed(origin.event, slot.h2d_start)
             fed_end = fed + self._h2d[-1]
-            answering = check(elapsed(self._origin.event, slot.d2h_start), "reading an event")
+            answering = self._elapsed(origin.event, slot.d2h_start)
             answered = answering + self._d2h[-1]
         stamped = (fed, fed_end, begin, end, answering, answered)
-        for name, value in zip(_COLUMNS[3:], stamped, strict=True):
-            row[name].append(value)
+        for name, moment in zip(_COLUMNS[3:], stamped, strict=True):
+            row[name].append(moment)
 
     def samples(self) -> tuple[Samples, ...]:
         """Return latency as trtexec sums it, enqueue, and each part on the GPU's clock."""

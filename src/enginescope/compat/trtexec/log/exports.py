@@ -10,9 +10,10 @@ import numpy as np
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import encode
 from enginescope.formats.lenient_json import read_json
+from enginescope.judge.samples import Array
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Array, QueryTrace
+from enginescope.records.samples import QueryTrace
 
 #: Decimals of milliseconds. Stamps to the picosecond: the difference of two, hours after the start,
 #: is as good as the clocks are. Durations to more, so that nothing of a 32-bit float is lost.

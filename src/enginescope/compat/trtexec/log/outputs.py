@@ -17,8 +17,8 @@ from enginescope.compat.trtexec.settings import Settings
 from enginescope.compat.trtexec.shapes import dims_text
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import encode
+from enginescope.judge.samples import Array
 from enginescope.records.run.run import Run, TensorValues
-from enginescope.records.samples import Array
 from enginescope.records.tensor import DataType, Tensor
 
 

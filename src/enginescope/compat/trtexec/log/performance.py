@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
 import numpy as np
 
 from enginescope.compat.trtexec.help_text import Version
 from enginescope.compat.trtexec.log.log import Line, info, number, warning
 from enginescope.compat.trtexec.settings import Settings
+from enginescope.core.record import replace
 from enginescope.formats.trtexec.exported_times import as_trtexec_prints
+from enginescope.judge.samples import Array, Samples, frozen
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import Run
-from enginescope.records.samples import Array, ReportedSummary, Samples, frozen
+from enginescope.records.samples import ReportedSummary
 
 #: Metric -> heading, in the order of the summary.
 HEADINGS = {
@@ -59,7 +60,7 @@ def _summarised(series: Samples, percentiles: tuple[float, ...]) -> ReportedSumm
     true to that digit.
     """
     found = as_trtexec_prints(series, percentiles)
-    return msgspec.structs.replace(found, mean_ms=float(series.values_ms.mean()))
+    return replace(found, mean_ms=float(series.values_ms.mean()))
 
 
 def wall_ms_of(run: Run) -> float | None:

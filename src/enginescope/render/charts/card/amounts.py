@@ -8,7 +8,8 @@ from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.report_card.layer_groups import AmountBin, amount_bins, is_even_range
 from enginescope.analysis.report_card.liveness import liveness, stretches
-from enginescope.core.units import counted, format_bytes, format_significant
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import counted, format_significant
 from enginescope.render.base.palette import PURPLE, SKY
 from enginescope.render.base.phrases import shorten
 from enginescope.render.charts.bars import bars, group_color, height_of

@@ -15,7 +15,7 @@ from enginescope.analysis.report_card.layer_groups import (
     pointwise_operations,
 )
 from enginescope.analysis.roofline.matrix_product import CONVOLUTION_TYPES, groups_of, kernel_of
-from enginescope.core.units import counted, format_ms, format_significant
+from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.render.base.palette import precision_color, type_color
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.wording import NOT_KNOWN, figure, shape, table_of

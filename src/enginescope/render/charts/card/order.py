@@ -8,7 +8,7 @@ from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.report_card.liveness import Stretch, stretches
 from enginescope.analysis.runs.latency_curves import CumulativePoint, cumulative_time
-from enginescope.core.units import counted, format_significant
+from enginescope.judge.units import counted, format_significant
 from enginescope.render.base.palette import LIGHT, family_color, precision_color, type_family
 from enginescope.render.charts.bars import group_color
 from enginescope.render.charts.card.wording import NOT_KNOWN, table_of

@@ -21,7 +21,7 @@ from enginescope.analysis.roofline.matrix_product import kernel_of
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
-from enginescope.core.units import counted, format_significant
+from enginescope.judge.units import counted, format_significant
 from enginescope.render.base.palette import (
     AMOUNTS,
     BLUE,

@@ -8,7 +8,7 @@ from enginescope.analysis.plans.plan_column_table import LayerFacts
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.report_card.layer_clusters import QUANTITIES, quantity_named
 from enginescope.analysis.roofline.matrix_product import groups_of, kernel_of
-from enginescope.core.units import counted, format_ms, format_significant
+from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.render.charts.bars import bars, height_of
 from enginescope.render.charts.card.scatter import (
     check_color,

@@ -15,7 +15,8 @@ from enginescope.analysis.report_card.layer_groups import (
     group_layers,
     precision_rollup,
 )
-from enginescope.core.units import counted, format_bytes, format_ms, format_significant
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.render.base.palette import AMOUNTS, OTHER, precision_color, type_color
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.scatter import AMOUNT_LEGEND

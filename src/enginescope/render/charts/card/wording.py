@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from enginescope.core.units import format_significant
+from enginescope.judge.units import format_significant
 from enginescope.render.html.images import ChartTable
 
 NOT_KNOWN = "not known"

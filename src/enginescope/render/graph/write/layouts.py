@@ -13,7 +13,7 @@ from enginescope.analysis.graph.layout.coordinates import against_flow
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
 from enginescope.core.optional import is_installed
-from enginescope.records.notice import Notice
+from enginescope.judge.notice import Notice
 
 _POINTS_PER_INCH = 72.0
 _LAST_WORDS = 200

@@ -14,8 +14,8 @@ from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.roofline.layer_work import layer_work
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
+from enginescope.judge.notice import Notice
 from enginescope.records.environment import Device
-from enginescope.records.notice import Notice
 from enginescope.records.plan.plan import Attribution, Plan, Profile
 from enginescope.render.graph.node_labels import Wording
 from enginescope.render.graph.paint import GraphScene, findings_by_layer, sketch

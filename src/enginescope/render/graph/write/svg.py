@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from enginescope.analysis.graph.plan_graph_part import GraphPart
 from enginescope.core.record import Record
-from enginescope.core.units import format_ms
+from enginescope.judge.units import format_ms
 from enginescope.render.base.data_table import xml_text
 from enginescope.render.graph.categories import edge_titles, flow_of, style_sheet
 from enginescope.render.graph.node_labels import NodeLabel, is_reformat, shortened, text_width

@@ -17,7 +17,8 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.report_card.layer_groups import TypeTable, type_tables
 from enginescope.analysis.roofline.matrix_product import CONVOLUTION_TYPES
 from enginescope.core.record import Record
-from enginescope.core.units import counted, format_bytes, format_significant
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import counted, format_significant
 from enginescope.render.base.figures import Figures
 from enginescope.render.charts.card.registry import PLAN_CHARTS, PRODUCT_TYPES, charts_of
 from enginescope.render.charts.card.wording import figure, shape

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from enginescope.analysis.layers.reformats import is_whole_part
-from enginescope.core.units import format_ms, format_significant
+from enginescope.judge.units import format_ms, format_significant
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.view import LintView
 

@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
+from enginescope.core.record import replace
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import DataType
 from enginescope.rules.base import Found, Rule, Severity
@@ -79,7 +78,7 @@ def _is_quantised_with_floats(kind: Kind) -> bool:
 def _spared_bytes(layer: Layer, dtype: DataType) -> int:
     """Return the bytes that outputs of type `dtype` would save; 0 if that is unknown."""
     floats = (output for output in layer.outputs if output.dtype in FLOATS)
-    pairs = ((one.nbytes, msgspec.structs.replace(one, dtype=dtype).nbytes) for one in floats)
+    pairs = ((one.nbytes, replace(one, dtype=dtype).nbytes) for one in floats)
     return sum(now - then for now, then in pairs if now is not None and then is not None)
 
 

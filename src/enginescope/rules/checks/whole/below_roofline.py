@@ -19,9 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from enginescope.analysis.roofline.roofline import roofline
+from enginescope.core.record import replace
 from enginescope.records.plan.plan import AttributedLayer, Attribution
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.view import LintView
@@ -37,7 +36,7 @@ def _check(view: LintView) -> Iterator[Found]:
     long = _long_enough(view)
     if not long:
         return
-    part = msgspec.structs.replace(view.plan, layers=tuple(one.layer for one in long))
+    part = replace(view.plan, layers=tuple(one.layer for one in long))
     works = [view.work(one.layer) for one in long]
     times = Attribution(layers=long)
     for roof in roofline(part, works, view.gpu, times).layers:

@@ -1,0 +1,318 @@
+"""Compare sides of any kind: callables, functions in fresh processes, commands, programs, records.
+
+>>> from enginescope import judge
+>>> answer = judge.compare(old, new)      # doctest: +SKIP
+>>> print(answer)                         # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import numpy as np
+
+from enginescope.judge.answer import Answer, Pair
+from enginescope.judge.comparison.looks import Tally, looks_up_to
+from enginescope.judge.comparison.ratio import (
+    LOOK_CONFIDENCE,
+    LOOKS,
+    MOST_ROUNDS,
+    corrected_ratio,
+    decide,
+    middle_of,
+    more_needed,
+    ratio_of_counting_rounds,
+)
+from enginescope.judge.errors import UsageError
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.experiment import (
+    Ended,
+    Entry,
+    Experiment,
+    Measured,
+    Position,
+    Rules,
+    Standing,
+)
+from enginescope.judge.journal import Journal
+from enginescope.judge.samples import frozen
+from enginescope.judge.sources import Conditions, source_of
+from enginescope.judge.verdict import Reason, Verdict, VerdictKind
+
+#: A measurement of one side in one round.
+SECONDS = 0.5
+THRESHOLD_PCT = 1.0
+#: An experiment goes on only if it is probably decided within so many times its rounds.
+_WORTH = 4
+#: What a comparison of two sides is called whose values are not of a metric of enginescope.
+METRIC = "time"
+
+
+class Comparison:
+    """An experiment of sources, with its file; `compare` in one call.
+
+    Args:
+        sides: The first is the base; each other one is compared with it.
+        rounds: Maximum number of rounds that count, 8 to 1,000.
+        seconds: Of each measurement, about.
+        threshold_pct: Smaller differences do not matter.
+        keep: File with every measurement; if it exists, its experiment is continued.
+        watch: Gets the tally and the seconds that are probably left until the last look, after each
+            round.
+
+    Raises:
+        UsageError: Fewer than two sides, a value is out of range, or the file is not of these
+            sides.
+    """
+
+    def __init__(
+        self,
+        sides: Sequence[object],
+        *,
+        rounds: int = LOOKS[-1],
+        seconds: float = SECONDS,
+        threshold_pct: float = THRESHOLD_PCT,
+        confidence: float = LOOK_CONFIDENCE,
+        max_time_s: float | None = None,
+        seed: int = 0,
+        keep: str | os.PathLike[str] | None = None,
+        watch: Callable[[Tally, float | None], None] = lambda _tally, _left_s: None,
+    ) -> None:
+        self.sources = [source_of(side, number) for number, side in enumerate(sides)]
+        if not 2 <= len(self.sources) <= len(ascii_uppercase):
+            raise UsageError(f"{len(sides)} sides to compare", hint="name 2 to 26")
+        if not LOOKS[0] <= rounds <= MOST_ROUNDS:
+            raise UsageError(f"rounds: {rounds} is not between {LOOKS[0]} and {MOST_ROUNDS:,}")
+        for name, value in (("seconds", seconds), ("threshold", threshold_pct)):
+            if not value > 0 or not math.isfinite(value):
+                raise UsageError(f"{name}: {value:g} is not above 0")
+        self._looks, self._seconds, self._max_time_s = looks_up_to(rounds), seconds, max_time_s
+        self.threshold_pct, self._confidence, self._watch = threshold_pct, confidence, watch
+        self._journal: Journal | None = None
+        if keep is not None:
+            header = {
+                "enginescope": "experiment",
+                "sides": [source.name for source in self.sources],
+                "rounds": rounds,
+                "seconds": seconds,
+                "threshold_pct": threshold_pct,
+                "seed": seed,
+            }
+            self._journal = Journal(Path(keep), header)
+        rows = self._journal.rows if self._journal is not None else ()
+        self.experiment: Experiment[Conditions] = Experiment(
+            len(self.sources), self._measure, seed=seed, recorded=[_entry(row) for row in rows]
+        )
+
+    def run(self) -> Answer:
+        """Measure until every pair is decided, or more rounds would not settle it."""
+        recorded = self._recorded_end()
+        ended = recorded or self.experiment.run(
+            Rules(looks=self._looks, stands=self._stands, max_time_s=self._max_time_s),
+            lambda tally: self._watch(tally, self._left_s(tally)),
+        )
+        return self.answer(ended)
+
+    def answer(self, ended: Ended) -> Answer:
+        """Return what is decided so far."""
+        experiment = self.experiment
+        return Answer(
+            sides=tuple(source.name for source in self.sources),
+            pairs=tuple(self._pair(number) for number in range(1, len(self.sources))),
+            ended=ended,
+            evidence=min((source.evidence for source in self.sources), key=_strength),
+            rounds=experiment.tally(self._looks).counting,
+            measured_rounds=len(experiment.whole_rounds()),
+            repeated=sum(entry.position.attempt > 0 for entry in experiment.table),
+            failures=tuple(
+                next(
+                    (
+                        entry.measured.failure
+                        for entry in reversed(experiment.table)
+                        if entry.position.side == number and entry.measured.failure
+                    ),
+                    None,
+                )
+                for number in range(len(self.sources))
+            ),
+            table=tuple(experiment.table),
+            conditions=_machine(),
+            kept=str(self._journal.path) if self._journal is not None else None,
+        )
+
+    def answer_now(self) -> Answer:
+        """Return what is decided so far, as if it were interrupted."""
+        return self.answer(Ended.INTERRUPTED)
+
+    def _recorded_end(self) -> Ended | None:
+        """Return how the recorded rounds ended; ``None``: they did not."""
+        tally = self.experiment.tally(self._looks)
+        if not self.experiment.table:
+            return None
+        standing = self._stands(self.experiment) if tally.counting >= self._looks[0] else None
+        if standing is Standing.DECIDED:
+            return Ended.DECIDED
+        return Ended.LAST_LOOK if tally.is_over else None
+
+    def _measure(self, position: Position) -> Measured[Conditions]:
+        began = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        source = self.sources[position.side]
+        measured = source.measure(position.round, self._seconds)
+        measured = replace(measured, source={"began": began, **measured.source})
+        if self._journal is not None:
+            self._journal.append(_row(position, measured))
+        return measured
+
+    def _left_s(self, tally: Tally) -> float | None:
+        left = self.experiment.left_s(self._looks, tally.counting)
+        if left is None:
+            return None
+        return left[1] if self._max_time_s is None else min(left[1], self._max_time_s)
+
+    def _stands(self, _experiment: Experiment[Conditions]) -> Standing:
+        pairs = [self._pair(number) for number in range(1, len(self.sources))]
+        if all(pair.verdict.is_decided for pair in pairs):
+            return Standing.DECIDED
+        if len(self.experiment.whole_rounds()) < LOOKS[1]:
+            return Standing.GO_ON  # one disturbed round of the first look may be all the variation
+        most = _WORTH * self._looks[-1]
+        open_verdicts = [pair.verdict for pair in pairs if not pair.verdict.is_decided]
+        is_vain = all(
+            verdict.reason is Reason.INTERVAL_TOO_WIDE
+            and (verdict.more is None or verdict.more > most)
+            for verdict in open_verdicts
+        )
+        return Standing.VAIN if is_vain else Standing.GO_ON
+
+    def _pair(self, number: int) -> Pair:
+        rounds = [
+            (entries[0], entries[number])
+            for entries in self.experiment.whole_rows()
+            if entries[0].is_measured
+            and entries[number].is_measured
+            and entries[number].measured.values is not None
+        ]
+        return Pair(
+            label=ascii_uppercase[number],
+            a=self.sources[0].name,
+            b=self.sources[number].name,
+            verdict=verdict_of(rounds, self.threshold_pct, self._confidence),
+        )
+
+
+def verdict_of(
+    rounds: Sequence[tuple[Entry[Any], Entry[Any]]],
+    threshold_pct: float = THRESHOLD_PCT,
+    confidence: float = LOOK_CONFIDENCE,
+) -> Verdict:
+    """Return what may be said of B against A, from the measurements of both in each round."""
+    if not rounds:
+        return Verdict(
+            metric=METRIC,
+            kind=VerdictKind.INCONCLUSIVE,
+            reason=Reason.NO_INTERVAL,
+            threshold_pct=threshold_pct,
+        )
+    a, b = zip(*rounds, strict=True)
+    first, second = ([_median(entry) for entry in side] for side in (a, b))
+    uncertainties = [[entry.uncertainty_pct for entry in side] for side in (a, b)]
+    estimate, used = ratio_of_counting_rounds((first, second), uncertainties, confidence=confidence)
+    kind, reason = decide(estimate, threshold_pct)
+    is_open = kind is VerdictKind.INCONCLUSIVE
+    if is_open and estimate.disturbed is not None and estimate.disturbed.unstable is not None:
+        reason = Reason.UNSTABLE
+    return Verdict(
+        metric=METRIC,
+        kind=kind,
+        reason=reason,
+        a=middle_of(used[0]),
+        b=middle_of(used[1]),
+        estimate=estimate,
+        threshold_pct=threshold_pct,
+        samples_a=sum(map(_count, a)),
+        samples_b=sum(map(_count, b)),
+        processes_a=len(a),
+        processes_b=len(b),
+        more=more_needed(estimate, threshold_pct) if reason is Reason.INTERVAL_TOO_WIDE else None,
+        corrected_ratio=None if is_open else corrected_ratio(estimate, threshold_pct),
+    )
+
+
+def compare(*sides: object, **options: Any) -> Answer:
+    """Compare sides by interleaved rounds until it is decided which is faster.
+
+    Args:
+        *sides: Callables without arguments, or `command`, `program`, `fresh`, `Recorded`; the first
+            is the base.
+        **options: As `Comparison` takes them.
+
+    Raises:
+        UsageError: As `Comparison`.
+    """
+    return Comparison(sides, **options).run()
+
+
+def _median(entry: Entry[Any]) -> float:
+    assert entry.measured.values is not None
+    return float(np.median(entry.measured.values))
+
+
+def _count(entry: Entry[Any]) -> int:
+    return 0 if entry.measured.values is None else len(entry.measured.values)
+
+
+def _strength(evidence: EvidenceLevel) -> int:
+    return list(EvidenceLevel).index(evidence)
+
+
+def _machine() -> Conditions:
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {
+        "machine": platform.node(),
+        "system": platform.platform(),
+        "processors": os.cpu_count(),
+        "load": load,
+        "python": platform.python_version(),
+    }
+
+
+def _row(position: Position, measured: Measured[Conditions]) -> dict[str, Any]:
+    values = measured.values
+    return {
+        "side": position.side,
+        "round": position.round,
+        "place": position.place,
+        "attempt": position.attempt,
+        "values_ms": None if values is None else values.tolist(),
+        "failure": measured.failure,
+        "is_final": measured.is_final,
+        "conditions": measured.source,
+    }
+
+
+def _entry(row: dict[str, Any]) -> Entry[Conditions]:
+    """Return a row of the file as an entry.
+
+    Raises:
+        UsageError: It lacks a field.
+    """
+    try:
+        position = Position(**{name: int(row[name]) for name in Position.__slots__})
+        values = row["values_ms"]
+        measured = Measured(
+            source=dict(row["conditions"]),
+            values=None if values is None else frozen(values),
+            failure=row["failure"],
+            is_final=bool(row["is_final"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError("a line of the file is not a measurement", why=str(error)) from error
+    return Entry(position=position, measured=measured)

@@ -1,0 +1,22 @@
+"""A remark that qualifies a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A remark on samples, a run or a comparison.
+
+    Attributes:
+        code: Stable and short: ``W-LOAD``, ``I-DYNAMIC-SHAPE``.
+        message: One plain sentence, begun small and without a full stop: it stands beside its code.
+        evidence: The figures behind it.
+    """
+
+    code: str
+    message: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+    level: Literal["info", "warning"] = "warning"

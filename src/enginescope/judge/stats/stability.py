@@ -1,0 +1,308 @@
+"""Derive warnings and notes from a series of samples.
+
+A rule is a function of `_Facts` that returns a notice or ``None``; adding one costs the function
+and its line in `_RULES`.
+
+Whether a series ends elsewhere than it began.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Array, Interval, Samples
+from enginescope.judge.stats.autocorrelation import effective_samples, levels_of, quantile_interval
+from enginescope.judge.stats.bimodality import two_modes
+from enginescope.judge.stats.describe import LIMIT, outlier_scores
+from enginescope.judge.stats.series import as_series, once_per_series, quantum
+from enginescope.judge.stats.warmup import TOLERANCE
+from enginescope.judge.units import format_ms, format_significant
+
+MIN_VALUES = 30
+#: A change below this share of the first level is not worth a word.
+MIN_CHANGE = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """A change of level over a series.
+
+    Attributes:
+        first, last: Medians of the first and the last third, in the unit of the samples.
+        change_pct: From first to last.
+        noise_pct: What the change of a series without drift stays below 95 times of 100.
+    """
+
+    first: float
+    last: float
+    change_pct: float
+    noise_pct: float
+
+
+def drift(values: Any) -> Drift | None:
+    """Return how far the last third lies from the first, or ``None`` where that may be noise.
+
+    The noise is taken from what is left when the line through the medians of the thirds is
+    removed: its median's interval, by `quantile_interval`, is that of a whole series; a third's is
+    √3 times wider, the difference of two √6 times.
+
+    Args:
+        values: In the order they were taken; fewer than 30 show no drift.
+
+    Returns:
+        ``None`` for a change below 1 % too, and where the level is not positive.
+
+    Raises:
+        UsageError: No values, or one that is not finite.
+    """
+    series = as_series(values)
+    if series.size < MIN_VALUES:
+        return None
+    levels = [float(np.median(part)) for part in np.array_split(series, 3)]
+    first, last = levels[0], levels[-1]
+    if first <= 0 or abs(last - first) < MIN_CHANGE * first:
+        return None
+    interval = quantile_interval(series - _line(series.size, levels), 0.5)
+    if interval is None:
+        return None
+    noise = 6**0.5 * (interval.high - interval.low) / 2
+    if abs(last - first) <= noise:
+        return None
+    return Drift(
+        first=first,
+        last=last,
+        change_pct=100 * (last - first) / first,
+        noise_pct=100 * noise / first,
+    )
+
+
+def _line(n: int, levels: list[float]) -> Array:
+    """Return the line through the centers of three thirds, straight on beyond the outer two."""
+    slopes = np.diff(levels)
+    place = np.arange(n) / n * 3 - 0.5
+    knots = np.array([-0.5, 0.0, 1.0, 2.0, 2.5])
+    heights = [levels[0] - slopes[0] / 2, *levels, levels[2] + slopes[1] / 2]
+    line: Array = np.interp(place, knots, heights)
+    return line
+
+
+OUTLIER_SHARE = 0.001
+MANY_OUTLIERS_SHARE = 0.01
+TIMER_SHARE = 0.01
+#: What slow first samples add to the mean, below which no figure shows them.
+FIRST_RUNS_SHARE = 0.0002
+ENOUGH_SAMPLES = 100
+ENOUGH_EFFECTIVE = 30
+WIDE_PCT = 5.0
+
+
+class _Facts:
+    """A series and what several rules ask of it, each computed once."""
+
+    def __init__(self, values: Array, warmup: Array | None) -> None:
+        self.values, self.warmup = values, warmup
+
+    @cached_property
+    def median(self) -> float:
+        return float(np.median(self.values))
+
+    @cached_property
+    def scores(self) -> Array:
+        return outlier_scores(self.values)
+
+    @cached_property
+    def effective_n(self) -> float:
+        n = self.values.size
+        return effective_samples(levels_of(self.values)) if n >= 4 else float(n)
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        return quantile_interval(self.values, 0.5)
+
+
+def notices_of(samples: Samples) -> tuple[Notice, ...]:
+    """Return what a reader of `samples` should know before trusting them.
+
+    Args:
+        samples: At least one. Of its warm-up only the last tenth counts: it tells why the first
+            samples are slow.
+
+    Returns:
+        In a fixed order; empty when there is nothing to say. Of a series whose median is 0, such as
+        the transfers of a run without any, nothing is said.
+
+    Raises:
+        UsageError: No samples, or one that is not finite.
+    """
+    values = as_series(samples.values_ms, name=f"samples of {samples.metric}")
+    return _notices(values, samples.warmup_ms)
+
+
+@once_per_series
+def _notices(values: Array, warmup: Array | None) -> tuple[Notice, ...]:
+    facts = _Facts(values, warmup)
+    if facts.median <= 0:
+        return ()
+    found = (rule(facts) for rule in _RULES)
+    return tuple(one for one in found if one is not None)
+
+
+def _few_samples(facts: _Facts) -> Notice | None:
+    n, effective = facts.values.size, facts.effective_n
+    if n >= ENOUGH_SAMPLES and effective >= ENOUGH_EFFECTIVE:
+        return None
+    few = f"strongly autocorrelated: {n:,} samples, effective sample size {math.floor(effective):,}"
+    count = f"{n:,} samples" if n != 1 else "one sample"
+    return Notice(
+        code="W-FEW-SAMPLES",
+        message=few if n >= ENOUGH_SAMPLES else f"{count}; measure at least {ENOUGH_SAMPLES}",
+        evidence={"n": n, "effective_n": effective},
+    )
+
+
+def _not_converged(facts: _Facts) -> Notice | None:
+    interval = facts.interval
+    half_pct = interval.half_width_pct if interval else None
+    if interval is None or half_pct is None or half_pct <= WIDE_PCT:
+        return None
+    return Notice(
+        code="W-NOT-CONVERGED",
+        message=f"the median is only known to ±{format_significant(half_pct, 2)} %; measure longer",
+        evidence={"half_width_pct": half_pct, "low_ms": interval.low, "high_ms": interval.high},
+    )
+
+
+def _drift(facts: _Facts) -> Notice | None:
+    found = drift(facts.values)
+    if found is None:
+        return None
+    way = "above" if found.change_pct > 0 else "below"
+    return Notice(
+        code="W-DRIFT",
+        message=f"latency drifts: the median of the last third is {format_ms(found.last)}, "
+        f"{format_significant(abs(found.change_pct), 2)} % {way} the first third's "
+        f"{format_ms(found.first)}",
+        evidence={
+            "first_ms": found.first,
+            "last_ms": found.last,
+            "change_pct": found.change_pct,
+            "noise_pct": found.noise_pct,
+        },
+    )
+
+
+def _bimodal(facts: _Facts) -> Notice | None:
+    modes = two_modes(facts.values)
+    if modes is None:
+        return None
+    gap_pct = 100 * (modes.high - modes.low) / modes.low
+    return Notice(
+        code="W-BIMODAL",
+        message=f"latency is bimodal: {format_ms(modes.low)} and {format_ms(modes.high)} "
+        f"({format_significant(gap_pct, 2)} % apart, {100 * modes.share_high:.0f} % of the samples "
+        "at the higher mode); do not quote a single number",
+        evidence={
+            "low_ms": modes.low,
+            "high_ms": modes.high,
+            "gap_pct": gap_pct,
+            "share_high_pct": 100 * modes.share_high,
+        },
+    )
+
+
+def _outliers(facts: _Facts) -> Notice | None:
+    beyond = np.abs(facts.scores) > LIMIT
+    share = float(np.mean(beyond))
+    if share < OUTLIER_SHARE:
+        return None
+    many = share >= MANY_OUTLIERS_SHARE
+    farthest = float(facts.values[np.argmax(np.abs(facts.scores))])
+    count = int(np.count_nonzero(beyond))
+    return Notice(
+        code="W-OUTLIERS" if many else "I-OUTLIERS",
+        message=f"{count:,} of {facts.values.size:,} samples "
+        f"({format_significant(100 * share, 2)} %) are outliers, "
+        f"the farthest at {format_ms(farthest)}",
+        evidence={"count": count, "share_pct": 100 * share, "farthest_ms": farthest},
+        level="warning" if many else "info",
+    )
+
+
+def _first_runs(facts: _Facts) -> Notice | None:
+    slow = facts.scores > LIMIT
+    if not slow[0]:
+        return None
+    count = int(slow.size if slow.all() else np.argmin(slow))
+    first = float(facts.values[0])
+    share = float(np.sum(facts.values[:count] / facts.median - 1)) / slow.size
+    if share < FIRST_RUNS_SHARE:
+        return None
+    which = "the first sample is"
+    if count > 1:
+        which = f"the first {count:,} samples are far above the median, the first at"
+    warmup_ms = _end_of_warmup(facts)
+    return Notice(
+        code="W-FIRST-RUNS",
+        message=f"{which} {format_significant(first / facts.median)} × the median; "
+        f"{_advice(facts, warmup_ms)}",
+        evidence={
+            "count": count,
+            "first_ms": first,
+            "median_ms": facts.median,
+            "share_pct": 100 * share,
+            **({} if warmup_ms is None else {"warmup_end_ms": warmup_ms}),
+        },
+    )
+
+
+def _end_of_warmup(facts: _Facts) -> float | None:
+    """Return the median of the last tenth of the warm-up; ``None`` without a recorded warm-up."""
+    if facts.warmup is None or not facts.warmup.size:
+        return None
+    return float(np.median(facts.warmup[-max(10, facts.warmup.size // 10) :]))
+
+
+def _advice(facts: _Facts, warmup_ms: float | None) -> str:
+    """Say what to do: a longer warm-up helps only where the recorded one had not ended."""
+    if facts.warmup is None:
+        return "a longer warm-up may help"
+    if warmup_ms is None:
+        return "the run had no warm-up; add one"
+    deviation = float(np.median(np.abs(facts.values - facts.median)))
+    if warmup_ms > max(facts.median * (1 + TOLERANCE), facts.median + LIMIT * deviation):
+        return f"the warm-up ended at {format_ms(warmup_ms)}; make it longer"
+    return (
+        f"the warm-up had reached {format_ms(warmup_ms)}, so a longer one does not help; "
+        "look for other load at that moment"
+    )
+
+
+def _timer(facts: _Facts) -> Notice | None:
+    step = quantum(facts.values)
+    if step is None or step <= TIMER_SHARE * facts.median:
+        return None
+    share_pct = 100 * step / facts.median
+    return Notice(
+        code="W-TIMER",
+        message=f"the clock has steps of {format_ms(step, 3)}, "
+        f"{format_significant(share_pct, 2)} % of the median",
+        evidence={"step_ms": step, "share_pct": share_pct},
+    )
+
+
+_RULES: tuple[Callable[[_Facts], Notice | None], ...] = (
+    _few_samples,
+    _not_converged,
+    _drift,
+    _bimodal,
+    _first_runs,
+    _outliers,
+    _timer,
+)

@@ -1,0 +1,45 @@
+"""An import on the terminal: what was read of each file, and the notices of many runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from enginescope.core.record import replace
+from enginescope.formats.importing.import_ledger import LedgerEntry
+from enginescope.judge.notice import Notice
+from enginescope.records.run.run import Run
+from enginescope.render.base.figures import TextTable
+
+
+def ledger_table(ledger: Sequence[LedgerEntry]) -> TextTable:
+    """Return a line for each file: what it is, what was read, and what was left out."""
+    rows = [
+        (
+            Path(entry.path).name,
+            ", ".join(kind.replace("_", " ") for kind in entry.kinds),
+            ", ".join(entry.read) or "no figure",
+            ", ".join(entry.left_out) or "nothing",
+        )
+        for entry in ledger
+    ]
+    headers = ("file", "recognized as", "read", "left out")
+    return TextTable(title="Files", headers=headers, rows=tuple(rows))
+
+
+def shared_notices(runs: Sequence[Run]) -> tuple[Notice, ...]:
+    """Return the notices of many runs, each code once, with the count of its other runs."""
+    by_code: dict[str, list[Notice]] = defaultdict(list)
+    for run in runs:
+        for notice in {notice.code: notice for notice in run.notices}.values():
+            by_code[notice.code].append(notice)
+    return tuple(_counted(notices) for notices in by_code.values())
+
+
+def _counted(notices: Sequence[Notice]) -> Notice:
+    first, *others = notices
+    if not others:
+        return first
+    more = "1 more run" if len(others) == 1 else f"{len(others):,} more runs"
+    return replace(first, message=f"{first.message}; the same of {more}")

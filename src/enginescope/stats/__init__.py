@@ -1,1 +1,0 @@
-"""Floor 2: statistics. Pure functions over arrays; no I/O."""

@@ -1,0 +1,87 @@
+"""Comparisons drawn from measured rounds, with a planted difference."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from enginescope.judge.comparison.detection import DrawnComparisons, share_interval
+from enginescope.judge.comparison.hodges_lehmann import paired_shift, paired_shifts
+from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, decide, ratio_of_rounds
+from enginescope.judge.verdict import VerdictKind
+
+LOOKS = (8, 16)
+
+
+def noise(sd: float, rounds: int = 40, seed: int = 2) -> np.ndarray:
+    return sd * np.random.default_rng(seed).standard_normal(rounds)
+
+
+@pytest.mark.parametrize("rounds", [5, 8, 30])
+def test_many_shifts_are_those_of_each(rounds) -> None:
+    rows = np.random.default_rng(1).standard_normal((4, rounds))
+    for row, (low, value, high) in zip(
+        rows, paired_shifts(rows, confidence=LOOK_CONFIDENCE), strict=True
+    ):
+        one = paired_shift(row, confidence=LOOK_CONFIDENCE)
+        expected = (one.low or -math.inf, one.value, one.high or math.inf)
+        assert (low, value, high) == pytest.approx(expected)
+
+
+def test_drawn_comparisons_end_as_the_verdict_does() -> None:
+    """Every drawn comparison, taken again by the functions of a real one, ends the same way."""
+    drawn = DrawnComparisons(noise(0.03), LOOKS, 1.0)
+    rng = np.random.default_rng(0)
+    shape = (500, LOOKS[-1])
+    taken = rng.choice(noise(0.03), shape) * rng.choice((-1.0, 1.0), shape)
+    slower = 0
+    for row in taken[:60]:
+        kind = VerdictKind.INCONCLUSIVE
+        for look in LOOKS:
+            b = np.exp(row[:look] + math.log(1.03))
+            estimate = ratio_of_rounds([1.0] * look, b, confidence=LOOK_CONFIDENCE)
+            kind, _ = decide(estimate, 1.0)
+            if kind is not VerdictKind.INCONCLUSIVE:
+                break
+        slower += kind is VerdictKind.SLOWER
+    assert drawn._ends(drawn._drawn[:60], 3.0)[0] == pytest.approx(slower / 60)
+    assert 0 < slower < 60
+
+
+def test_the_curve_rises_and_stays_within_its_interval() -> None:
+    shares = DrawnComparisons(noise(0.03), LOOKS, 1.0).shares((0, 1, 2, 4, 8))
+    assert list(shares.found[1:]) == sorted(shares.found[1:])
+    assert (shares.low <= shares.found).all()
+    assert (shares.found <= shares.high).all()
+    assert shares.found[0] <= 0.05
+    assert shares.found[-1] == 1.0
+    assert shares.wrong[0] == 0
+    assert LOOKS[0] <= shares.rounds[-1] < shares.rounds[1] <= LOOKS[-1]
+
+
+def test_the_smallest_difference_grows_with_the_noise_and_is_found() -> None:
+    quiet, loud = (DrawnComparisons(noise(sd), LOOKS, 1.0) for sd in (0.01, 0.05))
+    small, large = quiet.smallest(), loud.smallest()
+    assert 1.0 < small.difference_pct < large.difference_pct
+    assert large.low_pct <= large.difference_pct <= large.high_pct
+    assert loud.shares([large.difference_pct]).found[0] >= 0.95
+
+
+def test_noise_beyond_measure_finds_nothing() -> None:
+    assert math.isinf(DrawnComparisons(noise(3.0), LOOKS, 1.0).smallest().difference_pct)
+
+
+def test_rounds_without_noise_find_what_is_beyond_the_threshold() -> None:
+    drawn = DrawnComparisons([0.0] * 8, LOOKS, 1.0)
+    assert drawn.smallest().difference_pct == pytest.approx(1.0, rel=0.01)
+    assert list(drawn.shares((0, 0.5, 1.1)).found) == [0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("hits", "total", "expected"),
+    [(0, 4, (0.0, 0.6024)), (4, 4, (0.3976, 1.0)), (1, 10, (0.0025, 0.4450)), (0, 1, (0, 0.975))],
+)
+def test_the_interval_of_a_share_is_exact(hits, total, expected) -> None:
+    assert share_interval(hits, total) == pytest.approx(expected, abs=1e-4)

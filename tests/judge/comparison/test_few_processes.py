@@ -1,0 +1,106 @@
+"""Few processes: Student's t, and when it is not asked."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from enginescope.core.errors import UsageError
+from enginescope.judge.comparison.hodges_lehmann import (
+    level_of_processes,
+    paired_shift,
+    student_paired_shift,
+    student_shift,
+)
+from enginescope.judge.stats.autocorrelation import student_quantile
+
+#: Quantile at 97.5 % by degrees of freedom, as printed in any table.
+TABLE = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 8: 2.306, 30: 2.042}
+
+
+@pytest.mark.parametrize(("freedom", "value"), TABLE.items())
+def test_quantiles_are_those_of_the_tables(freedom, value) -> None:
+    assert student_quantile(0.975, freedom) == pytest.approx(value, abs=5e-4)
+    assert student_quantile(0.5, freedom) == pytest.approx(0, abs=1e-9)
+
+
+def test_quantiles_are_scipys() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    for share in (0.6, 0.9, 0.995, 0.9999):
+        for freedom in range(1, 40):
+            wanted = stats.t.ppf(share, freedom)
+            assert student_quantile(share, freedom) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_a_shift_of_three_and_three_by_hand() -> None:
+    found = student_shift([0.0, 0.01, 0.02], [0.10, 0.11, 0.12], confidence=0.95)
+    reach = 2.7764 * 0.01 * math.sqrt(2 / 3)
+    assert found.value == pytest.approx(0.10)
+    assert (found.low, found.high) == pytest.approx((0.10 - reach, 0.10 + reach), abs=1e-6)
+
+
+def test_one_of_a_side_takes_the_others_scatter() -> None:
+    found = student_shift([0.0], [0.10, 0.11, 0.12], confidence=0.95)
+    assert found.high - found.value == pytest.approx(4.3027 * 0.01 * math.sqrt(4 / 3), abs=1e-5)
+    assert student_shift([0.0], [0.1], confidence=0.95) == (pytest.approx(0.1), None, None)
+
+
+@pytest.mark.parametrize("rounds", [[0.02, 0.03], [0.1, 0.12, 0.14, 0.11]])
+def test_intervals_of_rounds_and_of_a_level_are_scipys(rounds) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    wanted = stats.ttest_1samp(rounds, 0).confidence_interval(0.9)
+    found = student_paired_shift(rounds, confidence=0.9)
+    assert found == pytest.approx((np.median(rounds), wanted.low, wanted.high))
+    level = level_of_processes(list(np.exp(rounds)), confidence=0.9)
+    assert (level.low, level.high) == pytest.approx((np.exp(wanted.low), np.exp(wanted.high)))
+    assert level.confidence == 0.9
+
+
+def test_a_shift_or_level_of_too_few_names_them() -> None:
+    with pytest.raises(UsageError, match=r"^differences: 1 values, and 2"):
+        student_paired_shift([0.1], confidence=0.95)
+    with pytest.raises(UsageError, match=r"^medians: 0 values"):
+        level_of_processes([])
+
+
+def test_what_is_shown_lies_within() -> None:
+    found = student_shift([0.0, 0.0, 0.3], [0.0, 0.3, 0.3], confidence=0.5)
+    assert found.low <= found.value <= found.high
+    found = level_of_processes([1.0, 1.0, 1.0, 1.0, 2.0], confidence=0.5)
+    assert found.low <= 1.0 <= found.high
+
+
+def test_shifts_of_three_and_three_cover_as_they_should() -> None:
+    draw = np.random.default_rng(5)
+    inside = 0
+    for _ in range(2000):
+        found = student_shift(draw.normal(0, 1, 3), draw.normal(0, 1, 3), confidence=0.95)
+        inside += found.low <= 0 <= found.high
+    assert 0.935 < inside / 2000 < 0.965
+
+
+def test_levels_cover_as_they_should() -> None:
+    draw = np.random.default_rng(6)
+    for count in (2, 3, 5, 6, 8):
+        inside = 0
+        for _ in range(1000):
+            found = level_of_processes(list(np.exp(draw.normal(0.5, 0.1, count))))
+            inside += found.low <= math.exp(0.5) <= found.high
+        assert inside / 1000 > 0.93
+
+
+def test_of_six_processes_ranks_tell() -> None:
+    medians = [1.0, 1.01, 1.02, 0.99, 1.005, 1.5]
+    found = level_of_processes(medians)
+    wanted = paired_shift(np.log(medians), confidence=0.95)
+    assert (found.low, found.high) == pytest.approx((math.exp(wanted.low), math.exp(wanted.high)))
+    assert found.high == pytest.approx(1.5)
+
+
+def test_one_process_and_nothing_measured_have_no_interval() -> None:
+    assert level_of_processes([1.0]) is None
+    assert level_of_processes([1.0, 0.0, 1.0]) is None
+    with pytest.raises(UsageError):
+        level_of_processes([])

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import numpy as np
+
+from enginescope.judge.comparison.process_states import process_states, unsettled_states
+
+NOISE = 1 + 0.003 * np.random.default_rng(3).standard_normal(30)
+ONE = NOISE[:8]
+TWO = NOISE[:8] * (1.0, 1.05, 1.05, 1.0, 1.05, 1.0, 1.05, 1.05)
+
+
+def test_processes_of_two_levels_have_states() -> None:
+    found = process_states(TWO, 1.0)
+    assert found is not None
+    assert (found.low, found.high) == (3, 5)
+    assert 4 < found.gap_pct < 6
+    assert process_states(TWO, 10.0) is None  # nearer than what matters
+
+
+def test_one_level_and_one_disturbed_process_have_none() -> None:
+    assert process_states(ONE, 1.0) is None
+    assert process_states([*ONE[:7], 2.0], 1.0) is None
+    assert process_states(TWO[:5], 1.0) is None
+
+
+def test_a_difference_within_the_states_is_open_until_thirty_rounds() -> None:
+    assert unsettled_states((ONE, TWO), 1.04, 1.0) is not None
+    assert unsettled_states((ONE, TWO), 1.5, 1.0) is None  # no state is so far away
+    assert unsettled_states((ONE, ONE), 1.04, 1.0) is None
+    thirty = NOISE * np.where(np.arange(30) % 2, 1.05, 1.0)
+    assert unsettled_states((NOISE, thirty), 1.04, 1.0) is None
+    assert unsettled_states((NOISE[:29], thirty[:29]), 1.04, 1.0) is not None

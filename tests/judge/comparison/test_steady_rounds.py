@@ -1,0 +1,113 @@
+"""Rounds that count, and those in which something disturbed a process."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from enginescope.judge.comparison.ratio import ratio_of_rounds
+from enginescope.judge.comparison.steady_rounds import disturbances, steady_rounds, uncertainty_pct
+from enginescope.judge.stats.autocorrelation import quantile_interval
+
+QUIET = (0.3, 0.5, 0.2, 0.4)
+
+
+def test_one_disturbed_process_of_either_side_takes_its_round_along() -> None:
+    assert steady_rounds([QUIET, QUIET]) == (True,) * 4
+    assert steady_rounds([(0.3, 9.0, 0.2, 0.4), QUIET]) == (True, False, True, True)
+    assert steady_rounds([QUIET, (0.3, 0.5, 0.2, 9.0)]) == (True, True, True, False)
+
+
+def test_what_is_always_uncertain_counts_all_the_same() -> None:
+    assert all(steady_rounds([(9.0, 12.0, 8.0, 15.0)] * 2))
+    assert steady_rounds([(9.0, 12.0, 8.0, 40.0)] * 2) == (True, True, True, False)
+
+
+def test_what_is_not_known_is_no_sign_of_load() -> None:
+    assert steady_rounds([(None, 0.3, 9.0), (None, None, None)]) == (True, True, False)
+    assert uncertainty_pct(np.ones(3)) is None
+    assert steady_rounds([(), ()]) == ()
+
+
+def test_some_round_always_counts() -> None:
+    draw = np.random.default_rng(5)
+    for _ in range(200):
+        rows = 100 * draw.random((2, draw.integers(1, 9))) ** 6
+        assert any(steady_rounds(rows))
+
+
+def test_a_process_that_drifts_is_as_uncertain_as_it_drifts_far() -> None:
+    """Its samples carry no interval, and are not too few."""
+    draw = np.random.default_rng(8)
+    noise = 1 + 0.002 * draw.standard_normal(300)
+    strong, mild = noise * np.linspace(1, 2, 300), noise * np.linspace(1, 1.02, 300)
+    assert quantile_interval(strong, 0.5) is None
+    assert uncertainty_pct(strong) == pytest.approx(100 * 0.95 / 3, rel=0.05)
+    assert uncertainty_pct(mild) == pytest.approx(0.95, rel=0.3)
+    drifting = (uncertainty_pct(strong), *QUIET[1:])
+    assert steady_rounds([drifting, QUIET]) == (False, True, True, True)
+    assert all(steady_rounds([(uncertainty_pct(mild), *QUIET[1:]), QUIET]))
+
+
+def test_uncertainty_is_half_of_the_interval() -> None:
+    draw = np.random.default_rng(6)
+    known = [uncertainty_pct(1 + 0.1 * draw.standard_normal(400)) for _ in range(50)]
+    assert np.mean(known) == pytest.approx(1.38, rel=0.1)  # 1.253 × 2.201 × 10 % / √400
+
+
+def test_rounds_that_one_side_alone_disturbs_count() -> None:
+    quiet, loud = [0.5] * 28, [0.5, 9.0] * 14
+    found = disturbances([quiet, loud])
+    assert (found.alone, found.several, found.unstable) == ((0, 14), 0, 1)
+    assert all(found.counts)
+    assert disturbances([loud, quiet]).unstable == 0
+    assert steady_rounds([quiet, loud]) == (True, False) * 14  # the plain rule leaves them out
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "unstable"), [(0, 8, None), (0, 9, 1), (2, 14, 1), (7, 9, None)]
+)
+def test_one_side_is_unstable_beyond_chance_alone(a: int, b: int, unstable: int | None) -> None:
+    """The exact two-sided binomial test at 0.5 %: 8 of 8 happen to equal sides in 0.8 %."""
+    rest = 40 - a - b
+    found = disturbances([[9.0] * a + [0.5] * (b + rest), [0.5] * a + [9.0] * b + [0.5] * rest])
+    assert (found.alone, found.unstable) == ((a, b), unstable)
+    assert sum(found.counts) == (40 if unstable is not None else rest)
+
+
+def test_rounds_in_which_both_sides_are_disturbed_never_count() -> None:
+    a, b = [9.0] * 5 + [0.5] * 25, [9.0] * 15 + [0.5] * 15
+    found = disturbances([a, b])
+    assert (found.alone, found.several, found.unstable) == ((0, 10), 5, 1)
+    assert found.counts == (False,) * 5 + (True,) * 25
+
+
+def test_a_side_that_is_always_uncertain_beside_a_steady_one_is_unstable() -> None:
+    found = disturbances([[0.5] * 12, [20.0] * 12])
+    assert (found.alone, found.unstable) == ((0, 12), 1)
+    assert all(found.counts)
+
+
+def test_sides_that_are_disturbed_alike_are_seldom_called_unstable() -> None:
+    draw = np.random.default_rng(9)
+    calls = 0
+    for _ in range(1000):
+        rows = np.where(draw.random((2, 60)) < 0.25, 20.0, 0.5).tolist()
+        calls += disturbances(rows).unstable is not None
+    assert calls <= 15
+
+
+def test_left_out_rounds_leave_the_interval_right_and_narrower() -> None:
+    """Bursts of load move a median and widen its interval; both sides' alike."""
+    draw = np.random.default_rng(7)
+    widths, held = {True: [], False: []}, {True: 0, False: 0}
+    for _ in range(300):
+        bursts = draw.random((2, 20)) < 0.25
+        logs = draw.normal(0, 0.01, (2, 20)) + bursts * draw.exponential(0.2, (2, 20))
+        steady = np.array(steady_rounds(np.where(bursts, 10.0, 1.0).tolist()))
+        for left_out, some in ((True, steady), (False, np.ones(20, bool))):
+            found = ratio_of_rounds(*np.exp(logs[:, some]), confidence=0.9).interval
+            held[left_out] += found.low <= 1 <= found.high
+            widths[left_out].append(found.high - found.low)
+    assert np.median(widths[True]) < 0.6 * np.median(widths[False])
+    assert held[True] >= 0.87 * 300

@@ -1,0 +1,84 @@
+"""The judge in an environment that has NumPy alone, and the rule that nothing else runs rounds."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "enginescope"
+MOST_LINES = 6_000
+#: The one module that draws an order of sides, and code that draws an order of other things.
+DRAWS = {
+    "judge/experiment.py",
+    "backends/changing.py",  # of shapes within a process
+}
+
+JUDGE = """
+import sys
+import enginescope
+from enginescope import judge
+
+rounds = tuple((5.0 + 0.01 * number,) for number in range(8))
+faster = tuple((4.0 + 0.01 * number,) for number in range(8))
+answer = judge.compare(judge.Recorded(rounds, "old"), judge.Recorded(faster, "new"), rounds=8)
+print(answer)
+print(judge.compare(lambda: sum(range(90)), lambda: sum(range(9)), seconds=0.01).markdown())
+roots = {name.partition(".")[0] for name in sys.modules}
+known = {"numpy", "enginescope", "__main__", "__mp_main__"}
+print("MORE", sorted(roots - set(sys.stdlib_module_names) - known))
+"""
+
+
+def test_numpy_is_enough(tmp_path) -> None:
+    """Every module is imported, and comparisons run, without any other package installed."""
+    venv.create(tmp_path / "bare", with_pip=False)
+    python = tmp_path / "bare" / "bin" / "python"
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(tmp_path / "bare")}))
+    numpy_at = Path(np.__file__).parent
+    for name in (numpy_at.name, "numpy.libs"):
+        if (numpy_at.parent / name).exists():
+            (site / name).symlink_to(numpy_at.parent / name)
+    (site / "enginescope").symlink_to(SOURCE)
+    modules = [
+        ".".join(("enginescope", *path.relative_to(SOURCE).with_suffix("").parts))
+        for path in sorted((SOURCE / "judge").rglob("*.py"))
+    ]
+    imports = "".join(f"import {module.removesuffix('.__init__')}\n" for module in modules)
+    done = subprocess.run(
+        [python, "-I", "-c", imports + JUDGE], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "B is faster: 0.8" in done.stdout
+    own = [line for line in done.stdout.splitlines() if line.startswith("MORE")]
+    assert own == ["MORE []"], own
+
+
+def test_the_judge_stays_small() -> None:
+    files = (SOURCE / "judge").rglob("*.py")
+    assert sum(len(path.read_text().splitlines()) for path in files) <= MOST_LINES
+
+
+def test_one_module_runs_rounds() -> None:
+    """No other module draws an order of sides."""
+    drawing = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            is_random = isinstance(node, ast.Attribute) and node.attr in ("Random", "shuffle")
+            is_imported = isinstance(node, ast.ImportFrom) and node.module == "random"
+            if is_random or is_imported:
+                drawing.add(path.relative_to(SOURCE).as_posix())
+    assert drawing == DRAWS
+
+
+def test_the_import_is_cheap() -> None:
+    """A guard, not a measurement: nothing heavy is imported before a name is used."""
+    code = "import enginescope.judge, sys; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

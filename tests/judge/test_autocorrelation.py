@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginescope.core.errors import UsageError
+from enginescope.judge.stats.autocorrelation import (
+    autoregressive_time,
+    effective_samples,
+    integrated_time,
+    levels_of,
+)
+from tests.judge.draws import ar1
+
+VALUES = st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=80)
+
+
+@pytest.mark.parametrize("estimate", [integrated_time, autoregressive_time])
+def test_independent_samples_have_time_one(estimate) -> None:
+    values = np.random.default_rng(1).standard_normal(20_000)
+    assert estimate(values) == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("phi", [0.5, 0.9])
+@pytest.mark.parametrize("estimate", [integrated_time, autoregressive_time])
+def test_time_of_an_autoregressive_series_is_the_closed_form(estimate, phi: float) -> None:
+    values = ar1(np.random.default_rng(2), 30_000, phi)
+    assert estimate(values) == pytest.approx((1 + phi) / (1 - phi), rel=0.15)
+
+
+def test_time_of_the_indicator_at_the_median_is_the_closed_form() -> None:
+    """ρ(k) of 1{x ≤ median} is 2/π · asin φᵏ for a Gaussian process (Sheppard 1899)."""
+    values = ar1(np.random.default_rng(3), 30_000, 0.9)
+    exact = 1 + 2 * np.sum(2 / np.pi * np.arcsin(0.9 ** np.arange(1, 400)))
+    assert integrated_time(values <= np.median(values)) == pytest.approx(exact, rel=0.15)
+
+
+def test_averaging_neighbours_in_a_long_series_changes_nothing() -> None:
+    values = ar1(np.random.default_rng(4), 200_000, 0.9)
+    parts = [integrated_time(part) for part in np.split(values, 10)]
+    assert integrated_time(values) == pytest.approx(np.mean(parts), rel=0.1)
+    noise = np.random.default_rng(5).standard_normal(200_000)
+    assert integrated_time(noise) == pytest.approx(1.0, abs=0.1)
+
+
+def test_first_order_time_of_a_short_wandering_series_is_less_biased() -> None:
+    """With 300 samples of a time of 199, what matters is to see that there are few."""
+    rng = np.random.default_rng(6)
+    series = [ar1(rng, 300, 0.99) for _ in range(60)]
+    ours = np.median([autoregressive_time(one) for one in series])
+    plain = np.median([integrated_time(one) for one in series])
+    assert plain < 60 < 100 < ours <= 300
+
+
+def test_a_random_walk_is_worth_one_sample() -> None:
+    walk = np.arange(50.0)
+    assert autoregressive_time(walk) == 50.0
+
+
+@pytest.mark.parametrize("estimate", [integrated_time, autoregressive_time])
+@pytest.mark.parametrize("value", [0.0, 0.1, -3.0])
+def test_a_constant_series_has_time_one(estimate, value: float) -> None:
+    assert estimate(np.full(1000, value)) == 1.0
+
+
+@pytest.mark.parametrize("estimate", [integrated_time, autoregressive_time])
+def test_alternation_is_not_credited(estimate) -> None:
+    assert estimate(np.tile([1.0, 2.0], 100)) == 1.0
+
+
+@pytest.mark.parametrize("estimate", [integrated_time, autoregressive_time, effective_samples])
+def test_too_short_or_not_finite_is_refused(estimate) -> None:
+    with pytest.raises(UsageError, match="3 values, and 4 are needed"):
+        estimate([1.0, 2.0, 3.0])
+    with pytest.raises(UsageError, match="sample 1 is nan"):
+        estimate([1.0, np.nan, 3.0, 4.0])
+
+
+@given(VALUES)
+def test_effective_samples_lie_between_one_and_n(values: list[float]) -> None:
+    assert 1 <= effective_samples(values) <= len(values)
+    assert 1 <= autoregressive_time(values) <= len(values)
+
+
+@given(VALUES, st.floats(-100, 100), st.integers(-6, 6))
+def test_time_does_not_depend_on_the_unit(values: list[float], shift: float, power: int) -> None:
+    series = np.round(values, 3)
+    moved = series * 2.0**power + round(shift, 3)
+    assert integrated_time(moved) == pytest.approx(integrated_time(series), rel=1e-6)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=200))
+def test_levels_of_a_short_series_are_dense_ranks(values: list[float]) -> None:
+    expected = scipy.stats.rankdata(values, method="dense") - 1
+    assert levels_of(values).tolist() == expected.tolist()
+
+
+def test_levels_are_the_same_on_any_monotone_scale_and_bounded() -> None:
+    values = np.random.default_rng(7).standard_normal(5000)
+    assert levels_of(values).tolist() == levels_of(np.exp(values)).tolist()
+    assert levels_of(values).max() == 255
+
+
+def test_a_spike_does_not_hide_a_wandering_series() -> None:
+    values = 10 + 0.1 * ar1(np.random.default_rng(8), 5000, 0.95)
+    spiked = values.copy()
+    spiked[1234] = 1000
+    assert effective_samples(spiked) > 4000
+    assert effective_samples(levels_of(spiked)) == pytest.approx(
+        effective_samples(levels_of(values)), rel=0.02
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "n", "worth"), [("alexnet", 6_039, 16), ("resnet18", 10_742, 25)]
+)
+def test_recorded_traces_are_worth_what_was_measured(
+    shared: Path, model: str, n: int, worth: int
+) -> None:
+    text = (shared / "trt10-rtx3060" / f"{model}_fp16.timing.json").read_text(encoding="utf-8")
+    values = [one["latencyMs"] for one in json.loads(text)]
+    assert len(values) == n
+    assert effective_samples(values) == pytest.approx(worth, abs=1)
+    assert effective_samples(levels_of(values)) == pytest.approx(worth, rel=0.15)

@@ -1,0 +1,242 @@
+"""The round engine: order, repeats, looks, ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginescope.judge.comparison.looks import looks_up_to
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.errors import UsageError
+from enginescope.judge.experiment import (
+    GIVE_UP_AFTER,
+    Ended,
+    Experiment,
+    Measured,
+    Position,
+    Rules,
+    Standing,
+)
+
+STEADY = np.linspace(0.999, 1.001, 400)
+DISTURBED = np.repeat([1.0, 9.0], 200)  # one step: its median may be anywhere
+
+
+class Source:
+    """Measures nothing: plays what a test names by side, round and attempt."""
+
+    def __init__(self) -> None:
+        self.seen: list[Position] = []
+        self.failing: set[tuple[int, int, int]] = set()
+        self.disturbed: set[tuple[int, int, int]] = set()
+        self.interrupted: tuple[int, int] | None = None
+        self.is_final = False
+
+    def __call__(self, position: Position) -> Measured[int]:
+        if self.interrupted == (position.side, position.round):
+            raise KeyboardInterrupt
+        self.seen.append(position)
+        key = (position.side, position.round, position.attempt)
+        number = len(self.seen)
+        if key in self.failing:
+            return Measured(source=number, values=None, failure="gone", is_final=self.is_final)
+        return Measured(source=number, values=DISTURBED if key in self.disturbed else STEADY)
+
+
+def run(source: Source, sides: int = 2, *, seed: int = 0, **rules) -> Experiment[int]:
+    experiment = Experiment(sides, source, seed=seed)
+    experiment.run(Rules(**rules))
+    return experiment
+
+
+def in_rounds(source: Source, sides: int) -> list[tuple[int, ...]]:
+    order = [position.side for position in source.seen if not position.attempt]
+    return [tuple(order[at : at + sides]) for at in range(0, len(order), sides)]
+
+
+def test_every_side_once_a_round_in_an_order_that_the_seed_draws() -> None:
+    first, again, other = Source(), Source(), Source()
+    assert run(first, 3, seed=5).ended is Ended.LAST_LOOK
+    run(again, 3, seed=5)
+    run(other, 3, seed=6)
+    assert all(sorted(order) == [0, 1, 2] for order in in_rounds(first, 3))
+    assert len(in_rounds(first, 3)) == LOOKS[-1]
+    assert first.seen == again.seen
+    assert first.seen != other.seen
+
+
+@pytest.mark.parametrize("sides", [2, 3, 5])
+def test_every_side_has_every_place_equally_often(sides: int) -> None:
+    source = Source()
+    run(source, sides, seed=3, looks=(30,))
+    places = Counter((position.side, position.place) for position in source.seen)
+    assert len(places) == sides**2
+    assert set(places.values()) == {30 // sides}
+
+
+def test_the_first_side_of_a_block_is_random() -> None:
+    source = Source()
+    run(source, seed=3)
+    rounds = in_rounds(source, 2)
+    blocks = set(zip(rounds[::2], rounds[1::2], strict=True))
+    assert blocks == {((0, 1), (1, 0)), ((1, 0), (0, 1))}
+
+
+def test_it_is_asked_at_the_looks_and_at_no_other_time() -> None:
+    asked: list[int] = []
+
+    def stands(experiment: Experiment[int]) -> Standing:
+        asked.append(len(experiment.whole_rounds()))
+        return Standing.DECIDED if asked[-1] == LOOKS[1] else Standing.GO_ON
+
+    experiment = run(Source(), stands=stands)
+    assert asked == list(LOOKS[:2])
+    assert experiment.ended is Ended.DECIDED
+    assert len(experiment.whole_rounds()) == LOOKS[1]
+
+
+def test_what_more_rounds_would_not_settle_ends() -> None:
+    assert run(Source(), stands=lambda _: Standing.VAIN).ended is Ended.VAIN
+    experiment = run(Source(), is_vain=lambda _: True)
+    assert (experiment.ended, len(experiment.whole_rounds())) == (Ended.VAIN, 1)
+
+
+def test_a_disturbed_measurement_is_taken_again_and_both_are_kept() -> None:
+    source = Source()
+    source.disturbed = {(1, 3, 0)}
+    experiment = run(source, looks=(LOOKS[0],))
+    again = [entry for entry in experiment.table if entry.position.attempt]
+    assert [(entry.position.side, entry.position.round) for entry in again] == [(1, 3)]
+    assert len(experiment.table) == 2 * LOOKS[0] + 1
+    assert experiment.whole_rounds()[3][1] is again[0].measured
+
+
+def test_a_round_that_stays_disturbed_does_not_count() -> None:
+    source = Source()
+    source.disturbed = {(1, 3, 0), (1, 3, 1), (0, 5, 0), (0, 5, 1)}
+    experiment = run(source, looks=(LOOKS[0],))
+    assert len(experiment.whole_rounds()) == LOOKS[0]
+    assert experiment.tally((LOOKS[0],)).counting == LOOKS[0] - 2
+
+
+def test_no_more_is_repeated_than_a_quarter() -> None:
+    source = Source()
+    source.disturbed = {(side, number, 0) for side in (0, 1) for number in range(1_000)}
+    run(source, looks=(8,))
+    assert sum(position.attempt for position in source.seen) == 2 * 8 // 4
+
+
+@pytest.mark.parametrize("every", [1, 2])
+def test_a_side_that_is_unstable_by_itself_takes_no_more_rounds(every: int) -> None:
+    source = Source()
+    source.disturbed = {(1, number, at) for number in range(0, 1_000, every) for at in (0, 1)}
+    assert len(run(source).whole_rounds()) == LOOKS[-1]
+
+
+def test_a_failed_measurement_is_taken_again_at_once() -> None:
+    source = Source()
+    source.failing = {(1, 3, 0)}
+    experiment = run(source, looks=(LOOKS[0],))
+    assert len(experiment.whole_rounds()) == LOOKS[0]
+    assert sum(entry.measured.failure == "gone" for entry in experiment.table) == 1
+
+
+def test_a_side_that_goes_on_failing_ends_it() -> None:
+    source = Source()
+    source.failing = {(1, number, attempt) for number in range(20) for attempt in (0, 1)}
+    assert run(source).ended is Ended.GIVEN_UP
+    assert sum(position.side for position in source.seen) == GIVE_UP_AFTER
+
+
+def test_a_side_that_failed_for_good_is_not_tried_again() -> None:
+    source = Source()
+    source.failing, source.is_final = {(1, 0, 0)}, True
+    assert run(source).ended is Ended.GIVEN_UP
+    assert len(source.seen) == 2
+
+
+def test_an_interrupt_leaves_what_was_measured() -> None:
+    source = Source()
+    source.interrupted = (1, 4)
+    experiment = run(source)
+    assert experiment.ended is Ended.INTERRUPTED
+    assert len(experiment.whole_rounds()) == 4
+
+
+def test_an_interrupt_before_the_first_round_is_raised() -> None:
+    source = Source()
+    source.interrupted = (1, 0)
+    with pytest.raises(KeyboardInterrupt):
+        run(source)
+
+
+@pytest.mark.parametrize("cut", [(0, 3), (1, 8), (1, 20)])
+def test_a_continued_experiment_is_the_whole_one(cut: tuple[int, int]) -> None:
+    """Orders go on as they were drawn, and no look is taken twice."""
+    whole, first, rest = Source(), Source(), Source()
+    looks: dict[str, list[int]] = {"whole": [], "cut": []}
+
+    def noting(name: str) -> dict[str, object]:
+        def stands(so_far: Experiment[int]) -> Standing:
+            looks[name].append(len(so_far.whole_rounds()))
+            return Standing.GO_ON
+
+        return {"stands": stands}
+
+    run(whole, seed=7, **noting("whole"))
+    first.interrupted = cut
+    begun = run(first, seed=7, **noting("cut"))
+    complete = [entry for entry in begun.table if entry.position.round < len(begun.whole_rounds())]
+    Experiment(2, rest, seed=7, recorded=complete).run(Rules(**noting("cut")))
+    seen = [*(entry.position for entry in complete), *rest.seen]
+    assert seen == whole.seen
+    assert looks["cut"] == looks["whole"]
+
+
+def test_the_maximum_time_ends_it_after_the_fewest_rounds() -> None:
+    experiment = run(Source(), max_time_s=0.0, min_rounds=5)
+    assert (experiment.ended, len(experiment.whole_rounds())) == (Ended.LATE, 5)
+
+
+def test_time_left_is_that_of_the_rounds_ahead() -> None:
+    experiment = run(Source(), looks=(8, 16), max_time_s=0.0)
+    near, far = experiment.left_s((8, 16), 1)
+    assert 0 < near < far
+    assert far / near == pytest.approx(15 / 7)
+    assert Experiment(2, Source()).left_s((8,), 0) is None
+
+
+def test_sides_can_become_fewer() -> None:
+    source = Source()
+    experiment = Experiment(3, source, seed=1)
+    assert set(experiment.run_round()) == {0, 1, 2}
+    assert set(experiment.run_round([0, 2])) == {0, 2}
+    assert len(experiment.whole_rounds()) == 1
+
+
+def test_a_round_that_the_deadline_cuts_off_gives_nothing() -> None:
+    experiment = Experiment(3, Source())
+    assert experiment.run_round(deadline=0.0) == {}
+    assert experiment.whole_rounds() == []
+    assert len(experiment.table) == 1
+
+
+def test_without_sides() -> None:
+    with pytest.raises(UsageError, match="without sides"):
+        Experiment(0, Source())
+
+
+def test_looks_of_the_usual_number_are_the_usual_ones() -> None:
+    assert looks_up_to(LOOKS[-1]) == LOOKS
+
+
+@given(st.integers(1, 1_000))
+def test_looks_are_four_at_most_and_none_before_there_can_be_an_interval(rounds: int) -> None:
+    looks = looks_up_to(rounds)
+    assert 1 <= len(looks) <= len(LOOKS)
+    assert looks[0] >= LOOKS[0]
+    assert looks[-1] == max(rounds, LOOKS[0])

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginescope.core.errors import UsageError
+from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Samples, frozen
+from enginescope.judge.stats.describe import LIMIT, outlier_scores
+from enginescope.judge.stats.stability import notices_of
+from tests.judge.draws import ar1, two_levels
+
+
+def notices(values) -> dict[str, Notice]:
+    samples = Samples(metric="latency", values_ms=frozen(values))
+    found = notices_of(samples)
+    by_code = {one.code: one for one in found}
+    assert len(by_code) == len(found)
+    return by_code
+
+
+def quiet(seed: int, n: int = 1000) -> np.ndarray:
+    return 5 + 0.05 * np.random.default_rng(seed).standard_normal(n)
+
+
+def test_nothing_is_said_of_a_quiet_series() -> None:
+    assert [notices(quiet(seed)) for seed in range(20)] == [{}] * 20
+
+
+def test_nothing_is_said_of_a_metric_that_is_nothing() -> None:
+    assert notices(np.zeros(10)) == {}
+
+
+def test_few_samples() -> None:
+    found = notices(quiet(1, 40))["W-FEW-SAMPLES"]
+    assert found.message == "40 samples; measure at least 100"
+    assert found.evidence["n"] == 40
+    assert notices([3.0])["W-FEW-SAMPLES"].message == "one sample; measure at least 100"
+
+
+def test_many_samples_worth_few() -> None:
+    found = notices(5 + 0.02 * ar1(np.random.default_rng(2), 2000, 0.99))["W-FEW-SAMPLES"]
+    assert found.evidence["effective_n"] < 30
+    assert found.message.startswith(
+        "strongly autocorrelated: 2,000 samples, effective sample size "
+    )
+
+
+def test_not_converged() -> None:
+    values = np.random.default_rng(3).lognormal(sigma=0.8, size=150)
+    found = notices(values)["W-NOT-CONVERGED"]
+    assert found.evidence["half_width_pct"] > 5
+    assert found.evidence["low_ms"] < np.median(values) < found.evidence["high_ms"]
+    assert "W-NOT-CONVERGED" not in notices(np.tile(quiet(3), 2))
+
+
+def test_drift() -> None:
+    found = notices(quiet(4) * (1 + 0.06 * np.arange(1000) / 1000))["W-DRIFT"]
+    first, last, change = (found.evidence[key] for key in ("first_ms", "last_ms", "change_pct"))
+    assert change == pytest.approx(4, abs=0.4)
+    assert change == pytest.approx(100 * (last / first - 1))
+    assert 0 < found.evidence["noise_pct"] < 1
+    assert "% above the first third's 5." in found.message
+    falling = notices(quiet(4) * (1 - 0.06 * np.arange(1000) / 1000))["W-DRIFT"]
+    assert "% below the first third's" in falling.message
+    assert falling.evidence["change_pct"] < -3
+
+
+def test_two_levels() -> None:
+    found = notices(4 * two_levels(np.random.default_rng(5), 2000))["W-BIMODAL"]
+    assert found.evidence["gap_pct"] == pytest.approx(5, abs=0.2)
+    low, high, share = (found.evidence[key] for key in ("low_ms", "high_ms", "share_high_pct"))
+    assert share == pytest.approx(30, abs=3)
+    assert found.evidence["gap_pct"] == pytest.approx(100 * (high / low - 1))
+    assert found.message.startswith("latency is bimodal: 4.0")
+
+
+def test_outliers_by_share() -> None:
+    values = quiet(6, 2000)
+    values[500] = 50.0
+    assert not {"W-OUTLIERS", "I-OUTLIERS"} & set(notices(values))
+    values[501:505] = 20.0
+    some = notices(values)["I-OUTLIERS"]
+    assert some.level == "info"
+    assert some.evidence == {"count": 5, "share_pct": 0.25, "farthest_ms": 50.0}
+    assert some.message == ("5 of 2,000 samples (0.25 %) are outliers, the farthest at 50.00 ms")
+    values[600:630] = 9.0
+    assert notices(values)["W-OUTLIERS"].level == "warning"
+
+
+def test_slow_first_runs() -> None:
+    values = quiet(7)
+    values[0] = 10.0
+    one = notices(values)["W-FIRST-RUNS"]
+    assert one.message.startswith("the first sample is ")
+    values[:3] = 10.0
+    three = notices(values)["W-FIRST-RUNS"]
+    median = float(np.median(values))
+    assert three.evidence == {
+        "count": 3,
+        "first_ms": 10.0,
+        "median_ms": median,
+        "share_pct": pytest.approx(100 * 3 * (10 / median - 1) / values.size),
+    }
+    assert three.message == (
+        "the first 3 samples are far above the median, the first at "
+        f"{10 / median:.2f} × the median; a longer warm-up may help"
+    )
+    values[:3] = 1.0
+    assert "W-FIRST-RUNS" not in notices(values)
+    values[3] = 10.0
+    assert "W-FIRST-RUNS" not in notices(values)
+
+
+@pytest.mark.parametrize(
+    ("warmup", "advice"),
+    [
+        (None, "a longer warm-up may help"),
+        (np.empty(0), "the run had no warm-up; add one"),
+        (np.full(50, 10.0), "the warm-up ended at 10.00 ms; make it longer"),
+        (
+            np.r_[np.full(50, 10.0), np.full(50, 5.0)],
+            (
+                "the warm-up had reached 5.000 ms, so a longer one does not help; "
+                "look for other load at that moment"
+            ),
+        ),
+    ],
+    ids=["imported", "none", "too short", "enough"],
+)
+def test_slow_first_runs_name_their_cause(warmup: np.ndarray | None, advice: str) -> None:
+    values = quiet(7)
+    values[:3] = 10.0
+    samples = Samples(metric="latency", values_ms=values, warmup_ms=warmup)
+    (notice,) = (one for one in notices_of(samples) if one.code == "W-FIRST-RUNS")
+    assert notice.message.endswith(f"× the median; {advice}")
+    assert ("warmup_end_ms" in notice.evidence) is (warmup is not None and warmup.size > 0)
+
+
+def test_the_end_of_a_warm_up_is_its_last_tenth_and_at_least_ten() -> None:
+    values = quiet(7)
+    values[:3] = 10.0
+
+    def warmup_end_ms(*parts: tuple[int, float]) -> float:
+        warmup = np.concatenate([np.full(count, level) for count, level in parts])
+        samples = Samples(metric="latency", values_ms=values, warmup_ms=warmup)
+        (notice,) = (one for one in notices_of(samples) if one.code == "W-FIRST-RUNS")
+        return notice.evidence["warmup_end_ms"]
+
+    assert warmup_end_ms((180, 9.0), (11, 5.0), (9, 7.0)) == 5.0
+    assert warmup_end_ms((15, 9.0), (6, 5.0), (4, 7.0)) == 5.0
+
+
+def test_a_first_run_that_no_figure_shows() -> None:
+    values = quiet(7)
+    values[0] = 1.15 * np.median(values)
+    assert outlier_scores(values)[0] > LIMIT
+    assert "W-FIRST-RUNS" not in notices(values)
+
+
+def test_timer_names_the_step_of_the_samples() -> None:
+    found = notices(np.round(quiet(8), 1))["W-TIMER"]
+    assert found.evidence == {"step_ms": pytest.approx(0.1), "share_pct": pytest.approx(2.0)}
+    assert found.message == "the clock has steps of 0.1000 ms, 2.0 % of the median"
+
+
+def test_timer_by_what_the_values_show() -> None:
+    found = notices(np.round(quiet(9) / 0.0625) * 0.0625)["W-TIMER"]
+    assert found.evidence["step_ms"] == 0.0625
+    assert "W-TIMER" not in notices(np.round(quiet(9), 2))
+
+
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=150))
+def test_any_samples_give_plain_evidence_and_one_line_each(values: list[float]) -> None:
+    for one in notices(values).values():
+        assert all(type(value) in (int, float) for value in one.evidence.values())
+        assert json.dumps(one.evidence, allow_nan=False)
+        assert "\n" not in one.message
+        assert "nan" not in one.message
+
+
+@given(st.integers(0, 1000), st.integers(-6, 6))
+def test_the_unit_does_not_matter(seed: int, power: int) -> None:
+    values = np.random.default_rng(seed).lognormal(sigma=0.3, size=200)
+    assert list(notices(values)) == list(notices(values * 2.0**power))
+
+
+def test_no_samples_are_an_error() -> None:
+    with pytest.raises(UsageError, match="samples of latency: 0 values"):
+        notices([])
+
+
+def test_recorded_traces(shared: Path) -> None:
+    def codes(name: str) -> set[str]:
+        text = (shared / name).read_text(encoding="utf-8")
+        return set(notices([one["latencyMs"] for one in json.loads(text)]))
+
+    assert codes("trt10-rtx3060/alexnet_fp16.timing.json") == {"W-FEW-SAMPLES"}
+    assert codes("trt86-h200/depth_anything_small.timing.json") == set()
+    assert codes("trex-examples/resnet18-a100-fp32.engine.timing.json") >= {
+        "W-BIMODAL",
+        "W-OUTLIERS",
+    }
+    assert codes("trex-examples/mobilenet.qat.onnx.engine.timing.json") == {
+        "W-FIRST-RUNS",
+        "W-OUTLIERS",
+    }
