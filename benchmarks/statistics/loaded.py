@@ -16,12 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from enginescope.runner.interleaved import PROCESS_STOP, Pacing, run_interleaved
 from planted_model import planted_models
 
+import enginescope as es
 from enginescope.analysis.verdicts.measured_notices import measured_notices
-from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
-from enginescope.records.run.job import BackendSpec, Job, Subject, Workload
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, why_text
 
 
@@ -45,24 +43,14 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     with TemporaryDirectory() as folder, every_core_taken():
         plain, _ = planted_models(Path(folder), 40)
-        job = Job(
-            subject=Subject(name=plain.name, kind="onnx", path=str(plain)),
-            backend=BackendSpec(name="ort-cpu"),
-            workload=Workload(stop=PROCESS_STOP),
-            layer_profile=False,
-        )
-        sides = run_interleaved((job, job), lambda _run: None, Pacing(looks=(rounds,)))
-    named = [
-        MeasuredSide(label=label, name=plain.name, runs=runs)
-        for label, runs in zip("AB", sides, strict=True)
-    ]
-    found = compare_sides(named)
+        store = Path(folder) / "store"
+        found = es.bench_interleaved(plain, plain, rounds=rounds, layer_profile=False, store=store)
     headline = found.pairs[0].headline
     print(headline_sentence(found.pairs[0]))
     print(why_text(headline) or f"decided: {headline.kind.value}")
     for notice in measured_notices(found):
         print(f"{notice.code}: {notice.message}")
-    runs = [run for side in sides for run in side]
+    runs = [run for side in found.sides for run in side.runs]
     unstable = sum(
         any(one.evidence.get("unstable") for one in run.notices if one.code == "W-LOAD")
         for run in runs

@@ -11,10 +11,10 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from enginescope.runner.interleaved import looks_up_to
 from in_rounds import DIFFERENT, Ended, Schedule, compare_in_rounds
 from process_kinds import PROCESS_KINDS, ProcessKind
 
+from enginescope.judge.comparison.looks import looks_up_to
 from enginescope.judge.verdict import VerdictKind
 
 SCHEDULES = (

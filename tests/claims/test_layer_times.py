@@ -80,7 +80,7 @@ def outputs(view: RunView) -> Iterator[tuple[str, list[float | None]]]:
             yield "table of the page", [shown[row.index, row.name] for row in view.layers]
     run = view.run
     found = explore("net", run.plan, run.profile, view=view.plan_view)
-    document = json.loads(explore_json(found, found.layers))
+    document = json.loads(b"".join(explore_json(found, found.layers)))
     yield "JSON of explore", [layer["time_ms"] for layer in document["layers"]]
     rows = csv.DictReader(io.StringIO(explore_csv(found.layers).decode()))
     yield "CSV of explore", [float(one["time_ms"]) if one["time_ms"] else None for one in rows]

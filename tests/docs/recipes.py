@@ -233,7 +233,7 @@ class Folder:
 def short(line: str) -> str:
     """Return a command that measures for a fraction of a second; a loop runs once."""
     if line.startswith("for "):
-        once = re.sub(r"( in \S+)[^;]*", r"\1", line, count=1)
+        once = re.sub(r"( in [^\s;]+)[^;]*", r"\1", line, count=1)
         return re.sub(r"enginescope [^;]+", lambda each: short(each[0]), once)
     verb = line.split()[1] if line.startswith("enginescope ") else ""
     limits = dict(_SHORT.get(verb, {}))

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from enginescope.runner.interleaved import PROCESS_STOP
 
 import enginescope as es
 from enginescope.analysis.plan_comparison.comparison import compare
@@ -16,6 +15,7 @@ from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.verdict import VerdictKind
 from enginescope.render.compare.compare_page import MAX_CARRIED_PAIRS
 from enginescope.render.plan_comparison.compare_phrases import _CAUSES
+from enginescope.services.measurement.interleaved import PROCESS_STOP
 from tests.analysis.compared_plans import run_a, run_b
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -115,6 +115,9 @@ def test_a_command_is_made_short() -> None:
     assert short("for at in 1 2; do enginescope bench a.onnx; done") == (
         "for at in 1; do enginescope bench a.onnx --max-time 20ms --warmup 0; done"
     )
+    assert short("for at in *.onnx; do enginescope bench $at; done") == (
+        "for at in *.onnx; do enginescope bench $at --max-time 20ms --warmup 0; done"
+    )
 
 
 def test_every_page_is_in_the_list_for_language_models() -> None:

@@ -16,9 +16,9 @@ from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.formats.onnx.onnx_graph import read_onnx_graph
 from enginescope.formats.suites.suite_file import read_suite_file
-from enginescope.render.base.text import summary_text
 from enginescope.store.archive import Store
 from tests.formats import logs, plans, times
+from tests.render.screen import summary_text
 from tests.store.stored_runs import a_run
 
 DATA = Path(__file__).parents[1] / "data"

@@ -66,6 +66,11 @@ def test_a_quantised_convolution_with_float_outputs(report) -> None:
     assert messages(report(PLANS[0]), name)[0].startswith("reads INT8 and writes FP16")
 
 
+def test_misaligned_channels(report) -> None:
+    name = "features.3.conv.0.0.weight + QuantizeLinear_104 + Conv_108 + PWN(Clip_112)"
+    assert "has input channels 24, not a multiple of 16" in messages(report(PLANS[0]), name)
+
+
 def test_the_image_s_channels_are_not_to_be_rounded(report) -> None:
     name = "features.0.0.weight + QuantizeLinear_8 + Conv_12 + PWN(Clip_16)"
     assert not messages(report(PLANS[0]), name)  # trex advises to round 3 up to 16

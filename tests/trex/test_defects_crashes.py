@@ -70,8 +70,13 @@ def test_convolutions_that_are_not_two_dimensional(kind: str) -> None:
 
 def test_a_misaligned_convolution_of_one_dimension_is_found() -> None:
     """trex's ConvLinter cannot look at it."""
+    stem = convolution("stem", [3], ([1, 3, 52], [1, 5, 50]), text=CHANNEL_MAJOR)
+    stem.update(
+        Inputs=[tensor("in", [1, 3, 52], CHANNEL_MAJOR)],
+        Outputs=[tensor("x", [1, 5, 50], CHANNEL_MAJOR)],
+    )
     one = convolution("c", [3], ([1, 5, 50], [1, 16, 48]), text=CHANNEL_MAJOR)
-    found = lint(LintInput(plan=plan_of([one], "x", "y"))).findings
+    found = lint(LintInput(plan=plan_of([stem, one], "in", "y"))).findings
     assert "has input channels 5, not a multiple of 8" in [it.message for it in found]
 
 

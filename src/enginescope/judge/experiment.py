@@ -152,6 +152,7 @@ class Experiment(Generic[S]):
         self.sides = sides
         self.table: list[Entry[S]] = []
         self.ended: Ended | None = None
+        self.interruption: BaseException | None = None
         self._measure, self._spare = measure, spare
         self._draw = random.Random(seed)  # noqa: S311 - an order to be repeated, no secret
         self._order: list[int] = []
@@ -178,10 +179,10 @@ class Experiment(Generic[S]):
         while True:
             try:
                 self.run_round()
-            except (KeyboardInterrupt, SystemExit):
+            except (KeyboardInterrupt, SystemExit) as error:
                 if not self.whole_rounds():
                     raise
-                self.ended = Ended.INTERRUPTED
+                self.ended, self.interruption = Ended.INTERRUPTED, error
                 return self.ended
             tally.add(self._uncertainties(self._rounds[-1]))
             watch(tally)

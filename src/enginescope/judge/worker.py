@@ -12,7 +12,6 @@ from enginescope.judge.sources import Function
 
 def main(function: str) -> int:
     """Measure a function for as long as the first line of standard input says."""
-    sys.path.insert(0, "")
     module, _, attribute = function.partition(":")
     try:
         call = reduce(getattr, attribute.split("."), importlib.import_module(module))

@@ -21,7 +21,7 @@ from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.judge.units import format_significant
 from enginescope.records.run.run import OutcomeKind
-from enginescope.render.base.phrases import outcome_word
+from enginescope.render.base.short_names import outcome_word
 from enginescope.render.html.page_frame import page_template
 from enginescope.serve.assets import asset_response
 from enginescope.serve.kept_runs import NotHereError

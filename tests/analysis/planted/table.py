@@ -127,7 +127,7 @@ def judged(name: str, row: str, seed: int, candidate: Arrays, *, with_noise: boo
     rounded = honest(name, row, seed, _DRAWS) if rounds else [None] * len(reference)
     comparison = SideComparison("B", lambda _: tolerance_named(row))
     for number, (a, b, c) in enumerate(zip(reference, candidate, rounded, strict=True)):
-        expected = None if c is None else [tensor(c)]
+        expected = () if c is None else [[tensor(c)]]
         comparison.add(number, f"sample {number}", [tensor(a)], [tensor(b)], expected)
     return comparison.result()
 

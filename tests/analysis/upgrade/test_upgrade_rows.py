@@ -16,11 +16,11 @@ from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.record import replace
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import Samples, frozen
-from enginescope.records.plan.build import MadeModel, Preparation
+from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.tensor import DataType
 from enginescope.records.verdict.upgrade import UPGRADE_LIMITS, UpgradeKind
-from tests.analysis.in_turn import in_turn, job, named, process
+from tests.analysis.in_turn import in_turn, named, process
 
 
 def rows_of(ratio: float, **how):
@@ -179,21 +179,17 @@ def test_outputs(old, new, drift, reason, kind) -> None:
         assert "1 of 2 processes" in row.message
 
 
-def prepared(kind) -> Preparation:
-    model = MadeModel(path="/m/made.onnx", kind=kind, tool="a", key="b")
-    return Preparation(key="c", model=model.path, made=(model,))
+def built(runs: list[Run], *, from_cache: bool = False) -> list[Run]:
+    build = BuildReport(engine="e", engine_bytes=1, from_cache=from_cache)
+    return [replace(run, build=build) for run in runs]
 
 
 def test_levels_of_evidence() -> None:
     old, new = in_turn(1.0)
-    fake = [replace(run, job=job("fake")) for run in old]
-    assert evidence_level(old, new) is EvidenceLevel.BUILDS
-    assert evidence_level(fake, new) is EvidenceLevel.INTERLEAVED
-    converted, kept = (
-        [replace(run, preparation=prepared(kind)) for run in old] for kind in ("fp16", "optimized")
-    )
-    assert evidence_level(converted, new) is EvidenceLevel.BUILDS  # each session optimizes it
-    assert evidence_level(kept, new) is EvidenceLevel.INTERLEAVED
+    assert evidence_level(built(old), built(new)) is EvidenceLevel.BUILDS
+    assert evidence_level(built(old, from_cache=True), built(new)) is EvidenceLevel.INTERLEAVED
+    assert evidence_level(built(old), new) is EvidenceLevel.INTERLEAVED
+    assert evidence_level(old, new) is EvidenceLevel.INTERLEAVED  # a session keeps nothing it made
     apart = [[process(1.0, seed=at) for at in range(3)] for _ in "ab"]
     assert evidence_level(*apart) is EvidenceLevel.PROCESSES
     assert evidence_level(apart[0], [process(1.0)]) is EvidenceLevel.SAMPLES
@@ -202,7 +198,7 @@ def test_levels_of_evidence() -> None:
 
 def test_each_verdict_has_the_level_of_its_runs() -> None:
     for sides, level in (
-        (in_turn(1.05), EvidenceLevel.BUILDS),
+        (in_turn(1.05), EvidenceLevel.INTERLEAVED),
         (([process(1.0)], [process(1.1)]), EvidenceLevel.SAMPLES),
     ):
         found = compare_sides(named(*sides))

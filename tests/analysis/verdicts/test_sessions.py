@@ -36,7 +36,7 @@ def test_unchanged_sessions_hardly_ever_fail_a_gate() -> None:
     for _ in range(60):
         history = [run for day in range(12) for run in session(draw, day)]
         report = gate(session(draw, 12), session(draw, 13), history=history)
-        failed += not report.is_passed
+        failed += report.result == "failed"  # inconclusive ones are measured again
     assert failed <= 3  # 5 %; 10 fail if sessions count for nothing
 
 

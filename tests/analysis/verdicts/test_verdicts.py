@@ -292,15 +292,23 @@ def test_disturbed_rounds_do_not_count() -> None:
 
 def test_a_side_that_is_unstable_by_itself_is_reported_and_its_rounds_count() -> None:
     """Half of B's processes are slower and unsure: B is slower, and was called inconclusive."""
-    a, b = sides(1.0, rounds=28, noise=0.003)
+    a, b = sides(1.0, rounds=30, noise=0.003)
     b = [disturbed(run) if run.turn.round % 2 else run for run in b]
     found = headline(a, b)
-    assert (found.estimate.disturbed.a, found.estimate.disturbed.b) == (0, 14)
+    assert (found.estimate.disturbed.a, found.estimate.disturbed.b) == (0, 15)
     assert found.estimate.disturbed.unstable == "b"
-    assert (found.estimate.n_a, found.estimate.left_out) == (28, 0)
+    assert (found.estimate.n_a, found.estimate.left_out) == (30, 0)
     assert found.kind is VerdictKind.SLOWER
     other = headline(b, a)
     assert (other.kind, other.estimate.disturbed.unstable) == (VerdictKind.FASTER, "a")
+
+
+def test_two_levels_of_an_unstable_side_are_inconclusive_in_fewer_than_thirty_rounds() -> None:
+    a, b = sides(1.0, rounds=28, noise=0.003)
+    b = [disturbed(run) if run.turn.round % 2 else run for run in b]
+    found = headline(a, b)
+    assert (found.kind, found.reason) == (VerdictKind.INCONCLUSIVE, Reason.PROCESS_STATES)
+    assert "(14 and 14)" in found.detail
 
 
 def test_figures_and_ratio_are_of_the_same_rounds() -> None:

@@ -27,8 +27,7 @@ def model(path: Path, kind: int, shape: list[int | str], node: str = "Cast", **m
 
 
 def measured(path: Path) -> es.RunView:
-    (run,) = es.bench([path], on=["ort-cpu"], iterations=20)
-    return run
+    return es.bench(path, on="ort-cpu", workload=es.Workload(stop=es.StopRule(iterations=20)))
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_one_model_one_screen(tmp_path, convnet) -> None:
 @pytest.mark.usefixtures("in_process")
 def test_the_interval_stands_beside_the_median(tmp_path, convnet) -> None:
     ended = called("bench", "--store", tmp_path, convnet, "--on", "fake", "--iterations", "300")
-    assert "median   95 % CI 0." in ended.stdout
+    assert " ms median 95 % CI 0." in " ".join(ended.stdout.split())
 
 
 def test_plain_lines_where_there_is_no_terminal_even_with_forced_colour(tmp_path, convnet) -> None:
@@ -64,7 +64,10 @@ def test_json_alone_on_standard_output(tmp_path, convnet) -> None:
     ended = bench(tmp_path, str(convnet), *QUICK, "--json")
     assert ended.returncode == 0
     assert json.loads(ended.stdout)
-    assert ended.stderr == ""
+    assert "ort-cpu: ok, 20 samples" in ended.stderr
+    silent = bench(tmp_path, str(convnet), *QUICK, "--json", "-q")
+    assert json.loads(silent.stdout)
+    assert silent.stderr == ""
 
 
 def test_six_outcomes_three_results_exit_code_three(tmp_path, convnet) -> None:

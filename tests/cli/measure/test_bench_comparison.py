@@ -9,15 +9,16 @@ import sys
 
 import numpy as np
 import pytest
-from enginescope.runner.interleaved import PROCESS_STOP
 
 from enginescope.cli.main import main
 from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.experiment import Experiment
 from enginescope.records.run import rounds as recorded_rounds
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.tensor import DataType, Tensor
-from enginescope.runner import interleaved
+from enginescope.runner import session
+from enginescope.services.measurement.interleaved import PROCESS_STOP
 from enginescope.store import run_folder
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS
@@ -59,7 +60,7 @@ def played(monkeypatch):
             run = process(1.0, job=one, outcome=outcome, samples=())
         sink(run)
 
-    monkeypatch.setattr(interleaved, "run_jobs", at_once)
+    monkeypatch.setattr(session, "run_jobs", at_once)
     return Played
 
 
@@ -100,7 +101,7 @@ def test_a_model_with_itself_is_the_same(store, played, convnet, capsys) -> None
     assert pair["verdicts"][0]["kind"] == "same"
     assert pair["sentence"].startswith("No difference above 0.")
     assert made["is_decided"] is True
-    assert made["throughput_is"] == "batch ÷ mean latency; latency is the median"
+    assert made["throughput_is"] == "1 ÷ mean latency: the batch is unknown, or 0"
     assert [side["processes"] for side in made["sides"]] == [LOOKS[0]] * 2
 
 
@@ -123,11 +124,17 @@ def test_while_rounds_are_noisy_lines_say_how_far_it_is(
     played.noise = 0.03
     noisy = {at for at in range(4, 100) if at % 5}
 
-    def uncertainty_pct(run) -> float:
-        is_noisy = run.turn.round in noisy and run.turn.side == "AB"[run.turn.round % 2]
-        return 40.0 if is_noisy else 0.5
+    def uncertainty_pct(number: int, side: int) -> float:
+        return 40.0 if number in noisy and side == number % 2 else 0.5
 
-    monkeypatch.setattr(recorded_rounds, "uncertainty_of", uncertainty_pct)
+    def of_run(run) -> float:
+        return uncertainty_pct(run.turn.round, "AB".index(run.turn.side))
+
+    def of_row(_experiment, row) -> list[float]:
+        return [uncertainty_pct(row[side].position.round, side) for side in sorted(row)]
+
+    monkeypatch.setattr(recorded_rounds, "uncertainty_of", of_run)
+    monkeypatch.setattr(Experiment, "_uncertainties", of_row)
     assert main(["bench", str(convnet), *fakes(200, 203), "--compare", "--rounds", "32"]) == 0
     said = capsys.readouterr().err
     assert len(store.rows()) == 2 * 32
@@ -172,7 +179,7 @@ def test_a_side_that_cannot_be_measured_is_exit_code_three(store, played, convne
     shown = capsys.readouterr()
     assert "died of SIGSEGV" in shown.out
     assert "round 1, B failed: died of SIGSEGV" in shown.err
-    assert len(store.rows()) == 4
+    assert len(store.rows()) == 3  # B is measured again at once, and then given up
 
 
 def test_an_interrupt_keeps_what_is_done(store, played, convnet, capsys) -> None:
@@ -211,7 +218,7 @@ def test_a_signal_while_a_run_is_stored_waits_for_it(
 def test_other_inputs_end_it_after_a_round(
     store, played, convnet, transformer, monkeypatch, capsys
 ) -> None:
-    plain = interleaved.run_jobs
+    plain = session.run_jobs
 
     def with_shapes(jobs, sink, **more) -> None:
         def keep(run) -> None:
@@ -221,7 +228,7 @@ def test_other_inputs_end_it_after_a_round(
 
         plain(jobs, keep, **more)
 
-    monkeypatch.setattr(interleaved, "run_jobs", with_shapes)
+    monkeypatch.setattr(session, "run_jobs", with_shapes)
     assert main(["bench", str(convnet), str(transformer), "--on", "fake", "--compare"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "A and B are not comparable: input shapes: 1×3 against 1×7" in text

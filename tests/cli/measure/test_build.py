@@ -51,7 +51,9 @@ def test_an_engine_with_all_that_explains_it(use, verb, model, tmp_path) -> None
     assert run.tool is not None
     assert run.tool.options["Build Options"]["Precision"] == "FP32+FP16"
 
-    code, out, err = verb("build", model, "--on", "trt:fp16", "--shape", "x:3x4", "--json")
+    code, out, err = verb(
+        "build", model, "--on", "trt:fp16", "--shape", "x:3x4", "--json", "--quiet"
+    )
     assert code == 0
     told = json.loads(out)
     assert told["build"]["from_cache"]

@@ -16,7 +16,7 @@ from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.probe import environment
 from enginescope.records.environment import Environment, Host
 from enginescope.records.progress import RoundPosition
-from enginescope.runner import interleaved
+from enginescope.runner import session
 from enginescope.store.archive import Store
 from tests.analysis.in_turn import HOST, process
 
@@ -65,7 +65,7 @@ def played(monkeypatch):
         median *= np.exp(Played.noise * draw.standard_normal())
         sink(process(median, seed=seed, job=one, command=command, environment=HERE))
 
-    monkeypatch.setattr(interleaved, "run_jobs", at_once)
+    monkeypatch.setattr(session, "run_jobs", at_once)
     monkeypatch.setattr(environment, "probe_environment", lambda: HERE)
     return Played
 

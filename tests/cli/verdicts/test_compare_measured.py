@@ -133,7 +133,7 @@ def test_the_threshold(compared, capsys) -> None:
 
 def test_verdicts_stand_before_the_plans(store, capsys) -> None:
     made = []
-    for plan, level in ((run_a(), 2.0), (run_b(), 1.0)):
+    for plan, level in ((run_a(), 16.0), (run_b(), 8.0)):  # no less than the layers add up to
         run = replace(plan, samples=process(level).samples)
         store.save(run)
         made.append(run.id)
@@ -150,7 +150,7 @@ def test_layers_do_not_give_a_verdict_that_the_runs_refuse(store, tmp_path, caps
     made = []
     for plan, streams in ((run_a(), 1), (run_b(), 2)):
         workload = Workload(batch=1, mode=Mode(streams=streams))
-        run = replace(plan, samples=process(1.0).samples, job=replace(plan.job, workload=workload))
+        run = replace(plan, samples=process(8.0).samples, job=replace(plan.job, workload=workload))
         store.save(run)
         made.append(run.id)
     markdown, page = tmp_path / "c.md", tmp_path / "c.html"

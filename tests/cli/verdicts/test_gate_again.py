@@ -14,7 +14,7 @@ from enginescope.cli.main import main
 from enginescope.core.record import replace
 from enginescope.probe import environment
 from enginescope.records.run.job import BackendSpec, Job, Subject, Workload
-from enginescope.runner import interleaved
+from enginescope.runner import session
 from enginescope.store.archive import Store
 from tests.analysis.gated_runs import CRASH, HOST, process
 
@@ -59,7 +59,7 @@ def store(tmp_path, monkeypatch) -> Store:
 def machine(tmp_path, monkeypatch, store) -> Machine:
     """One process of either side in the store, 3 % apart, and a machine to measure more."""
     made = Machine(tmp_path)
-    monkeypatch.setattr(interleaved, "run_jobs", made.run)
+    monkeypatch.setattr(session, "run_jobs", made.run)
     monkeypatch.setattr(environment, "probe_environment", lambda: HOST)
     store.save(process(4.0, 1, of=made.model("base")), tags=["old"])
     store.save(process(4.12, 2, of=made.model("head")), tags=["new"])
@@ -195,7 +195,7 @@ def test_a_process_that_fails_decides_nothing(machine, monkeypatch, capsys) -> N
     def crash(jobs, sink, **_more) -> None:
         sink(process(1.0, 9, of=jobs[0], outcome=CRASH, samples=()))
 
-    monkeypatch.setattr(interleaved, "run_jobs", crash)
+    monkeypatch.setattr(session, "run_jobs", crash)
     code, found = gated(capsys, *ONE_EACH)
     assert (code, found["result"]) == (1, "inconclusive")
     assert "W-NOT-MEASURED-AGAIN" in codes(found)

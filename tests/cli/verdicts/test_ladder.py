@@ -37,7 +37,7 @@ def test_json(verb, model) -> None:
         code, out, _ = verb("ladder", model, *SHORT, "--json")
     report = json.loads(out)["report"]
     assert code == 0
-    assert [rung["key"] for rung in report["rungs"]][:3] == ["layers", "bound", "arrays"]
+    assert [rung["key"] for rung in report["rungs"]][:4] == ["layers", "bound", "python", "arrays"]
     assert all(rung["value_ms"] > 0 for rung in report["rungs"])
 
 

@@ -53,7 +53,7 @@ def test_tensorrt_builds_each_engine_anew(use, verb, tmp_path) -> None:
     assert report["spread"]["timing_cache_sha256"] is None
     assert not list((tmp_path / "store").glob("engines/*"))
     assert "| build |" in table.read_text(encoding="utf-8")
-    assert "Builds of net.onnx" in page.read_text(encoding="utf-8")
+    assert "uilds of net.onnx" in page.read_text(encoding="utf-8")  # or "No difference … between"
 
 
 def test_a_pinned_timing_cache_is_read_by_every_build_and_left_as_it_is(
@@ -86,8 +86,9 @@ def test_onnx_runtime_answers_on_one_screen(verb, convnet, tmp_path) -> None:
     code, out, err = verb("lottery", convnet, *QUICK)
     assert code == 0, err
     lines = out.splitlines()
-    assert lines[0].startswith(f"builds of {convnet.name} ")
-    assert "95 % CI" in lines[0]
+    assert f"builds of {convnet.name} " in lines[0]
+    assert "processes by " in lines[0]
+    assert "95 % CI" in out
     assert "the graph that ONNX Runtime optimizes" in " ".join(out.split())
     assert "identical bits in all builds" in out
     assert "cmp-" in err

@@ -87,8 +87,11 @@ def test_layers_of_the_profile_are_those_of_the_plan(folder) -> None:
     assert run.plan is not None
     assert {one.name for one in run.profile.layers} <= {one.name for one in run.plan.layers}
     view = RunView(run)
-    assert view.layer_sum_ratio is not None
-    assert 1 < view.layer_sum_ratio < 4  # timing each layer adds to it
+    found = view.layer_sum
+    assert found is not None
+    assert found.ratio == pytest.approx(1)  # without what the profiler added to each layer
+    assert 1 < found.raw_ms / found.whole_ms < 4
+    assert 0 < found.profiler_ms < found.raw_ms / len(run.profile.layers)
 
 
 @pytest.mark.parametrize("step", ["build", "profile"])

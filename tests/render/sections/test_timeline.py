@@ -43,7 +43,7 @@ def test_layers_with_stamps_keep_their_gaps() -> None:
     chart = layer_timeline(rows, {})
     assert chart is not None
     assert chart.title == "One inference: 2 layers in 5.000 ms"
-    assert chart.subtitle[0].startswith("Mean starts and times of the profile; gaps are ")
+    assert chart.subtitle[0].startswith("Starts and times of the profile; gaps are ")
     assert {(one["name"], one["start"], one["share"]) for one in marks(chart)} == {
         ("conv", 0.0, 75.0),
         ("add", 4.0, 25.0),

@@ -12,7 +12,7 @@ from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import Outcome, OutcomeKind
-from enginescope.services.measurement import process_rounds
+from enginescope.runner import session
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import SPREADS
 from tests.analysis.in_turn import process
@@ -77,7 +77,7 @@ def planted(monkeypatch):
 
     def plant(*values, **how) -> Planted:
         runs = Planted(*values, **how)
-        monkeypatch.setattr(process_rounds, "run_jobs", runs)
+        monkeypatch.setattr(session, "run_jobs", runs)
         return runs
 
     return plant

@@ -7,6 +7,7 @@ import json
 import pytest
 
 import enginescope as es
+from enginescope.judge.experiment import Experiment
 from enginescope.records.run.job import StopRule, WarmUp, Workload
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import SELF_TESTS
@@ -30,10 +31,22 @@ def test_the_first_rounds_are_measured_whatever_the_time(tmp_path) -> None:
     assert test.is_recorded
 
 
-def test_comparisons_follow_each_other_until_the_time_is_over(tmp_path, monkeypatch) -> None:
-    ticks = iter(range(1_000))  # the clock moves on whenever somebody looks
-    module = "enginescope.services.measurement.self_test.perf_counter"
-    monkeypatch.setattr(module, lambda: float(next(ticks)))
+@pytest.fixture
+def one_second_rounds(monkeypatch) -> None:
+    """A clock that moves on by a second with every round."""
+    now, measure = [0.0], Experiment.run_round
+
+    def timed(*given, **named):
+        now[0] += 1
+        return measure(*given, **named)
+
+    monkeypatch.setattr(Experiment, "run_round", timed)
+    for module in ("judge.experiment", "services.measurement.self_test"):
+        monkeypatch.setattr(f"enginescope.{module}.perf_counter", lambda: now[0])
+
+
+@pytest.mark.usefixtures("one_second_rounds")
+def test_comparisons_follow_each_other_until_the_time_is_over(tmp_path) -> None:
     test = measured_test(tmp_path, max_time_s=28.0)
     *ended, last = test.comparisons
     assert [one.rounds for one in ended] == [8, 8, 8]
@@ -44,10 +57,8 @@ def test_comparisons_follow_each_other_until_the_time_is_over(tmp_path, monkeypa
     assert tags == {f"cmp-{one.comparison}" for one in test.comparisons}
 
 
-def test_comparisons_are_shorter_so_that_a_few_fit(tmp_path, monkeypatch) -> None:
-    ticks = iter(range(1_000))
-    module = "enginescope.services.measurement.self_test.perf_counter"
-    monkeypatch.setattr(module, lambda: float(next(ticks)))
+@pytest.mark.usefixtures("one_second_rounds")
+def test_comparisons_are_shorter_so_that_a_few_fit(tmp_path) -> None:
     # a threshold that leaves every comparison of the noisy stand-in inconclusive
     test = measured_test(tmp_path, max_time_s=40.0, rounds=60, threshold_pct=1e-4)
     most = [one.most for one in test.comparisons]

@@ -12,9 +12,10 @@ import enginescope as es
 from enginescope.analysis.sensitivity.layers import layers_of
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.formats.onnx.onnx_flow import FlowNode, FlowTensor, OnnxFlow
+from enginescope.judge import experiment
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.tensor import DataType
-from enginescope.services.measurement import process_rounds
+from enginescope.runner import session
 from enginescope.services.sensitivity import timing
 from tests.fakes.models import save, value
 from tests.plants.in_process import workers_in_process
@@ -70,7 +71,7 @@ def planted(monkeypatch):
 
     def plant(level) -> Planted:
         runs = Planted(level)
-        monkeypatch.setattr(process_rounds, "run_jobs", runs)
+        monkeypatch.setattr(session, "run_jobs", runs)
         return runs
 
     with workers_in_process():
@@ -183,6 +184,7 @@ def test_a_round_that_the_time_cuts_off_does_not_count(tmp_path, planted, monkey
     assert report.evidence is not None
     runs.jobs.clear()
     monkeypatch.setattr(timing, "perf_counter", lambda: float("inf"))
+    monkeypatch.setattr(experiment, "perf_counter", lambda: float("inf"))
     report = measured(chain(tmp_path / "net.onnx"), max_time_s=1e9)
     assert len(runs.jobs) == 2 < whole  # a process of each timing
     assert (report.evidence, report.rounds, report.baseline_ms) == (None, 0, None)

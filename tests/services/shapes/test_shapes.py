@@ -46,7 +46,7 @@ def test_onnxruntime_has_levels_costs_and_a_profile(perceptron, tmp_path) -> Non
         *((1, 4), (2, 4), (8, 4))
     ]
     assert {cost.kind for cost in report.costs} == {"new", "again", "bind"}
-    assert report.evidence is EvidenceLevel.BUILDS
+    assert report.evidence is EvidenceLevel.INTERLEAVED
     assert report.knee.gain_pct == 5
     assert len(report.profiles) == 1
     assert not (tmp_path / "store" / "runs").exists()  # the runs are not stored

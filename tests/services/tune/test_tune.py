@@ -14,15 +14,15 @@ from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import replace
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.run import Outcome, OutcomeKind
-from enginescope.runner import interleaved
+from enginescope.runner import session
 from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.measurement import process_rounds
+from enginescope.services.tune import confirmation
 from enginescope.services.tune import tune as service
 from enginescope.services.tune.alternatives import alternatives_of
 from enginescope.services.tune.outputs import CheckedOutputs, check_outputs
 from enginescope.services.tune.request import TuneRequest
 from enginescope.store.archive import Store
-from tests.analysis.in_turn import process
+from tests.analysis.in_turn import in_turn, process
 from tests.fakes import loading, models
 from tests.formats.trtexec.test_tuning_cache import line, written
 from tests.plants.in_process import workers_in_process
@@ -69,8 +69,7 @@ def planted(monkeypatch):
 
     def plant(level, *, wrong=None, **how) -> Planted:
         runs = Planted(level, **how)
-        monkeypatch.setattr(process_rounds, "run_jobs", runs)
-        monkeypatch.setattr(interleaved, "run_jobs", runs)
+        monkeypatch.setattr(session, "run_jobs", runs)
         outputs = CheckedOutputs(wrong=wrong or {})
         monkeypatch.setattr(service, "check_outputs", lambda *_given: outputs)
         return runs
@@ -267,3 +266,11 @@ def test_build_routes_of_trtexec_are_alternatives_on_tensorrt(tmp_path, planted)
     (invalid,) = report.invalid
     assert invalid.why == "in trtexec: exit code 1"
     assert json.loads(routes.read_text().splitlines()[1])["gpu_time"] == 0.5
+
+
+def test_of_a_process_that_was_measured_again_the_last_attempt_counts() -> None:
+    default, candidate = in_turn(0.5)
+    again = replace(default[3], turn=replace(default[3].turn, attempt=1))
+    request = TuneRequest(model=Path("net.onnx"))
+    found = confirmation._read(((*default[:4], again, *default[4:]), candidate), request)
+    assert found.kind is VerdictKind.FASTER

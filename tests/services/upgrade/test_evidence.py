@@ -71,7 +71,7 @@ def test_a_verdict_is_reproduced_until_outputs_differ(
     assert latency.agreement is Agreement.SAME
     assert latency.recorded.kind is latency.again.kind is UpgradeKind.WORSE
     assert latency.recorded.verdict.estimate.interval != latency.again.verdict.estimate.interval
-    assert latency.again.verdict.evidence is EvidenceLevel.BUILDS
+    assert latency.again.verdict.evidence is EvidenceLevel.INTERLEAVED
     assert not result.environment
     (kept,) = read_evidence(bundle).bundle.outputs
     assert len(list((bundle / "outputs").rglob("*.npz"))) == 2  # equal bits of a sample: one file

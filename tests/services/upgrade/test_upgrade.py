@@ -100,7 +100,7 @@ def test_the_same_stack_twice_is_safe(convnet, tmp_path, planted) -> None:
     assert report.kind is UpgradeKind.SAFE
     assert report.is_passed
     assert [(row.metric, row.reason) for row in model.rows[:1]] == [("outputs", "identical")]
-    assert model.evidence is EvidenceLevel.BUILDS
+    assert model.evidence is EvidenceLevel.INTERLEAVED
     assert model.reference == f"{convnet.name} · ort-cpu in this Python"
     assert runs.timed.count(OLD) == runs.timed.count(NEW) == len(model.old)
     assert Store(tmp_path / "store").load(model.new[0]).tags == (f"cmp-{model.comparison}",)

@@ -58,8 +58,8 @@ def usability(latency: Summary, notices: Sequence[Notice]) -> Usability:
     """Judge a run by its headline and its notices.
 
     What makes figures worthless comes first: another precision than asked for, a busy machine, a
-    median that is not known, a median that does not stand for the requests. Then what weakens
-    them, in the order of the notices.
+    median that is not known, a median that does not stand for the requests. Then warnings,
+    in the order of the notices.
     """
     harms = sorted((*_of_figures(latency), *_of_notices(notices)), key=lambda one: not one.is_fatal)
     if not harms:

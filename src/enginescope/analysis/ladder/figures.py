@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.judge.comparison.steady_rounds import disturbances
-from enginescope.records.run.rounds import uncertainty_of
+from enginescope.records.run.rounds import uncertainty_of, whole_rounds
 from enginescope.records.run.run import OutcomeKind, Run
 
 #: Reads a figure in ms; ``None``: the run has none.
@@ -51,13 +51,15 @@ def period(run: Run) -> float | None:
 def counting_rounds(sides: Sequence[Sequence[Run]]) -> tuple[int, ...]:
     """Return the rounds in which no process was disturbed, as `disturbances` has it.
 
-    A round with a process that failed does not count.
+    A round with a process that failed does not count. Of a process that was measured again, the
+    last attempt counts.
     """
-    by_round: list[Mapping[int, Run]] = [
-        {run.turn.round: run for run in runs if run.turn and run.outcome.kind is OutcomeKind.OK}
-        for runs in sides
-    ]
-    rounds = sorted(set.intersection(*(set(runs) for runs in by_round))) if by_round else []
-    known = [[uncertainty_of(runs[number]) for number in rounds] for runs in by_round]
+    rows = [row for row in whole_rounds(sides) if all(map(_is_ok, row))]
+    known = [[uncertainty_of(row[side]) for row in rows] for side in range(len(sides))]
     counts = disturbances(known).counts
-    return tuple(number for number, does in zip(rounds, counts, strict=True) if does)
+    numbers = (row[0].turn.round for row in rows if row[0].turn)
+    return tuple(number for number, does in zip(numbers, counts, strict=True) if does)
+
+
+def _is_ok(run: Run) -> bool:
+    return run.outcome.kind is OutcomeKind.OK

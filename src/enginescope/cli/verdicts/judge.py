@@ -46,10 +46,6 @@ _KINDS: dict[str, Callable[[str], sources.Source]] = {
             "Compare two functions in fresh Python processes",
             "enginescope judge --python mine:old mine:new --markdown verdict.md",
         ),
-        (
-            "Accept a proposal only if it is faster, in a search",
-            "enginescope judge --session search.jsonl './best' './proposal'",
-        ),
     ),
 )
 @click.argument("sides", nargs=-1, required=True, metavar="SIDE SIDE...")

@@ -22,13 +22,13 @@ from enginescope.formats.importing.artifact_kinds import (
 )
 from enginescope.formats.importing.import_assembly import EngineFacts
 from enginescope.formats.importing.import_options import merge_reports, warmup_ms
-from enginescope.formats.lenient_json import Document
+from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.log_lines import log_text
 from enginescope.formats.plan.inspector_text import IS_LAYER
 from enginescope.formats.plan.plan_json import parse_plan, plan_of
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
-from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
+from enginescope.formats.trtexec.exported_profile import is_profile, parse_profile
+from enginescope.formats.trtexec.exported_times import ExportedTimes, times_of
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.plan import Plan, Profile
@@ -257,7 +257,7 @@ class _Reader:
             log = timing_log(self._plan)
             reports.append(self.read(log, "log", _timing_report) if log else None)
         report = merge_reports([one for one in reports if one is not None])
-        times = self.times(warmup_ms(report))
+        times = self.times(warmup_ms(report), given.profile)
         if times is not None and report is not None:
             from enginescope.formats.trtexec.cross_checks import summary_mismatches
 
@@ -318,14 +318,24 @@ class _Reader:
         self._keep(self._plan, ArtifactKind.SCRIPT_LOG)
         return plan
 
-    def times(self, warmup: float | None) -> ExportedTimes | None:
-        """Return the times of whole requests that lie beside the plan."""
+    def times(self, warmup: float | None, profile: Path | None) -> ExportedTimes | None:
+        """Return the times of whole requests that lie beside the plan.
+
+        Args:
+            profile: File that was named for the layer times: ``times.json`` may be its name.
+        """
         role = next((one for one in _TIMES_ROLES if neighbour(self._plan, one)), None)
         if role is None:
             return None
+        path = neighbour(self._plan, role)
+        if path is not None and profile is not None and path.samefile(profile):
+            return None
 
         def parse(data: bytes, source: str) -> tuple[ExportedTimes, tuple[Notice, ...]]:
-            return parse_times(data, source, warmup_ms=warmup)
+            document = read_json(data, source)
+            if is_profile(document.value):
+                raise FormatError(source, why="it holds layer times", expected="times of requests")
+            return times_of(document, warmup_ms=warmup)
 
         return self.read(None, role, parse)
 

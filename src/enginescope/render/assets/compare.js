@@ -152,7 +152,7 @@ const pairList = (() => {
   // name, because kernels that differ only in a hash are the same.
   const FORM = ["shapes", "batch", "precision", "format"];
   const FACTS = [
-    ["layer", "name", []], ["type", "type", ["kind"]], ["mean time, ms", "ms"], ["precision of the first input", "precision_in"],
+    ["layer", "name", []], ["type", "type", ["kind"]], ["time, ms", "ms"], ["precision of the first input", "precision_in"],
     ["precision of the first output", "precision_out"], ["tactic", "tactic", ["tactic"]], ["inputs", "inputs", FORM],
     ["outputs", "outputs", FORM], ["ONNX nodes", "onnx_nodes"],
   ];

@@ -20,7 +20,7 @@ from enginescope.judge.samples import Summary
 from enginescope.judge.units import format_ms, format_significant, range_text
 from enginescope.records.notice import is_unstable
 from enginescope.records.run.metric import METRICS
-from enginescope.records.run.run import Outcome, OutcomeKind, StopReport, WarmUpReport
+from enginescope.records.run.run import Outcome, StopReport, WarmUpReport
 from enginescope.render.base.short_names import shorten as shorten
 from enginescope.render.base.short_names import shorten_apart as shorten_apart
 
@@ -79,12 +79,6 @@ def count_text(summary: Summary) -> str:
 def unstable_mark(notices: Iterable[Notice]) -> str:
     """Return what an answer begins with where its figures are unstable; else nothing."""
     return "unstable measurement: " if any(map(is_unstable, notices)) else ""
-
-
-def outcome_word(outcome: str) -> str:
-    """Return an outcome in a list: a process that is done may have figures with warnings."""
-    word, times, count = outcome.replace("_", " ").partition(" × ")
-    return f"{'done' if word == OutcomeKind.OK.value else word}{times}{count}"
 
 
 def profiler_part(profiler_ms: float) -> str:

@@ -11,6 +11,12 @@ from collections.abc import Iterable, Sequence
 _CONTEXT = 10
 
 
+def outcome_word(outcome: str) -> str:
+    """Return an outcome in a list: a process that is done may have figures with warnings."""
+    word, times, count = outcome.replace("_", " ").partition(" × ")
+    return f"{'done' if word == 'ok' else word}{times}{count}"
+
+
 def shorten(text: str, limit: int) -> str:
     """Return `text`, its middle left out when it is longer than `limit` characters."""
     if len(text) <= limit:

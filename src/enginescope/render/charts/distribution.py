@@ -7,7 +7,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.samples import Summary
 from enginescope.judge.stats.describe import Histogram
 from enginescope.judge.units import format_ms, format_significant
-from enginescope.render.base.phrases import count_text, in_text, interval_text
+from enginescope.render.base.phrases import count_text, in_text
 from enginescope.render.html.images import (
     X_TICKS,
     Chart,
@@ -42,8 +42,7 @@ def latency_distribution(view: RunView) -> Chart | None:
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
         subtitle=(
-            " · ".join((_median(latency), interval_text(latency), count_text(latency))),
-            " · ".join(shown_texts(latency)),
+            " · ".join((f"{_median(latency)}, {count_text(latency)}", *shown_texts(latency))),
             *_folded_text(histogram),
         ),
         spec=zoomable(layers),

@@ -136,8 +136,9 @@ def _of(notice: Notice, labels: list[str]) -> Notice:
     )
 
 
-_NARROW = 76
-_SPEED_COLUMNS = 56
+#: Columns that a narrow screen leaves out, the first one first.
+_SPARE = ("p95 ms", "n", "p99 ms")
+_GAP = 2
 _LEAST_NAME = 10
 
 
@@ -171,18 +172,19 @@ def depth_text(
 
 
 def _speed(found: DepthBenchmark, width: int) -> RenderableType:
-    headers = ["latency", *SPEED_HEADERS]
-    room = max(_LEAST_NAME, width - _SPEED_COLUMNS)
-    rows = [
-        [name, *speed_cells(side)]
-        for name, side in zip(short_labels(found, room), found.sides, strict=True)
-    ]
-    if width < _NARROW:
-        for header in ("p95 ms", "n"):
-            at = headers.index(header)
-            headers.pop(at)
-            rows = [[*row[:at], *row[at + 1 :]] for row in rows]
-    return table(headers, rows, right=tuple(headers[1:]))
+    columns = list(zip(SPEED_HEADERS, *map(speed_cells, found.sides), strict=True))
+    for spare in _SPARE:
+        if _room(columns, width) >= _LEAST_NAME:
+            break
+        columns = [column for column in columns if column[0] != spare]
+    names = short_labels(found, max(_LEAST_NAME, _room(columns, width)))
+    headers, *rows = zip(("latency", *names), *columns, strict=True)
+    return table(headers, rows, right=headers[1:])
+
+
+def _room(columns: Sequence[Sequence[str]], width: int) -> int:
+    """Return how many characters columns leave to the names before them."""
+    return width - sum(_GAP + max(map(len, column)) for column in columns)
 
 
 def depth_json(found: DepthBenchmark) -> bytes:

@@ -151,7 +151,7 @@ def _known_workload(workload: Workload) -> dict[str, Any]:
     The latter came later: cells that do not use them keep their keys.
     """
     fields: dict[str, Any] = msgspec.to_builtins(workload)
-    for later in ("decode", "call"):
+    for later in ("decode", "call", "loop"):
         if fields["mode"][later] is None:
             del fields["mode"][later]
     unused = [

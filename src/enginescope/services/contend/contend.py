@@ -27,7 +27,7 @@ from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_rounds
+from enginescope.services.measurement.rounds import Pacing, Sides, is_given_up, keep_rounds
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
 
@@ -56,7 +56,7 @@ class _Rounds:
 
     def __init__(self, sets: Sequence[_Set]) -> None:
         self._sets = {_key(chosen.jobs[0]): chosen for chosen in sets}
-        self.runs: dict[tuple[str, ...], list[dict[str, Run]]] = {
+        self._attempts: dict[tuple[str, ...], list[dict[str, Run]]] = {
             chosen.names: [] for chosen in sets
         }
 
@@ -75,8 +75,24 @@ class _Rounds:
 
         runs = run_contenders(chosen.jobs, keep, command=command, watcher=watcher)
         _check_window(runs)
-        self.runs[chosen.names].append(by_name)
+        self._attempts[chosen.names].append(by_name)
         return runs
+
+    def by_round(self, sides: Sides) -> dict[tuple[str, ...], tuple[dict[str, Run], ...]]:
+        """Return the runs of each set in the order of rounds; of a repeated one, the last attempt.
+
+        Args:
+            sides: For each set, a run of each attempt.
+        """
+        found: dict[tuple[str, ...], tuple[dict[str, Run], ...]] = {}
+        for (names, attempts), side in zip(self._attempts.items(), sides, strict=True):
+            last = {
+                run.turn.round: by_name
+                for run, by_name in zip(side, attempts, strict=True)
+                if run.turn is not None
+            }
+            found[names] = tuple(last.values())
+        return found
 
 
 def _key(job: Job) -> tuple[str, ...]:
@@ -119,7 +135,7 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
     counting = counting_rounds(sides)
     if not counting:
         raise_unless_ok(next(run for side in sides for run in side if not _is_ok(run)))
-    report = _report(request, jobs, rounds.runs, counting)
+    report = _report(request, jobs, rounds.by_round(sides), counting)
     return replace(report, comparison=measured.comparison, evidence=evidence_level(*sides))
 
 

@@ -130,7 +130,7 @@ def _report(ladder: Ladder, rounds: Rounds) -> LadderReport:
         steps=climbed.steps,
         sums=climbed.sums,
         rounds=len(counting),
-        measured_rounds=max(map(len, sides)),
+        measured_rounds=max(len({run.turn and run.turn.round for run in runs}) for runs in sides),
         evidence=evidence_level(*sides),
         comparison=turn.comparison if turn else None,
         notices=(*_gaps(climbed.sums), *merged_notices(measured)),

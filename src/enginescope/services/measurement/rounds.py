@@ -149,9 +149,12 @@ class JobRounds:
             max_time_s=pacing.max_time_s,
             min_rounds=pacing.min_rounds,
         )
-        return self.experiment.run(
+        ended = self.experiment.run(
             rules, lambda tally: self._observer.round_ended(tally.measured, tally.counting)
         )
+        if self.experiment.interruption is not None:
+            raise self.experiment.interruption  # every run is stored; the verb says how to go on
+        return ended
 
     def round(
         self, active: Sequence[int] | None = None, deadline: float | None = None

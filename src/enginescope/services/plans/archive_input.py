@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from enginescope.core.errors import MissingDependencyError, UsageError
+from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.archive.archive_reader import (
     OPAQUE,

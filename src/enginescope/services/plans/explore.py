@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from enginescope.analysis.plans.exploration import explore as explore_plan
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
+from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file

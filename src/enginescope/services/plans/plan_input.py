@@ -5,7 +5,7 @@ Plan input from an engine file, which TensorRT inspects.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -18,6 +18,7 @@ from enginescope.core.errors import (
     MissingDependencyError,
     UsageError,
 )
+from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.formats.importing.plan_files import (
     PlanFiles,

@@ -16,6 +16,7 @@ from enginescope.judge.experiment import Ended, standing
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.run.job import Job
+from enginescope.records.run.rounds import whole_rounds
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.tune import Confirmation
 from enginescope.services.measurement.rounds import Pacing, keep_rounds, looks_up_to
@@ -85,14 +86,10 @@ def _fresh(job: Job, seed: int) -> Job:
 def _read(sides: Sides, request: TuneRequest) -> Confirmation:
     """Return what the rounds say in which no process was disturbed."""
     counting = counting_rounds(sides)
+    rows = [row for row in whole_rounds(sides) if row[0].turn and row[0].turn.round in counting]
     default, candidate = (
-        [
-            value
-            for run in runs
-            if run.turn and run.turn.round in counting
-            if (value := value_of(run, request.metric)) is not None
-        ]
-        for runs in sides
+        [value for row in rows if (value := value_of(row[side], request.metric)) is not None]
+        for side in range(len(sides))
     )
     if not default or len(default) != len(candidate):
         return _failed(sides)
