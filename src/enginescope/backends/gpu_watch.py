@@ -178,8 +178,6 @@ class _Issuing:
             count = max(1, int(min(CHUNK_MS, left_ms) / each_ms))
             self._progress(
                 Progress(
-                    phase="telemetry",
-                    elapsed_ms=now_ms() - self._begun_ms,
-                    limit_ms=self._whole_ms,
+                    phase="telemetry", elapsed_ms=now_ms() - self._begun_ms, limit_ms=self._whole_ms
                 )
             )

@@ -46,10 +46,7 @@ class Kind(IntEnum):
 
 
 class _Call(ctypes.Structure):
-    _fields_ = (
-        ("kind", ctypes.c_int64),
-        *((name, ctypes.c_uint64) for name in "abcd"),
-    )
+    _fields_ = (("kind", ctypes.c_int64), *((name, ctypes.c_uint64) for name in "abcd"))
 
 
 class _Turn(ctypes.Structure):

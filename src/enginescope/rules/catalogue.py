@@ -21,11 +21,7 @@ from enginescope.rules.checks.copies import (
     reformat_sandwich,
     slice_converts_type,
 )
-from enginescope.rules.checks.fusion import (
-    opaque_block,
-    unfused_attention,
-    unfused_layer_norm,
-)
+from enginescope.rules.checks.fusion import opaque_block, unfused_attention, unfused_layer_norm
 from enginescope.rules.checks.precision import (
     conv_alignment,
     conv_tensor_cores,
@@ -122,11 +118,7 @@ def paragraphs(rule: Rule) -> dict[str, str]:
 
 def catalogue(rules: tuple[Rule, ...] = RULES) -> str:
     """Return the reference page of the rules as Markdown, with a newline at the end."""
-    lines = [
-        _INTRODUCTION,
-        "| code | name | severity | what |",
-        "|---|---|---|---|",
-    ]
+    lines = [_INTRODUCTION, "| code | name | severity | what |", "|---|---|---|---|"]
     lines += [
         f"| [{rule.code}](#{rule.code.lower()}) | `{rule.name}` | {rule.severity.value} | "
         f"{rule.summary} |"

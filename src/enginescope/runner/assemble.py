@@ -110,10 +110,7 @@ def _warm_up(run: Run) -> Notice | None:
         code="W-WARMUP",
         message=f"still not steady after {run.warmup.iterations:,} warm-up iterations "
         f"({run.warmup.duration_ms / 1e3:.1f} s)",
-        evidence={
-            "iterations": run.warmup.iterations,
-            "duration_ms": run.warmup.duration_ms,
-        },
+        evidence={"iterations": run.warmup.iterations, "duration_ms": run.warmup.duration_ms},
     )
 
 

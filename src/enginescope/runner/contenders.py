@@ -119,10 +119,7 @@ def _further(first: Ended, place: Path) -> Ended:
 
 
 def _in_processes(
-    jobs: Sequence[Job],
-    own: Sequence[Path],
-    relay: _Relay,
-    on_progress: Callable[[Progress], None],
+    jobs: Sequence[Job], own: Sequence[Path], relay: _Relay, on_progress: Callable[[Progress], None]
 ) -> list[Ended]:
     def watched(place: int) -> Ended:
         def progressed(progress: Progress) -> None:

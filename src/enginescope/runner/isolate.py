@@ -262,11 +262,7 @@ def _conclude(
             message, hint = f"{message}: the disk of {folder.parent} is full", MAKE_SPACE
         return (
             Outcome(
-                kind=OutcomeKind.CRASHED,
-                message=message,
-                exit_code=status,
-                detail=tail,
-                hint=hint,
+                kind=OutcomeKind.CRASHED, message=message, exit_code=status, detail=tail, hint=hint
             ),
             None,
         )

@@ -229,9 +229,7 @@ def watched(
     more_s = 0.0 if is_bounded else rule.whole_ms / 1e3
     return tuple(
         replace(
-            job,
-            telemetry=rule,
-            limits=replace(job.limits, timeout_s=job.limits.timeout_s + more_s),
+            job, telemetry=rule, limits=replace(job.limits, timeout_s=job.limits.timeout_s + more_s)
         )
         for job in jobs
     )

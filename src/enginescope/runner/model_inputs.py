@@ -139,9 +139,7 @@ def _with_ranges(inputs: OnnxInputs, workload: Workload) -> Workload:
     found = {name: one for name, one in inputs.tables.items() if name not in bounded}
     ranges = (InputRange(name=name, low=0, high=one.size - 1) for name, one in found.items())
     return replace(
-        workload,
-        ranges=(*workload.ranges, *ranges),
-        index_inputs=(*workload.index_inputs, *found),
+        workload, ranges=(*workload.ranges, *ranges), index_inputs=(*workload.index_inputs, *found)
     )
 
 

@@ -134,12 +134,7 @@ _Doing = Callable[[Job, Path, Callable[[Progress], None]], Run]
 
 
 def _each(
-    jobs: Sequence[Job],
-    sink: Sink,
-    do: _Doing,
-    *,
-    command: str | None,
-    watcher: Watcher | None,
+    jobs: Sequence[Job], sink: Sink, do: _Doing, *, command: str | None, watcher: Watcher | None
 ) -> tuple[Run, ...]:
     watch = watcher or Watcher()
     runs = []

@@ -26,9 +26,7 @@ def of_lists(request: Request) -> Hashable | None:
     return None if state is None else (state, shows_pushes(request))
 
 
-def rows_of(
-    rows: Callable[[Request], tuple[RunRow, ...]],
-) -> Callable[[Request], Hashable | None]:
+def rows_of(rows: Callable[[Request], tuple[RunRow, ...]]) -> Callable[[Request], Hashable | None]:
     """Return what tells the content of a page on some runs: other runs leave it as it is."""
 
     def content(request: Request) -> Hashable | None:

@@ -88,9 +88,7 @@ class ArtifactRoot:
 
     def _files(self, name: str) -> tuple[Any, str]:
         fsspec = optional.require(
-            "fsspec",
-            purpose=f"artifacts in {self.where}",
-            install="enginescope[storage]",
+            "fsspec", purpose=f"artifacts in {self.where}", install="enginescope[storage]"
         )
         files, path = fsspec.core.url_to_fs(self.where)
         return files, f"{path}/{name}"

@@ -81,10 +81,7 @@ class ProfilePass:
 
         One run more than is used: the parser drops the first.
         """
-        with (
-            translated("profiling"),
-            temporary_folder() as folder,
-        ):
+        with translated("profiling"), temporary_folder() as folder:
             prefix = str(folder / "profile")
             trace = KernelTrace() if self._setup.provider.on_cuda else None
             with trace or nullcontext():

@@ -131,9 +131,7 @@ class BoundRequest:
         """Return the outputs with their shapes; ``None`` for what is not a tensor."""
         return tuple(
             Tensor(
-                name=name,
-                shape=tuple(value.shape()) if value.is_tensor() else None,
-                dtype=dtype,
+                name=name, shape=tuple(value.shape()) if value.is_tensor() else None, dtype=dtype
             )
             for (name, dtype), value in zip(self._outputs, self._binding.get_outputs(), strict=True)
         )

@@ -15,12 +15,7 @@ import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.loop import Recorder, Step, StepRecorder
-from enginescope.backends.native_loop import (
-    NativeSteps,
-    Program,
-    python_notice,
-    require_native,
-)
+from enginescope.backends.native_loop import NativeSteps, Program, python_notice, require_native
 from enginescope.backends.onnxruntime.native import COST, NativeSession, NativeThreads
 from enginescope.backends.onnxruntime.options import dtype_of, session_options
 from enginescope.backends.onnxruntime.providers.missing import translated

@@ -231,8 +231,7 @@ def _plain(name: str) -> str:
     """Return `name` if trtexec can read it in a list: it splits at commas, quoted or not."""
     if "," in name or "'" in name:
         raise UnsupportedError(
-            f"input {name!r}",
-            why="trtexec does not accept a name with a comma or a quotation mark",
+            f"input {name!r}", why="trtexec does not accept a name with a comma or a quotation mark"
         )
     return name
 

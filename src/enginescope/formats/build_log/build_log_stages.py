@@ -206,11 +206,6 @@ class GraphReader:
     ) -> None:
         self.changes.append(
             GraphChange(
-                action=action,
-                names=names,
-                nodes=nodes,
-                step=len(self.steps),
-                line=line,
-                **more,
+                action=action, names=names, nodes=nodes, step=len(self.steps), line=line, **more
             )
         )

@@ -116,10 +116,7 @@ def _recognised(path: Path, data: bytes) -> tuple[Item, ...] | str:
     items: list[Item] = []
     reasons: list[str] = []
     identity = Item(
-        path=path,
-        kind=ArtifactKind.UNKNOWN,
-        sha256=sha256_of(path),
-        size_bytes=path.stat().st_size,
+        path=path, kind=ArtifactKind.UNKNOWN, sha256=sha256_of(path), size_bytes=path.stat().st_size
     )
     for known in recognise(data, plain_path(path).name):
         try:

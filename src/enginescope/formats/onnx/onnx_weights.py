@@ -39,12 +39,7 @@ def large_weights(path: Path, above: float) -> tuple[LargeWeight, ...]:
         if above < peak < _SENTINEL:
             peaks[name] = peak
     return tuple(
-        LargeWeight(
-            name=name,
-            node=node_name(node),
-            operator=node.op_type,
-            peak=peaks[name],
-        )
+        LargeWeight(name=name, node=node_name(node), operator=node.op_type, peak=peaks[name])
         for graph in graphs_of(model.graph)
         for node in graph.node
         for name in node.input

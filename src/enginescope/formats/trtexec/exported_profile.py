@@ -140,11 +140,7 @@ def _is_trtexec(value: Any, iterations: int | None, layers: tuple[LayerTiming, .
 
 
 def _timing(
-    index: int,
-    row: dict[str, Any],
-    columns: _Columns,
-    iterations: int | None,
-    doubts: _Doubts,
+    index: int, row: dict[str, Any], columns: _Columns, iterations: int | None, doubts: _Doubts
 ) -> LayerTiming:
     total = _figure(row, columns.total, doubts)
     mean = _figure(row, columns.mean, doubts)

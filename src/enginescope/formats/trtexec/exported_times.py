@@ -226,10 +226,7 @@ def times_of(
     stamps = None if "enqueue" in columns else columns.get("startenq")
     step, told = resolution_notices(document.source, times.samples, stamps)
     enqueue = None if stamps is None else stamp_step_ms(float(np.max(np.abs(stamps))))
-    return (
-        replace(times, clock_step_ms=step, enqueue_step_ms=enqueue),
-        (*notices, *told),
-    )
+    return (replace(times, clock_step_ms=step, enqueue_step_ms=enqueue), (*notices, *told))
 
 
 #: Stamps as TensorRT 7 and 8.0 call them -> as later versions do.

@@ -9,12 +9,7 @@ from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, slowest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.units import format_significant
 from enginescope.records.plan.build_trace import BuildTrace
-from enginescope.render.base.palette import (
-    family_color,
-    precision_color,
-    type_color,
-    type_family,
-)
+from enginescope.render.base.palette import family_color, precision_color, type_color, type_family
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.render.html.images import (
     X_TICKS,
@@ -36,11 +31,7 @@ LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
 
 
 def group_color(
-    name: str,
-    groups: Iterable[str],
-    color: Callable[[str | None], str],
-    *,
-    legend: bool = True,
+    name: str, groups: Iterable[str], color: Callable[[str | None], str], *, legend: bool = True
 ) -> Spec:
     """Return the channel that gives each group, in the field ``group``, its own color."""
     domain = list(dict.fromkeys(groups))
@@ -73,11 +64,7 @@ def bars(rows: list[Spec], x_title: str, tips: dict[str, str], color: Spec) -> S
                 "type": "nominal",
                 "sort": None,
                 "title": None,
-                "axis": {
-                    "labelExpr": LABEL_EXPR,
-                    "labelLimit": LABEL_WIDTH,
-                    "ticks": False,
-                },
+                "axis": {"labelExpr": LABEL_EXPR, "labelLimit": LABEL_WIDTH, "ticks": False},
             },
             "x": quantity("value", x_title, axis={**X_TICKS, **whole}),
             "order": {"field": "part", "type": "quantitative"},

@@ -9,14 +9,7 @@ from enginescope.judge.difference import NOT_DETECTED
 from enginescope.judge.units import format_significant
 from enginescope.render.base.palette import BLUE, GREEN, GREY, SKY, VERMILLION
 from enginescope.render.charts.bars import LABEL_EXPR, LABEL_WIDTH, height_of, labels_of
-from enginescope.render.html.images import (
-    X_TICKS,
-    Chart,
-    ChartTable,
-    Spec,
-    quantity,
-    tooltip,
-)
+from enginescope.render.html.images import X_TICKS, Chart, ChartTable, Spec, quantity, tooltip
 
 #: Kind of an estimate -> its color; the legend names those that there are.
 _COLORS = {

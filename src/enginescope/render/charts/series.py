@@ -135,11 +135,7 @@ def _beyond(rows: list[Spec], x_title: str, limit: float) -> Spec:
     return {
         "data": {"values": [row for row in rows if row["high"] > limit]},
         "mark": {"type": "point", "shape": "triangle-up", "filled": True, "size": 45},
-        "encoding": {
-            "x": quantity("x", x_title),
-            "y": {"value": 5},
-            "tooltip": _tooltip(x_title),
-        },
+        "encoding": {"x": quantity("x", x_title), "y": {"value": 5}, "tooltip": _tooltip(x_title)},
     }
 
 
@@ -220,10 +216,7 @@ def memory_series(view: RunView) -> Chart | None:
             "mark": {"type": "area", "line": True, "opacity": 0.35},
             "encoding": {
                 "x": quantity(
-                    "x",
-                    "time since the worker was started, s",
-                    scale={"nice": False},
-                    axis=X_TICKS,
+                    "x", "time since the worker was started, s", scale={"nice": False}, axis=X_TICKS
                 ),
                 "y": quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
                 "tooltip": tooltip(x="time, s#", y="MiB#"),
@@ -278,10 +271,7 @@ def _workers_spec(rows: list[Spec], names: list[str]) -> Spec:
         "mark": {"type": "line", "strokeWidth": 1.6},
         "encoding": {
             "x": quantity(
-                "x",
-                "time since the worker was started, s",
-                scale={"nice": False},
-                axis=X_TICKS,
+                "x", "time since the worker was started, s", scale={"nice": False}, axis=X_TICKS
             ),
             "y": quantity("y", "resident memory, MiB", axis={"tickCount": 5}),
             "color": colored("run", names, legend=legend),

@@ -17,14 +17,7 @@ from enginescope.render.base.palette import (
     type_family,
 )
 from enginescope.render.charts.bars import X_TITLE
-from enginescope.render.html.images import (
-    X_TICKS,
-    Chart,
-    ChartTable,
-    Spec,
-    quantity,
-    tooltip,
-)
+from enginescope.render.html.images import X_TICKS, Chart, ChartTable, Spec, quantity, tooltip
 
 #: Parts of a stacked bar that are shown apart, and the share that has room for a name.
 _MOST_PARTS = 8

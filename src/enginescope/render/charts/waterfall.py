@@ -9,14 +9,7 @@ from enginescope.judge.samples import Interval
 from enginescope.judge.units import format_significant
 from enginescope.render.base.palette import BLUE, GREEN, ORANGE, VERMILLION
 from enginescope.render.charts.bars import LABEL_EXPR, LABEL_WIDTH, ROW_HEIGHT, labels_of
-from enginescope.render.html.images import (
-    X_TICKS,
-    Chart,
-    ChartTable,
-    Spec,
-    quantity,
-    tooltip,
-)
+from enginescope.render.html.images import X_TICKS, Chart, ChartTable, Spec, quantity, tooltip
 
 #: Kind of a bar -> its color.
 _COLORS = {"measured": BLUE, "adds": ORANGE, "saves": GREEN, "yours": VERMILLION}

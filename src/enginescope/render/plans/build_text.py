@@ -50,10 +50,7 @@ def build_facts(report: BuildReport) -> tuple[tuple[str, str], ...]:
 
 
 def _peaks(report: BuildReport) -> str | None:
-    parts = (
-        (report.peak_host_bytes, "of the host"),
-        (report.peak_device_bytes, "of the GPU"),
-    )
+    parts = ((report.peak_host_bytes, "of the host"), (report.peak_device_bytes, "of the GPU"))
     return ", ".join(f"{format_bytes(size)} {where}" for size, where in parts if size) or None
 
 

@@ -38,10 +38,7 @@ _SORT_WORDS = {
     "activations": "bytes of activations",
     "footprint": "bytes of weights and activations",
 }
-_ORIGINS = {
-    "QDQ": "QDQ: quantization in the model",
-    "REFORMAT": "REFORMAT: inserted by TensorRT",
-}
+_ORIGINS = {"QDQ": "QDQ: quantization in the model", "REFORMAT": "REFORMAT: inserted by TensorRT"}
 
 
 class PlanTable(Record, frozen=True, kw_only=True):

@@ -91,10 +91,7 @@ def saving_words(report: LintReport) -> str | None:
 
 
 def group_table(
-    groups: Sequence[FindingGroup],
-    findings: Sequence[Finding],
-    *,
-    name_width: int | None = 40,
+    groups: Sequence[FindingGroup], findings: Sequence[Finding], *, name_width: int | None = 40
 ) -> TextRows:
     """Return groups as rows, in their order, with the headers.
 

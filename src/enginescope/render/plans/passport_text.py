@@ -13,12 +13,7 @@ from enginescope.judge.units import counted, format_ms
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.plan import IOTensor
 from enginescope.records.plan.tool_report import ToolReport
-from enginescope.records.run.passport import (
-    EngineValidation,
-    Passport,
-    PassportRun,
-    PrecisionShare,
-)
+from enginescope.records.run.passport import EngineValidation, Passport, PassportRun, PrecisionShare
 from enginescope.render.base.data_table import printable
 from enginescope.render.base.facts import device_text, shape_text, tensor_text
 from enginescope.render.base.text import label_row, notice_lines

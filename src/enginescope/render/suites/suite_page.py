@@ -13,13 +13,7 @@ from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
 from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.figures import Figures
-from enginescope.render.html.page_frame import (
-    PageData,
-    charts_data,
-    page_bytes,
-    scripts,
-    style,
-)
+from enginescope.render.html.page_frame import PageData, charts_data, page_bytes, scripts, style
 from enginescope.render.suites.suite import suite_charts
 from enginescope.render.suites.suite_answer import suite_answer
 from enginescope.render.suites.suite_matrix import cell_anchors, matrix_table

@@ -165,5 +165,5 @@ def _spec(points: list[Spec], names: list[str]) -> Spec:
                     "tooltip": tips,
                 },
             },
-        ],
+        ]
     }

@@ -65,9 +65,5 @@ def _notices(rule: Cooldown, warmest: float | None, elapsed_s: float) -> tuple[N
         )
     else:
         return ()
-    evidence = {
-        "temperature_c": warmest,
-        "wanted_c": rule.temperature_c,
-        "waited_s": elapsed_s,
-    }
+    evidence = {"temperature_c": warmest, "wanted_c": rule.temperature_c, "waited_s": elapsed_s}
     return (Notice(code="W-COOLDOWN", message=message, evidence=evidence),)

@@ -112,8 +112,7 @@ def _model(found: FoundModel, part: ModelPart, general: GeneralPart, base: Path)
         path=found.path,
         # backends of a model of its own bring their own precisions
         backends=_crossed(
-            part.backends or usual,
-            part.precisions or (() if part.backends else general.precisions),
+            part.backends or usual, part.precisions or (() if part.backends else general.precisions)
         ),
         data_sets=_data_sets(part, path, base) if general.input == "dataset" else (),
         shapes=tuple(map(_shapes, part.shapes)) or ((),),

@@ -208,12 +208,7 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
     if chosen.plan is not None:
         view = PlanView(chosen.plan, chosen.profile, whole=whole)
     found = explore_plan(
-        own.name,
-        own.plan,
-        own.profile,
-        plan_profile=request.plan_profile,
-        whole=whole,
-        view=view,
+        own.name, own.plan, own.profile, plan_profile=request.plan_profile, whole=whole, view=view
     )
     return Explored(
         source=chosen,

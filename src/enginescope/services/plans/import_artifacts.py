@@ -59,9 +59,7 @@ def import_runs(request: ImportRequest, observer: ImportObserver) -> tuple[Run, 
 
 
 def import_artifacts(
-    *paths: str | PathLike[str],
-    tags: Sequence[str] = (),
-    store: str | PathLike[str] | None = None,
+    *paths: str | PathLike[str], tags: Sequence[str] = (), store: str | PathLike[str] | None = None
 ) -> tuple[RunView, ...]:
     """Return the runs in files that other tools wrote, one for each engine.
 

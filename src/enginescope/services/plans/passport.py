@@ -16,11 +16,7 @@ from enginescope.core.record import Record, replace
 from enginescope.formats.importing.import_options import merge_reports
 from enginescope.formats.importing.plan_files import PlanFiles, build_report, read_beside_engine
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES, header_of, is_engine_file
-from enginescope.formats.plan.passport_file import (
-    PASSPORT_ENDING,
-    read_passport,
-    with_passport,
-)
+from enginescope.formats.plan.passport_file import PASSPORT_ENDING, read_passport, with_passport
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.records.environment import Device
 from enginescope.records.plan.build import BuildReport

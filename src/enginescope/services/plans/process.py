@@ -14,11 +14,7 @@ from enginescope.core.record import Record, replace
 from enginescope.core.result import Result
 from enginescope.services.observer import PlanObserver
 from enginescope.services.plans.archive import ArchiveRequest, create_archive
-from enginescope.services.trtexec_session import (
-    TrtexecObserver,
-    TrtexecRequest,
-    run_trtexec,
-)
+from enginescope.services.trtexec_session import TrtexecObserver, TrtexecRequest, run_trtexec
 from enginescope.store.location import without_password
 
 if TYPE_CHECKING:

@@ -149,11 +149,7 @@ def run_suite_session(request: SuiteRequest, observer: SuiteObserver) -> SuiteRu
 
 
 def _plan(
-    suite: Suite,
-    request: SuiteRequest,
-    folder: SuiteFolder,
-    store: Store,
-    observer: SuiteObserver,
+    suite: Suite, request: SuiteRequest, folder: SuiteFolder, store: Store, observer: SuiteObserver
 ) -> SuitePlan:
     """Return the plan; the observer is warned if the folder has that of another source."""
     created, source = now(), str(request.source.resolve())

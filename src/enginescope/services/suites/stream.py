@@ -38,11 +38,7 @@ class SuiteStream:
     """
 
     def __init__(
-        self,
-        plan: SuitePlan,
-        folder: SuiteFolder,
-        sink: SuiteSink | None,
-        observer: SuiteObserver,
+        self, plan: SuitePlan, folder: SuiteFolder, sink: SuiteSink | None, observer: SuiteObserver
     ) -> None:
         self._plan, self._folder, self._sink, self._observer = plan, folder, sink, observer
         self._name = plan.suite.name

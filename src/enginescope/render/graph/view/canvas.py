@@ -131,11 +131,7 @@ class Canvas(Record, frozen=True, kw_only=True):
     groups: Group
 
 
-def canvas(
-    graph: PlanGraph,
-    times: Times,
-    findings: Mapping[int, Sequence[Finding]],
-) -> Canvas:
+def canvas(graph: PlanGraph, times: Times, findings: Mapping[int, Sequence[Finding]]) -> Canvas:
     """Return the data of the view.
 
     Args:

@@ -21,12 +21,7 @@ from collections.abc import Iterator
 from enginescope.records.tensor import DataType
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.checks.copies.data_copies import moves_only
-from enginescope.rules.tensor_cores import (
-    CONVOLUTIONS,
-    MATMULS,
-    REDUCED,
-    REFORMATS,
-)
+from enginescope.rules.tensor_cores import CONVOLUTIONS, MATMULS, REDUCED, REFORMATS
 from enginescope.rules.view import Kind, LintView
 
 _HEAVY = frozenset((*CONVOLUTIONS, *MATMULS))

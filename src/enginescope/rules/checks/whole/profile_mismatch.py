@@ -39,10 +39,7 @@ def _check(view: LintView) -> Iterator[Found]:
             layers=(),
             subject="profile",
             message=f"has {_times(len(strange))} whose layer the plan does not have{ignored}",
-            evidence={
-                "count": len(strange),
-                "names": [timing.name for timing in strange[:_NAMED]],
-            },
+            evidence={"count": len(strange), "names": [timing.name for timing in strange[:_NAMED]]},
             severity=severity,
         )
     if untimed:
