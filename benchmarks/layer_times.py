@@ -25,7 +25,7 @@ from enginescope.analysis.layers.profiler_cost import without_events
 from enginescope.backends.tensorrt import profile_pass
 from enginescope.backends.tensorrt.libraries import Libraries, load
 from enginescope.backends.tensorrt.profile_pass import profile_layers
-from enginescope.backends.tensorrt.run.gate import Gate
+from enginescope.backends.tensorrt.run.inference_stream import Gate
 from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.core.record import replace
 from enginescope.records.plan.plan import Profile

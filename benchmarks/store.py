@@ -83,8 +83,7 @@ def make(store: Path, count: int) -> None:
 
 def fill(url: DatabaseUrl, runs: Store) -> None:
     """Write to a database what a listing shows of a folder's runs."""
-    from enginescope.store.sql.database import Database
-    from enginescope.store.sql.row_tables import put_rows
+    from enginescope.store.sql.database import Database, put_rows
 
     rows: tuple[RunRow, ...] = runs.rows()
     Store(url).save(runs.load_id(rows[0].id))  # makes the tables

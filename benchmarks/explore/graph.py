@@ -30,8 +30,7 @@ from enginescope.analysis.layers.layer_table import attribute
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import Attribution
-from enginescope.render.graph.write.drawing import draw
-from enginescope.render.graph.write.svg import svg
+from enginescope.render.graph.write.svg import draw, svg
 
 SIZES = (100, 5_047, 50_058)
 T = TypeVar("T")

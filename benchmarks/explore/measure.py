@@ -24,8 +24,7 @@ from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.environment import Device
 from enginescope.records.plan.plan import Plan, Profile
-from enginescope.render.graph.write.drawing import draw
-from enginescope.render.graph.write.svg import svg
+from enginescope.render.graph.write.svg import draw, svg
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
 

@@ -114,11 +114,11 @@ if TYPE_CHECKING:
     from enginescope.services.plans.explore_request import Explored
     from enginescope.services.plans.process import ProcessResult
     from enginescope.services.plans.samples import samples
-    from enginescope.services.suites.observer import SuiteObserver
     from enginescope.services.suites.request import (
         DockerImage,
         PushTarget,
         RayCluster,
+        SuiteObserver,
         SuiteRequest,
         ThisMachine,
     )
@@ -172,7 +172,7 @@ _HOMES = {
     "ShapesReport": "records.verdict.shapes",
     "StopRule": "records.run.job",
     "StoreError": "core.errors",
-    "SuiteObserver": "services.suites.observer",
+    "SuiteObserver": "services.suites.request",
     "SuiteRequest": "services.suites.request",
     "SuiteView": "analysis.suites.suite_view",
     "TelemetryRule": "records.run.job",

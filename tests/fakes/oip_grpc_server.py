@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 import numpy as np
 
-from enginescope.backends.oip.grpc_messages import message_class
+from enginescope.backends.oip.grpc_connection import message_class
 
 
 class OipGrpcServer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.backends.arrivals import arrival_times_ms
+from enginescope.backends.open_loop import arrival_times_ms
 from enginescope.records.run.load import LoadRule
 
 

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from enginescope.judge.samples import frozen
-from enginescope.records.run.clock_around import clock_around, held_by
-from enginescope.records.run.telemetry import SM_CLOCK, THROTTLE, Channel, Telemetry
+from enginescope.records.run.telemetry import (
+    SM_CLOCK,
+    THROTTLE,
+    Channel,
+    Telemetry,
+    clock_around,
+    held_by,
+)
 
 
 def series(name, values) -> Telemetry:

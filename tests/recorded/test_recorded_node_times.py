@@ -11,8 +11,12 @@ import pytest
 
 from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.formats.lenient_json import Document
-from enginescope.formats.onnxruntime.gpu_times import GpuCall, GpuTrace, with_gpu_times
-from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
+from enginescope.formats.onnxruntime.ort_profile import (
+    GpuCall,
+    GpuTrace,
+    ort_profile_of,
+    with_gpu_times,
+)
 from enginescope.records.plan.plan import Profile
 
 FILE = Path(__file__).parents[1] / "data" / "ort-cuda-h100" / "mobilenet_v2.json.xz"

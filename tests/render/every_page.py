@@ -21,7 +21,7 @@ from enginescope.render.suites.suite_page import suite_page
 from enginescope.serve.access import Access
 from enginescope.serve.app import Taking
 from enginescope.serve.configuration import Configuration, GatePart
-from enginescope.serve.push_log import Push, PushLog
+from enginescope.serve.uploads import Push, PushLog
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SUITES, SuiteFolder

@@ -14,7 +14,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import decode, encode
 from enginescope.core.record import replace
 from enginescope.records.suite.suite_change import Claim, SuiteChange
-from enginescope.serve import push_log
+from enginescope.serve import uploads
 from enginescope.serve.access import COOKIE, Access
 from enginescope.serve.app import Taking
 from enginescope.store.archive import Store
@@ -159,15 +159,15 @@ def test_every_push_is_recorded(store, tokens, tmp_path) -> None:
 def test_a_push_that_cannot_be_recorded_is_not_acknowledged(store, tokens, tmp_path) -> None:
     token = tokens.create("ci", ("push",), None)
     with client_of(store, Access(named=tokens), PUSHES) as client:
-        (store.path / "server" / push_log.FILE).mkdir()
+        (store.path / "server" / uploads.FILE).mkdir()
         answer = put(client, token, "one", zipped(tmp_path, "one"))
         assert answer.status_code == 500
         assert "pushes.jsonl" in answer.json()["error"]
 
 
 def test_a_line_that_a_kill_cut_off_hides_no_other(tmp_path) -> None:
-    log = push_log.PushLog(tmp_path)
-    push = push_log.Push(
+    log = uploads.PushLog(tmp_path)
+    push = uploads.Push(
         at="2026-11-23T10:00:00Z", token="ci", address="::1", run="a", status=201, result="stored"
     )
     log.add(push)
@@ -178,11 +178,11 @@ def test_a_line_that_a_kill_cut_off_hides_no_other(tmp_path) -> None:
 
 
 def test_the_record_does_not_grow_for_ever(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(push_log, "MOST_BYTES", 1_000)
-    log = push_log.PushLog(tmp_path)
+    monkeypatch.setattr(uploads, "MOST_BYTES", 1_000)
+    log = uploads.PushLog(tmp_path)
     for at in range(200):
         log.add(
-            push_log.Push(at="", token="ci", address="", run=f"r{at}", status=201, result="stored")
+            uploads.Push(at="", token="ci", address="", run=f"r{at}", status=201, result="stored")
         )
     assert sum(one.stat().st_size for one in log.file.parent.iterdir()) < 2_500
     runs = [one.run for one in log.newest()]

@@ -23,7 +23,7 @@ from enginescope.serve.access import Access
 from enginescope.serve.app import Taking, application
 from enginescope.serve.configuration import Configuration, WebhookPart
 from enginescope.serve.connections import server as server_of
-from enginescope.serve.level_changes import (
+from enginescope.serve.webhooks import (
     ToldChange,
     as_told,
     history_key,

@@ -20,8 +20,13 @@ from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.row import Filter
 from enginescope.store.row import select as select_rows
-from enginescope.store.suite_folder import SUITES, SuiteFolder, suite_folders, suite_named
-from enginescope.store.suite_lease import SuiteRunsError
+from enginescope.store.suite_folder import (
+    SUITES,
+    SuiteFolder,
+    SuiteRunsError,
+    suite_folders,
+    suite_named,
+)
 from tests.store.stored_runs import a_run, plain
 from tests.suites.made import cell, keep_suite, result, timed
 

@@ -17,8 +17,7 @@ from enginescope.formats.onnx.onnx_graph import annotated_onnx, read_onnx_graph
 from enginescope.notebook.plan import OpenedPlan
 from enginescope.records.plan.plan import Plan
 from enginescope.render.base.text import as_text
-from enginescope.render.graph.write.drawing import draw
-from enginescope.render.graph.write.svg import SvgLook, svg
+from enginescope.render.graph.write.svg import SvgLook, draw, svg
 from enginescope.render.plans.explore_data import explore_csv
 from enginescope.render.plans.explore_text import explore_text
 from enginescope.rules.base import LintInput

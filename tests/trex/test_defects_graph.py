@@ -8,8 +8,7 @@ import pytest
 
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.records.plan.plan import Plan
-from enginescope.render.graph.write.drawing import draw
-from enginescope.render.graph.write.svg import svg
+from enginescope.render.graph.write.svg import draw, svg
 from tests.trex.made_plans import chain, layer, plan_of, tensor_row
 
 TEXT = "{http://www.w3.org/2000/svg}text"

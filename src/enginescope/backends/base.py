@@ -22,11 +22,11 @@ from enginescope.records.run.run import (
     ArenaUse,
     Phase,
     ProviderShare,
+    ShapeOutcome,
     StopReport,
     TensorValues,
     WarmUpReport,
 )
-from enginescope.records.run.shapes import ShapeOutcome
 from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry
 from enginescope.records.samples import QueryTrace
 from enginescope.records.tensor import DataType, Tensor

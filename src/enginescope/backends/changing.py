@@ -25,7 +25,7 @@ from enginescope.probe.host import LoadMeter
 from enginescope.probe.memory import peak_rss_bytes
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import InputShape, Job, ShapeRule
-from enginescope.records.run.shapes import ShapeOutcome, ShapeVisit
+from enginescope.records.run.run import ShapeOutcome, ShapeVisit
 
 #: Requests after the first one of a visit, at least.
 _LEAST_LATER = 3

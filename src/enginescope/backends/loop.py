@@ -11,15 +11,16 @@ from __future__ import annotations
 import gc
 import math
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter_ns
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from enginescope.backends.base import ProgressSink
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import replace
+from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array, Samples, frozen
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.judge.stats.warmup import is_steady
@@ -254,3 +255,64 @@ def with_warm_up(recorder: Recorder, warming: Recorder) -> tuple[Samples, ...]:
     """Return the samples of `recorder`, each with what `warming` took of the same metric."""
     before = {one.metric: one.values_ms for one in warming.samples()}
     return tuple(replace(one, warmup_ms=before.get(one.metric)) for one in recorder.samples())
+
+
+#: Larger outputs are not read: the copy would show in the memory of the process.
+MOST_BYTES = 16 << 20
+
+
+class OutputLook:
+    """Compares the outputs of two requests with the same inputs.
+
+    Args:
+        first: The outputs of the first request, by name; they are copied.
+    """
+
+    def __init__(self, first: Mapping[str, Any]) -> None:
+        self._first = {name: np.array(values) for name, values in first.items()}
+
+    def notices(self, last: Mapping[str, Any]) -> tuple[Notice, ...]:
+        """Return a notice for each kind of fault, with the names of the outputs.
+
+        Args:
+            last: The outputs of the last request.
+        """
+        faults: dict[str, list[str]] = {}
+        for name, output in last.items():
+            for fault in _faults(np.asarray(output), self._first.get(name)):
+                faults.setdefault(fault, []).append(name)
+        return tuple(_notice(fault, names) for fault, names in faults.items())
+
+
+_TEXTS = {
+    "nan": "NaN in every value",
+    "infinite": "infinite values",
+    "zero": "0 in every value",
+    "changing": "other values for the same input at the end than at the start",
+}
+
+
+def _faults(values: Any, before: Any | None) -> Iterator[str]:
+    if not values.size or values.dtype.kind not in "fiu":
+        return
+    if values.dtype.kind == "f":
+        if np.isnan(values).all():
+            yield "nan"
+        elif np.isinf(values).any():
+            yield "infinite"
+    if not values.any():
+        yield "zero"
+    if before is not None and before.shape == values.shape:
+        is_same = np.array_equal(before, values, equal_nan=values.dtype.kind == "f")
+        if not is_same and not np.allclose(before, values, rtol=1e-2, atol=1e-6, equal_nan=True):
+            yield "changing"
+
+
+def _notice(fault: str, names: Sequence[str]) -> Notice:
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    outputs = "output" if len(names) == 1 else "outputs"
+    return Notice(
+        code="W-OUTPUTS",
+        message=f"{outputs} {shown}: {_TEXTS[fault]}; check the model with enginescope validate",
+        evidence={"fault": fault, "outputs": list(names)},
+    )

@@ -40,7 +40,6 @@ from enginescope.services.lottery import lottery as lottery_service
 from enginescope.services.measurement import gate as gate_service
 from enginescope.services.plans import lint as lint_service
 from enginescope.services.sensitivity import sensitivity as sensitivity_service
-from enginescope.services.suites import opened
 from enginescope.services.suites import run as suite_service
 from enginescope.services.tune import tune as tune_service
 from enginescope.services.upgrade import reproduce as reproduce_service
@@ -260,7 +259,7 @@ def _shown_suites(view: SuiteView) -> ShownSuite:
     return ShownSuite(view.result)
 
 
-open_suite = displayed(opened.open_suite, _shown_suites)
+open_suite = displayed(suite_service.open_suite, _shown_suites)
 run_suite = displayed(suite_service.run_suite, _shown_suites)
 
 

@@ -19,7 +19,7 @@ from enginescope.core.jsonio import encode, write_atomic
 from enginescope.core.record import replace
 from enginescope.core.sidecar import load_record
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.probe.mps import SERVER_NAME
+from enginescope.probe.processes import SERVER_NAME
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
-from enginescope.serve import gates, page_states, push_log, suites, uploads
+from enginescope.serve import gates, page_states, suites, uploads
 from enginescope.serve import list_views as browsing
 from enginescope.serve import run_views as looking
 from enginescope.serve.access import LOGIN, Access, Guard, login, logout
@@ -88,8 +88,8 @@ def application(
             Route("/gate/{name}.json", gates.gate_document),
             Route("/gate/{name}.svg", gates.badge),
             Route("/gate/{name}", gates.gate),
-            Route("/pushes", push_log.pushes),
-            Route("/pushes.json", push_log.pushes_json),
+            Route("/pushes", uploads.pushes),
+            Route("/pushes.json", uploads.pushes_json),
             Route(LOGIN, login, methods=["GET", "POST"]),
             Route("/logout", logout, methods=["POST"]),
             Route("/static/{name}", static_file),
@@ -107,7 +107,7 @@ def application(
     app.state.figures = figures
     app.state.webhooks = hooks
     app.state.access = access
-    app.state.pushes = push_log.PushLog(store.path)
+    app.state.pushes = uploads.PushLog(store.path)
     app.state.accepts = taking.is_on
     app.state.most_bytes = taking.most_bytes
     open_paths = (LOGIN, "/static/", *app.state.gates.public_badges)

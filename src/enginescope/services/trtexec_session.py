@@ -205,7 +205,7 @@ def _job(settings: Settings) -> Job:
         MissingDependencyError: The CUDA runtime or a GPU is not there.
     """
     from enginescope.backends.registry import load_backend
-    from enginescope.compat.trtexec.jobs import job_of
+    from enginescope.compat.trtexec.settings import job_of
     from enginescope.runner.jobs import check_demands, subject_of
 
     subject = subject_of(Path(settings.model))

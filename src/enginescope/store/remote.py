@@ -14,7 +14,7 @@ from enginescope.core.errors import StoreError, UsageError
 from enginescope.core.http_pool import http_retries, reason_of_http
 from enginescope.core.jsonio import encode
 from enginescope.records.suite.suite_change import SuiteChange
-from enginescope.store.suite_lease import WAIT, SuiteRunsError
+from enginescope.store.suite_folder import WAIT, SuiteRunsError
 
 _TIMEOUT_S = 60.0
 #: Ids asked for in one request.

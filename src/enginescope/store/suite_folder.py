@@ -3,6 +3,8 @@
 ``suite.json`` is the plan; ``cells.jsonl`` grows by one line as a cell ends, whatever its outcome,
 so that a suite that was killed goes on where it was. The last line of a cell is the one that holds.
 ``lease.json`` says who runs the suite, and until when that is known.
+
+A lease lets one machine run the suite at a time.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import secrets
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,9 +24,38 @@ from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import decode, encode, prepared, read_stored, write_atomic
 from enginescope.judge.notice import Notice
 from enginescope.records.suite.suite import CellRow, SuitePlan, SuiteResult
-from enginescope.records.suite.suite_change import Lease, SuiteChange
+from enginescope.records.suite.suite_change import Claim, Lease, SuiteChange
 from enginescope.store.run_names import changed_at
-from enginescope.store.suite_lease import SuiteRunsError, next_lease
+
+#: Next step of who is refused.
+WAIT = "wait for it, or --name another; an expired lease can be taken over"
+
+
+class SuiteRunsError(StoreError):
+    """Another process or machine is running the suite."""
+
+
+def next_lease(
+    current: Lease | None, claim: Claim, now: float, name: str, void: str | None = None
+) -> Lease:
+    """Return the lease after a claim.
+
+    Args:
+        now: Unix time, s.
+        void: Token of a lease that is void, as its process is known to have ended.
+
+    Raises:
+        SuiteRunsError: Somebody else has the lease, and it has not expired.
+    """
+    if current is not None and current.token not in (claim.token, void) and current.expires > now:
+        until = datetime.fromtimestamp(current.expires, timezone.utc)
+        raise SuiteRunsError(
+            f"suite {name}",
+            why=f"{current.owner} is running it, with a lease until {until:%Y-%m-%d %H:%M:%S} UTC",
+            hint=WAIT,
+        )
+    return Lease(owner=claim.owner, token=claim.token, renewed=now, expires=now + claim.seconds)
+
 
 PLAN = "suite.json"
 ROWS = "cells.jsonl"

@@ -16,8 +16,12 @@ from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.records.run.job import InputRange, InputShape, Workload
 from enginescope.records.run.run import TensorValues
 from enginescope.records.run.sample_set import Preprocessing
-from enginescope.runner.inputs.sample_feeds import sample_feeds
-from enginescope.runner.inputs.sample_sources import data_sets_beside, random_samples, samples_in
+from enginescope.runner.inputs.sample_feeds import (
+    data_sets_beside,
+    random_samples,
+    sample_feeds,
+    samples_in,
+)
 
 SAMPLES = 3
 BERT = Workload(

@@ -10,7 +10,7 @@ from enginescope.analysis.shapes.knee import cliffs_of, knee_of
 from enginescope.analysis.shapes.levels import first_costs, later_medians, levels_of, part_costs
 from enginescope.analysis.shapes.proposal import propose, weighted
 from enginescope.records.run.job import InputShape, ShapePoint, Workload
-from enginescope.records.run.shapes import ShapeOutcome, ShapeVisit
+from enginescope.records.run.run import ShapeOutcome, ShapeVisit
 from enginescope.records.verdict.shapes import ShapesReport
 
 SIZES = (1, 2, 4, 8, 16)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from enginescope.backends.onnxruntime.compiled_model import compiled_start
+from enginescope.backends.onnxruntime.backend import compiled_start
 from enginescope.backends.onnxruntime.providers.opening import Setup
 from enginescope.backends.onnxruntime.providers.providers import CPU, TENSORRT
 from enginescope.records.run.job import BackendSpec, Job, Subject

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import enginescope as es
-from enginescope.backends.output_look import OutputLook
+from enginescope.backends.loop import OutputLook
 
 
 def model(path: Path, kind: int, shape: list[int | str], node: str = "Cast", **more: int) -> Path:

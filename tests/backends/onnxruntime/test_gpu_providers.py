@@ -22,7 +22,7 @@ from enginescope.backends.onnxruntime.backend import OrtBackend, cuda, tensorrt
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.record import replace
-from enginescope.formats.onnxruntime.gpu_times import GpuCall, GpuTrace
+from enginescope.formats.onnxruntime.ort_profile import GpuCall, GpuTrace
 from enginescope.records.plan.build import Preparation
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Mode, Subject

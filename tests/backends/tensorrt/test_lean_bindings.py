@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.backends.tensorrt.libraries import Libraries, inspect
-from enginescope.backends.tensorrt.run.io_tensors import tensors_of
+from enginescope.backends.tensorrt.run.engine import tensors_of
 
 
 class LeanEngine:

@@ -9,7 +9,7 @@ import pytest
 
 from enginescope.analysis.claims.layer_time import event_cost, layer_times
 from enginescope.backends.tensorrt.libraries import load
-from enginescope.backends.tensorrt.run import gate
+from enginescope.backends.tensorrt.run import inference_stream
 from enginescope.core.errors import BackendError
 from enginescope.core.record import replace
 from enginescope.judge.samples import Interval
@@ -66,7 +66,7 @@ def test_an_engine_that_waits_in_its_enqueue_opens_the_gate(
     use, tmp_path, engines, monkeypatch
 ) -> None:
     use()
-    monkeypatch.setattr(gate, "LIMIT_S", 0.05)
+    monkeypatch.setattr(inference_stream, "LIMIT_S", 0.05)
     started = monotonic()
     found = profiled(non_zero(tmp_path / "non_zero.onnx"), engines)
     assert found.profile.mode == "trtexec"
@@ -80,7 +80,7 @@ def test_a_gate_is_opened_when_the_enqueue_fails(use, perceptron, engines) -> No
     one = with_engine(job(perceptron), engines)
     with opened(one, EAGER) as session:
         stream = session.lanes[0].compute_stream
-        held = gate.Gate(load().driver, session.cuda, stream)
+        held = inference_stream.Gate(load().driver, session.cuda, stream)
         with pytest.raises(BackendError), held.closed():
             raise BackendError("enqueueing")
         session.cuda.wait(stream, "waiting")  # would never end
@@ -93,7 +93,7 @@ def test_what_is_enqueued_waits_for_the_gate(use, perceptron, engines) -> None:
     with opened(one, EAGER) as session:
         stream = session.lanes[0].compute_stream
         event = session.cuda.event(spin=True)
-        held = gate.Gate(load().driver, session.cuda, stream)
+        held = inference_stream.Gate(load().driver, session.cuda, stream)
         with held.closed():
             fake.cuda.cudaEventRecord(event, stream)
             mark = fake.device.events[int(event)]

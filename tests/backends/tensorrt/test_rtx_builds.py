@@ -216,9 +216,9 @@ def test_progress_is_reported(run, tmp_path) -> None:
 SOURCE = str(Path(__file__).resolve().parents[3] / "src")
 PHASES = """
 import json, sys, warnings
-from enginescope.backends.tensorrt.build import progress_monitor
+from enginescope.backends.tensorrt.build import build
 from enginescope.backends.tensorrt.libraries import load
-progress_monitor._INTERVAL_S = 0
+build._INTERVAL_S = 0
 trt = load("rtx").trt
 seen = []
 logger = trt.Logger(trt.Logger.ERROR)
@@ -226,7 +226,7 @@ builder = trt.Builder(logger)
 network = builder.create_network(0)
 assert trt.OnnxParser(network, logger).parse_from_file(sys.argv[1])
 config = builder.create_builder_config()
-config.progress_monitor = progress_monitor.make_monitor(trt, seen.append)
+config.progress_monitor = build.make_monitor(trt, seen.append)
 assert builder.build_serialized_network(network, config) is not None
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")

@@ -12,8 +12,8 @@ from enginescope.backends.trtexec.backend import GpuBeside
 from enginescope.core.record import replace
 from enginescope.probe import nvml
 from enginescope.probe.nvml import probe_devices
-from enginescope.records.run.clock_around import clock_around
 from enginescope.records.run.job import StopRule, TelemetryRule
+from enginescope.records.run.telemetry import clock_around
 from tests.backends.trtexec.jobs import codes, job, measured, workload
 from tests.fakes import nvml_scenarios
 

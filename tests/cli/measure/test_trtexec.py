@@ -13,7 +13,7 @@ import pytest
 from enginescope.backends.tensorrt import libraries
 from enginescope.cli.main import main
 from enginescope.cli.measure import trtexec
-from enginescope.compat.trtexec.jobs import job_of
+from enginescope.compat.trtexec.settings import job_of
 from enginescope.core.errors import MissingDependencyError
 from enginescope.core.record import replace
 from enginescope.formats.importing.importer import import_artifacts

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.render.graph.write import layouts
+from enginescope.render.graph.write import picture
 
 NAME = "small_convnet.onnx.engine"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -98,7 +98,7 @@ def test_colours_by_time_without_times(plan, tmp_path, capsys) -> None:
 
 
 def test_graphviz_that_is_not_there(plan, tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(layouts, "is_installed", lambda _: False)
+    monkeypatch.setattr(picture, "is_installed", lambda _: False)
     target = str(tmp_path / "x.svg")
     assert main(["explore", plan, "--svg", target]) == 0
     assert main(["explore", plan, "--svg", target, "--layout", "dot"]) == 2
@@ -106,13 +106,13 @@ def test_graphviz_that_is_not_there(plan, tmp_path, monkeypatch, capsys) -> None
 
 
 def test_graphviz_that_fails_is_said(plan, tmp_path, monkeypatch, capsys) -> None:
-    from enginescope.render.graph.write.layouts import GraphvizError
+    from enginescope.render.graph.write.picture import GraphvizError
 
     def fails(*_: object) -> None:
         raise GraphvizError("Graphviz gave no layout", why="signal 6")
 
-    monkeypatch.setattr(layouts, "is_installed", lambda _: True)
-    monkeypatch.setattr(layouts, "graphviz_layout", fails)
+    monkeypatch.setattr(picture, "is_installed", lambda _: True)
+    monkeypatch.setattr(picture, "graphviz_layout", fails)
     assert main(["explore", plan, "--svg", str(tmp_path / "x.svg"), "--layout", "dot"]) == 0
     said = capsys.readouterr().err
     assert "laid out by enginescope itself: Graphviz gave no layout: signal 6 (W-GRAPHVIZ)" in said

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enginescope.cli.suites.suite import present
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.services.suites.observer import SuiteObserver
-from enginescope.services.suites.opened import write_tables
+from enginescope.services.suites.request import SuiteObserver
+from enginescope.services.suites.run import write_tables
 from tests.suites.made import cell, result, timed
 
 

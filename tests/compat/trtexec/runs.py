@@ -8,8 +8,7 @@ import numpy as np
 
 from enginescope.compat.trtexec.arguments import read_arguments
 from enginescope.compat.trtexec.help_text import Version, parse_version
-from enginescope.compat.trtexec.jobs import job_of
-from enginescope.compat.trtexec.settings import Settings, settings_of
+from enginescope.compat.trtexec.settings import Settings, job_of, settings_of
 from enginescope.core.record import replace
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.plan.build import BuildReport, DeviceMemory

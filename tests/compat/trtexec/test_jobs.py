@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from enginescope.compat.trtexec.jobs import job_of
+from enginescope.compat.trtexec.settings import job_of
 from enginescope.records.run.job import InputShape, Mode, StopRule, Subject, WarmUp
 from tests.compat.trtexec.runs import settings
 

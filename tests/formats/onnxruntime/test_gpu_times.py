@@ -3,8 +3,12 @@ from __future__ import annotations
 import pytest
 
 from enginescope.formats.lenient_json import Document
-from enginescope.formats.onnxruntime.gpu_times import GpuCall, GpuTrace, with_gpu_times
-from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
+from enginescope.formats.onnxruntime.ort_profile import (
+    GpuCall,
+    GpuTrace,
+    ort_profile_of,
+    with_gpu_times,
+)
 
 CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from enginescope.core.errors import FormatError, UsageError
-from enginescope.formats.tensors.target_folders import MAP_SUFFIXES, FolderTargets, load_map
+from enginescope.formats.tensors.target_files import MAP_SUFFIXES, FolderTargets, load_map
 
 DEPTH = np.arange(12, dtype=np.float32).reshape(3, 4) + 0.5
 

@@ -8,7 +8,7 @@ import pytest
 
 from enginescope.core.errors import FormatError
 from enginescope.formats.lenient_json import Document
-from enginescope.formats.trtexec.layer_latencies import is_layer_latencies, layer_latencies_of
+from enginescope.formats.trtexec.exported_profile import is_layer_latencies, layer_latencies_of
 
 NAME = "/features/0/Conv + /features/0/Relu"
 

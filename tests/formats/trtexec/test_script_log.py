@@ -8,9 +8,8 @@ import pytest
 
 from enginescope.core.errors import FormatError
 from enginescope.formats.lenient_json import Document
-from enginescope.formats.plan.inspector_text import inspected_plan
-from enginescope.formats.plan.plan_json import plan_of
-from enginescope.formats.trtexec.script_log import is_script_log, parse_script_logs
+from enginescope.formats.plan.plan_json import inspected_plan, plan_of
+from enginescope.formats.trtexec.trtexec_log import is_script_log, parse_script_logs
 
 PREFIX = "[02/03/2026-04:05:06] [TRT] "
 BUILD = f"""\

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from enginescope.core.record import replace
-from enginescope.formats.trtexec.cross_checks import summary_mismatches
-from enginescope.formats.trtexec.exported_times import ExportedTimes, as_trtexec_prints
+from enginescope.formats.trtexec.exported_times import (
+    ExportedTimes,
+    as_trtexec_prints,
+    summary_mismatches,
+)
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.samples import ReportedSummary
 

@@ -10,7 +10,7 @@ import pytest
 from enginescope.core.errors import FormatError
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
-from enginescope.formats.plan.inspector_text import inspected_plan
+from enginescope.formats.plan.plan_json import inspected_plan
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log, parse_trtexec_logs
 from tests.formats import logs
 

@@ -5,7 +5,7 @@ from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.render.graph.categories import edge_labels, edge_titles
 from enginescope.render.graph.node_labels import Wording
 from enginescope.render.graph.paint import sketch
-from enginescope.render.graph.write.drawing import draw, drawn
+from enginescope.render.graph.write.svg import draw, drawn
 from tests.analysis.graph.test_plan_graph import made
 from tests.formats import plans
 

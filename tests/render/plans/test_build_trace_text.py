@@ -9,7 +9,7 @@ from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.text import as_text, table
-from enginescope.render.plans.build_trace_text import build_story_rows, comparison_rows
+from enginescope.render.plans.build_text import build_story_rows, comparison_rows
 from tests.formats import build_logs
 from tests.formats.build_logs import CONV
 

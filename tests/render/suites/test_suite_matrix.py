@@ -10,8 +10,7 @@ from enginescope.analysis.suites.suite_wins import wins
 from enginescope.core.record import replace
 from enginescope.records.suite.suite import CellStatus, SuiteResult
 from enginescope.render.suites.suite_answer import suite_answer
-from enginescope.render.suites.suite_matrix import matrix_table
-from enginescope.render.suites.suite_page import suite_page
+from enginescope.render.suites.suite_page import matrix_table, suite_page
 from enginescope.render.suites.suite_pareto import pareto_charts
 from tests.render.browser import Tab, chromium_tab
 from tests.suites.made import cell, result, row, timed

@@ -9,8 +9,8 @@ import pytest
 from enginescope.records.notice import UNSTABLE
 from enginescope.records.suite.suite import CellStatus
 from enginescope.render.suites.suite import suite_charts
-from enginescope.render.suites.suite_matrix import matrix_table
-from enginescope.render.suites.suite_page import suite_page
+from enginescope.render.suites.suite_answer import suite_tables
+from enginescope.render.suites.suite_page import matrix_table, suite_page
 from enginescope.render.suites.suite_phrases import (
     backend_names,
     cell_text,
@@ -18,7 +18,6 @@ from enginescope.render.suites.suite_phrases import (
     options_sentence,
     weakness_sentence,
 )
-from enginescope.render.suites.suite_text import suite_tables
 from tests.render.browser import chromium_tab
 from tests.suites.made import cell, result, row, timed
 

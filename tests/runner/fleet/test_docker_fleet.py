@@ -11,8 +11,8 @@ import pytest
 from enginescope.core.errors import MissingDependencyError, UnsupportedError
 from enginescope.records.run.job import StopRule, Subject, WarmUp, Workload
 from enginescope.records.suite.suite import CellStatus
-from enginescope.runner.fleet import docker_fleet
-from enginescope.runner.fleet.docker_fleet import DockerFleet
+from enginescope.runner.fleet import container
+from enginescope.runner.fleet.container import DockerFleet
 from enginescope.runner.jobs import subject_of
 from tests.runner.fleet.cells import Heard, cell
 
@@ -78,7 +78,7 @@ def test_a_container_that_does_not_end_is_ended(docker, monkeypatch) -> None:
     heard = Heard()
     fleet = DockerFleet(IMAGE)
     docker.fault("hang")
-    monkeypatch.setattr(docker_fleet, "longest_s", lambda _cell: 1.0)
+    monkeypatch.setattr(container, "longest_s", lambda _cell: 1.0)
     fleet.run([fake_cell()], None, heard.watch)
     assert heard.lost[0].reason == "its container did not end within 1 s"
     started, ended = docker.calls[-2:]

@@ -7,8 +7,7 @@ from enginescope.backends.base import InputSpec
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.records.run.job import InputFile, InputRange, InputShape, Workload
 from enginescope.records.tensor import DataType
-from enginescope.runner.inputs.inputs import make_feeds
-from enginescope.runner.inputs.random_inputs import random_array
+from enginescope.runner.inputs.inputs import make_feeds, random_array
 
 IMAGE = InputSpec(
     name="image", dtype=DataType.FP32, shape=("batch", 3, 8, 8), type_text="tensor(float)"

@@ -7,7 +7,7 @@ import pytest
 
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.records.run.job import InputShape
-from enginescope.runner.inputs.sample_sources import data_sets_beside, random_samples, samples_in
+from enginescope.runner.inputs.sample_feeds import data_sets_beside, random_samples, samples_in
 
 
 def test_a_folder_of_arrays_is_a_sample_a_file_in_the_order_of_their_numbers(tmp_path) -> None:

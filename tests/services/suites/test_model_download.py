@@ -17,7 +17,7 @@ import pytest
 
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.formats.onnx.onnx_unfold import ModelLink, read_links
-from enginescope.services.suites.model_download import fetch
+from enginescope.services.suites.models import fetch
 
 BODY = bytes(range(256)) * 4096  # 1 MiB
 SECRET = "s3cr3t-word"
@@ -129,7 +129,7 @@ def test_what_is_cut_off_again_and_again_goes_on_by_itself(tmp_path) -> None:
 
 
 def test_what_was_cut_off_goes_on(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("enginescope.services.suites.model_download._MOST_RESUMES", 0)
+    monkeypatch.setattr("enginescope.services.suites.models._MOST_RESUMES", 0)
     with served(Served(BODY)) as what:
         what.cut_after = 300_000
         with pytest.raises(UsageError, match="cut off") as caught:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import enginescope.services.accuracy.validation_run as validation_run
-import enginescope.services.suites.shared_references as shared
+import enginescope.services.suites.reference_cache as shared
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.record import replace
 from enginescope.records.run.job import Watcher
@@ -20,8 +20,8 @@ from enginescope.runner.fleet.cell_task import REFERENCES, packed_task, unpacked
 from enginescope.runner.inputs.collect_outputs import EndedBadly
 from enginescope.runner.jobs import subject_of
 from enginescope.services.suites.cell import checked_cell
+from enginescope.services.suites.reference_cache import SharedReferences, shared_references
 from enginescope.services.suites.remote_cell import run_remote_cell
-from enginescope.services.suites.shared_references import SharedReferences, shared_references
 from tests.suites.made import cell
 
 SAMPLES = (Sample(name="random 0"),)

@@ -16,13 +16,11 @@ from enginescope.core.record import replace
 from enginescope.serve.access import Access
 from enginescope.serve.app import Taking
 from enginescope.services.suites import stream as module
-from enginescope.services.suites.observer import SuiteObserver
-from enginescope.services.suites.request import PushTarget
+from enginescope.services.suites.request import PushTarget, SuiteObserver
 from enginescope.services.suites.sinks import ServerSink
 from enginescope.services.suites.stream import SuiteStream
 from enginescope.store.archive import Store
-from enginescope.store.suite_folder import SUITES, SuiteFolder, suite_folders
-from enginescope.store.suite_lease import SuiteRunsError
+from enginescope.store.suite_folder import SUITES, SuiteFolder, SuiteRunsError, suite_folders
 from tests.serve.conftest import TOKEN, served, wait_for
 from tests.store.stored_runs import a_run
 from tests.suites.made import cell, result, timed

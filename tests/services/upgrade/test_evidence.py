@@ -17,7 +17,7 @@ from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.jsonio import decode, encode
 from enginescope.core.record import replace
 from enginescope.formats.archive.archive_reader import MANIFEST
-from enginescope.formats.archive.folder_archive import write_manifest
+from enginescope.formats.archive.archive_writer import write_manifest
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.records.verdict.bundled_outputs import (
     BundledOutputs,

@@ -293,7 +293,7 @@ def test_a_suite_that_is_here_is_not_read_again(url, monkeypatch) -> None:
     keep_suite(store, folder)
     store.suite_home()
     before = (folder.path / ROWS).stat()
-    monkeypatch.setattr("enginescope.store.sql.suite_tables._fetch", None)
+    monkeypatch.setattr("enginescope.store.sql.database_store._fetch", None)
     store.suite_home()
     assert (folder.path / ROWS).stat().st_size == before.st_size
 

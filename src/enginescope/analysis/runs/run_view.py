@@ -40,8 +40,8 @@ from enginescope.judge.samples import Percentile, Samples, Summary
 from enginescope.judge.stats.describe import Histogram, describe, histogram
 from enginescope.judge.stats.stability import notices_of
 from enginescope.records.notice import weightiest
-from enginescope.records.run.clock_around import ClockAround, clock_around
 from enginescope.records.run.run import Run
+from enginescope.records.run.telemetry import ClockAround, clock_around
 
 
 class Cycles(Record, frozen=True, kw_only=True):

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from enginescope.core.record import Record
-from enginescope.records.run.clock_around import held_by
-from enginescope.records.run.telemetry import TEMPERATURE, GpuTelemetry, Telemetry
+from enginescope.records.run.telemetry import TEMPERATURE, GpuTelemetry, Telemetry, held_by
 
 #: Settled: the temperature changes by less, in °C a minute.
 SETTLED_C_PER_MIN = 6.0

@@ -14,7 +14,7 @@ from enginescope.judge.comparison.hodges_lehmann import (
 )
 from enginescope.judge.samples import Interval
 from enginescope.records.run.job import ShapePoint
-from enginescope.records.run.shapes import ShapeOutcome, ShapeVisit
+from enginescope.records.run.run import ShapeOutcome, ShapeVisit
 from enginescope.records.verdict.shapes import CostKind, ShapeCost, ShapeLevel
 
 CONFIDENCE = 0.95

@@ -33,7 +33,7 @@ from enginescope.analysis.tasks.depth_agreement import AGREEMENT, DepthAgreement
 from enginescope.analysis.tasks.segmentation import bilinear
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.formats.tensors.target_folders import MAP_SUFFIXES, FolderTargets, load_map
+from enginescope.formats.tensors.target_files import MAP_SUFFIXES, FolderTargets, load_map
 from enginescope.judge.notice import Notice
 from enginescope.judge.stats.autocorrelation import student_quantile
 from enginescope.records.run.run import TensorValues

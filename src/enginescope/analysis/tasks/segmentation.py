@@ -32,7 +32,7 @@ from enginescope.analysis.tasks.box_outputs import named_output, single_maps
 from enginescope.analysis.tasks.classification import ClassNames
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
-from enginescope.formats.tensors.target_folders import FolderTargets, load_map
+from enginescope.formats.tensors.target_files import FolderTargets, load_map
 from enginescope.records.run.run import TensorValues
 
 

@@ -2,13 +2,86 @@
 
 from __future__ import annotations
 
-from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
-from enginescope.backends.oip.session import EndpointSession
+from enginescope.backends.base import (
+    Availability,
+    Feeds,
+    FeedSource,
+    InputSpec,
+    Measured,
+    ProgressSink,
+)
+from enginescope.backends.loop import Recorder, StepRecorder
+from enginescope.backends.oip.connection import Connection
+from enginescope.backends.oip.grpc_connection import GrpcConnection, is_grpc
+from enginescope.backends.oip.http_connection import HttpConnection
+from enginescope.backends.oip.tensors import input_specs
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.optional import is_installed
 from enginescope.core.suggest import did_you_mean
+from enginescope.judge.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job
+from enginescope.records.run.run import ProviderShare
+from enginescope.records.tensor import Tensor
+
+
+class EndpointSession:
+    """A model behind a server; a step sends its inputs and reads its outputs."""
+
+    providers = ("Open Inference Protocol",)
+    placement: tuple[ProviderShare, ...] = ()
+
+    def __init__(self, job: Job) -> None:
+        url = job.subject.name.rstrip("/")
+        connect = GrpcConnection if is_grpc(url) else HttpConnection
+        self._connection: Connection = connect(url, job.backend.options.get("format", "auto"))
+        self.input_specs: tuple[InputSpec, ...] = input_specs(self._connection.metadata)
+        self.step = self._connection.send
+        self._inputs: tuple[Tensor, ...] = ()
+        self._outputs: tuple[Tensor, ...] = ()
+
+    def bind(self, feeds: Feeds) -> None:
+        """Encode the request, once."""
+        self._connection.bind(self.input_specs, feeds)
+        self._inputs = tuple(
+            Tensor(name=spec.name, shape=tuple(feeds.arrays[spec.name].shape), dtype=spec.dtype)
+            for spec in self.input_specs
+        )
+
+    def settle(self) -> None:
+        """Check the first answer."""
+        self._outputs = self._connection.outputs()
+
+    def recorder(self) -> Recorder:
+        """Return a new recorder of the request."""
+        return StepRecorder(self.step)
+
+    def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Return what is sent and received."""
+        return self._inputs, self._outputs
+
+    def notices(self) -> tuple[Notice, ...]:
+        """Say what the times include, and how tensors travel."""
+        connection = self._connection
+        encoding = "JSON" if connection.encoding == "json" else connection.encoding
+        return (
+            Notice(
+                code="I-ENDPOINT",
+                message=f"service times include the network, {connection.protocol} with {encoding} "
+                "tensors and the server's own queue; the machine described is the client's",
+                evidence={
+                    "protocol": connection.protocol,
+                    "encoding": connection.encoding,
+                    "platform": connection.metadata.get("platform"),
+                },
+                level="info",
+            ),
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
 
 _FORMATS = ("auto", "binary", "json")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from enginescope.core.errors import MissingDependencyError
 from enginescope.core.optional import require
-from enginescope.formats.onnxruntime.gpu_times import GpuCall, GpuTrace
+from enginescope.formats.onnxruntime.ort_profile import GpuCall, GpuTrace
 
 _BUFFER_BYTES = 8 << 20
 #: Hand out buffers that are not full too.

@@ -17,7 +17,7 @@ import numpy as np
 
 from enginescope.backends.native_loop import Kind, Program, Turn, library
 from enginescope.backends.onnxruntime.options import dtype_of, is_config_entry, session_options
-from enginescope.backends.onnxruntime.threads import ThreadsRecorder
+from enginescope.backends.onnxruntime.requests import ThreadsRecorder
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.formats.onnx.onnx_precision import external_files
 from enginescope.records.run.job import Job

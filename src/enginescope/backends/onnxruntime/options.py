@@ -9,8 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from enginescope.backends.onnxruntime.providers.provider_options import check_value
-from enginescope.backends.onnxruntime.providers.providers import Provider
+from enginescope.backends.onnxruntime.providers.providers import Provider, check_value
 from enginescope.core.errors import UsageError
 from enginescope.core.suggest import did_you_mean
 from enginescope.records.run.job import BackendSpec

@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
 from enginescope.backends.onnxruntime import prepared
 from enginescope.backends.onnxruntime.convert.autocast import autocast_model
-from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model
+from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model, fp16_notice
 from enginescope.backends.onnxruntime.convert.model_cache import MadeModel
 from enginescope.backends.onnxruntime.convert.model_io import ASKED_FOR, inferred_model
 from enginescope.backends.onnxruntime.convert.optimized_model import optimized_model
-from enginescope.backends.onnxruntime.convert.removed_fp16 import fp16_notice
 from enginescope.backends.onnxruntime.options import STORED_GRAPH, fp16_way
 from enginescope.backends.onnxruntime.providers.missing import not_built_in
 from enginescope.backends.onnxruntime.providers.opening import setup_of

@@ -22,10 +22,14 @@ from enginescope.backends.tensorrt.cuda import Driver
 from enginescope.backends.tensorrt.libraries import Libraries, inspect, installed_version, load
 from enginescope.backends.tensorrt.profile_pass import profile_layers
 from enginescope.backends.tensorrt.rtx import require_served_gpu
-from enginescope.backends.tensorrt.run.answering import TrtAnswers
 from enginescope.backends.tensorrt.run.changing import TrtChanges
 from enginescope.backends.tensorrt.run.decoding import TrtDecodeSession
-from enginescope.backends.tensorrt.run.session import TrtSession, must_be_runnable, resolved
+from enginescope.backends.tensorrt.run.session import (
+    TrtAnswers,
+    TrtSession,
+    must_be_runnable,
+    resolved,
+)
 from enginescope.backends.tensorrt.run.throughput import ThroughputRecorder
 from enginescope.core.errors import (
     EnginescopeError,

@@ -15,8 +15,7 @@ import numpy as np
 
 from enginescope.backends.base import Feeds
 from enginescope.backends.tensorrt.libraries import Libraries
-from enginescope.backends.tensorrt.run.gate import Gate
-from enginescope.backends.tensorrt.run.inference_stream import refused
+from enginescope.backends.tensorrt.run.inference_stream import Gate, refused
 from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.judge.notice import Notice

@@ -22,9 +22,12 @@ from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.record import replace
 from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.plan.plan_json import parse_plan
-from enginescope.formats.trtexec.cross_checks import summary_mismatches
 from enginescope.formats.trtexec.exported_profile import parse_profile
-from enginescope.formats.trtexec.exported_times import ExportedTimes, parse_times
+from enginescope.formats.trtexec.exported_times import (
+    ExportedTimes,
+    parse_times,
+    summary_mismatches,
+)
 from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_log
 from enginescope.judge.notice import Notice
 from enginescope.judge.stats.autocorrelation import quantile_interval

@@ -288,6 +288,6 @@ def _context_tables(context: PlanContext[PlanView], *, top: int, width: int) -> 
             if limits is not None:
                 yield limits
     if context.story is not None:
-        from enginescope.render.plans.build_trace_text import build_story_rows
+        from enginescope.render.plans.build_text import build_story_rows
 
         yield from build_story_rows(context.story, limit=top, name_width=max(24, names // 2))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from enginescope.cli.run_output import SCREENS, present
 from enginescope.cli.terminal_observer import NotingObserver
-from enginescope.formats.importing.import_ledger import LedgerEntry
+from enginescope.formats.importing.importer import LedgerEntry
 from enginescope.records.run.run import Run
 from enginescope.render.base.text import notice_lines, show, stacked
 from enginescope.render.plans.import_text import ledger_table, shared_notices

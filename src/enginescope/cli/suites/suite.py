@@ -49,6 +49,7 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
         return
     from enginescope.render.base.text import notice_lines, sentence, show
     from enginescope.render.base.text_table import table
+    from enginescope.render.suites.suite_answer import suite_tables
     from enginescope.render.suites.suite_phrases import (
         baseline_sentence,
         counts_sentence,
@@ -57,7 +58,6 @@ def present(result: SuiteResult, folder: Path, *, as_json: bool, store: str | No
         took_sentence,
         weakness_sentence,
     )
-    from enginescope.render.suites.suite_text import suite_tables
 
     print(f"{result.name} · {counts_sentence(result)}\n")
     for part in suite_tables(result, width=shutil.get_terminal_size().columns):

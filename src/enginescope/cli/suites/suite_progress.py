@@ -20,7 +20,7 @@ from enginescope.records.suite.suite import (
     SuitePlan,
     SuiteResult,
 )
-from enginescope.services.suites.observer import SuiteObserver
+from enginescope.services.suites.request import SuiteObserver
 
 
 class SuiteProgress(Shown[Live], SuiteObserver):

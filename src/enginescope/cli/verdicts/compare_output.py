@@ -88,7 +88,7 @@ def _present_names(found: NamedComparison, *, as_json: bool) -> None:
 
 def _present_choices(choices: tuple[ChoicePair, ...], chosen: Chosen, width: int) -> None:
     from enginescope.render.base.text import show, table
-    from enginescope.render.plans.build_trace_text import comparison_rows
+    from enginescope.render.plans.build_text import comparison_rows
 
     one = comparison_rows(choices, limit=chosen.top, name_width=max(24, width // 3))
     print(one.title)

@@ -1,4 +1,7 @@
-"""Writing an archive of an engine."""
+"""Writing an archive of an engine.
+
+It may be a folder: the manifest of a ``.tea`` over every file of it, sealed.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from enginescope._version import __version__
-from enginescope.core.errors import UsageError
-from enginescope.core.jsonio import encode
+from enginescope.core.digest import sha256_of
+from enginescope.core.errors import FormatError, UsageError
+from enginescope.core.jsonio import encode, read_bytes, write_atomic
 from enginescope.core.record import Record
+from enginescope.core.sidecar import SEAL, check_seal, sealed
 from enginescope.formats.archive.archive_reader import (
     MANIFEST,
     MOST_TEXT_BYTES,
@@ -22,6 +27,7 @@ from enginescope.formats.archive.archive_reader import (
     TeaSubject,
     kind_by_content,
     kind_by_name,
+    parse_manifest,
 )
 from enginescope.formats.importing.artifact_kinds import HEAD_BYTES
 
@@ -113,3 +119,94 @@ def _add(packed: zipfile.ZipFile, file: TeaFile) -> TeaEntry:
             size += len(block)
             out.write(block)
     return TeaEntry(name=file.name, kind=file.kind, size_bytes=size, sha256=digest.hexdigest())
+
+
+#: Files that an error names.
+_SHOWN = 8
+
+
+class FolderArchive(Record, frozen=True, kw_only=True):
+    """A folder whose files are those of its manifest.
+
+    Attributes:
+        sha256: Of the manifest, and so of all files.
+    """
+
+    manifest: Manifest
+    sha256: str
+
+
+def write_manifest(folder: Path, subjects: Sequence[TeaSubject] = ()) -> FolderArchive:
+    """Write the manifest of all files of a folder; packed with zip, the folder is a ``.tea``.
+
+    Raises:
+        OSError: A file cannot be read or written.
+    """
+    manifest = Manifest(
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        enginescope=__version__,
+        subjects=tuple(subjects),
+        files=tuple(
+            TeaEntry(
+                name=name,
+                kind=tea_file(path, name).kind,
+                size_bytes=path.stat().st_size,
+                sha256=sha256_of(path),
+            )
+            for name, path in _files(folder).items()
+        ),
+    )
+    data = sealed(encode(manifest))
+    write_atomic(folder / MANIFEST, data)
+    return FolderArchive(manifest=manifest, sha256=hashlib.sha256(data).hexdigest())
+
+
+def check_folder(folder: Path) -> FolderArchive:
+    """Compare every file of a folder with its manifest.
+
+    Raises:
+        FormatError: A file was changed, is missing, was added or cannot be read; names it.
+    """
+    source = folder / MANIFEST
+    data = read_bytes(source)
+    check_seal(data, str(source))
+    manifest = parse_manifest(data, str(folder)) if f'"{SEAL}"'.encode() in data else None
+    if manifest is None:
+        raise FormatError(str(source), why="not the sealed manifest of a folder", hint=_COPY)
+    here = _files(folder)
+    listed = {entry.name: entry for entry in manifest.files}
+    try:
+        wrong = [
+            *(f"{name} is missing" for name in listed if name not in here),
+            *(f"{name} was added" for name in here if name not in listed),
+            *(f"{name} was changed" for name in here if not _is_same(here, listed, name)),
+        ]
+    except OSError as error:
+        why = f"cannot be read: {error.strerror or error}"
+        raise FormatError(str(error.filename), why=why) from error
+    if wrong:
+        more = f" and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
+        raise FormatError(str(folder), why=", ".join(wrong[:_SHOWN]) + more, hint=_COPY)
+    return FolderArchive(manifest=manifest, sha256=hashlib.sha256(data).hexdigest())
+
+
+_COPY = "copy the folder again from its source"
+
+
+def _is_same(here: dict[str, Path], listed: dict[str, TeaEntry], name: str) -> bool:
+    """Whether a file is as its entry says; a file without entry is added, not changed."""
+    entry, path = listed.get(name), here[name]
+    if entry is None:
+        return True
+    if path.is_symlink() or path.stat().st_size != entry.size_bytes:
+        return False
+    return sha256_of(path) == entry.sha256
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Return what is in a folder and below but folders and the manifest: name -> path."""
+    return {
+        path.relative_to(folder).as_posix(): path
+        for path in sorted(folder.rglob("*"))
+        if (path.is_symlink() or not path.is_dir()) and path != folder / MANIFEST
+    }

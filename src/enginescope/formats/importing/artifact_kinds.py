@@ -24,11 +24,14 @@ from enginescope.formats.tensors.answer_files import is_outputs
 from enginescope.formats.tensors.output_diff_file import is_output_diff
 from enginescope.formats.torch.torch_trace import is_torch_trace
 from enginescope.formats.trex.trex_metadata import is_trex_metadata
-from enginescope.formats.trtexec.exported_profile import is_profile
-from enginescope.formats.trtexec.layer_latencies import is_layer_latencies
-from enginescope.formats.trtexec.script_log import is_script_log, parse_script_logs
+from enginescope.formats.trtexec.exported_profile import is_layer_latencies, is_profile
 from enginescope.formats.trtexec.time_columns import is_times
-from enginescope.formats.trtexec.trtexec_log import TrtexecLog, parse_trtexec_logs
+from enginescope.formats.trtexec.trtexec_log import (
+    TrtexecLog,
+    is_script_log,
+    parse_script_logs,
+    parse_trtexec_logs,
+)
 from enginescope.judge.notice import Notice
 
 #: So much of a file is looked at before it is read as a whole.

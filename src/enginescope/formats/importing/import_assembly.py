@@ -28,9 +28,8 @@ from enginescope.formats.plan.plan_json import plan_of
 from enginescope.formats.tensors.answer_files import outputs_of
 from enginescope.formats.torch.torch_trace import torch_trace_of
 from enginescope.formats.trex.trex_metadata import metadata_of
-from enginescope.formats.trtexec.exported_profile import profile_of
+from enginescope.formats.trtexec.exported_profile import layer_latencies_of, profile_of
 from enginescope.formats.trtexec.exported_times import ExportedTimes, times_of
-from enginescope.formats.trtexec.layer_latencies import layer_latencies_of
 from enginescope.judge.notice import Notice
 from enginescope.records.environment import Environment
 from enginescope.records.plan.plan import Plan, Profile
@@ -262,7 +261,7 @@ def _query_counts(group: Group) -> tuple[int | None, int | None]:
 
 def _contradictions(group: Group, parts: _Parts, report: ToolReport | None) -> tuple[Notice, ...]:
     """Return what stands twice among the files and differs."""
-    from enginescope.formats.trtexec.cross_checks import (
+    from enginescope.formats.trtexec.exported_times import (
         profile_mismatch,
         query_mismatch,
         report_mismatches,

@@ -24,8 +24,7 @@ from enginescope.formats.importing.import_assembly import EngineFacts
 from enginescope.formats.importing.import_options import merge_reports, warmup_ms
 from enginescope.formats.lenient_json import Document, read_json
 from enginescope.formats.log_lines import log_text
-from enginescope.formats.plan.inspector_text import IS_LAYER
-from enginescope.formats.plan.plan_json import parse_plan, plan_of
+from enginescope.formats.plan.plan_json import IS_LAYER, parse_plan, plan_of
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
 from enginescope.formats.trtexec.exported_profile import is_profile, parse_profile
 from enginescope.formats.trtexec.exported_times import ExportedTimes, times_of
@@ -259,7 +258,7 @@ class _Reader:
         report = merge_reports([one for one in reports if one is not None])
         times = self.times(warmup_ms(report), given.profile)
         if times is not None and report is not None:
-            from enginescope.formats.trtexec.cross_checks import summary_mismatches
+            from enginescope.formats.trtexec.exported_times import summary_mismatches
 
             self.notices += summary_mismatches(times, report.summaries)
         return ReadBeside(

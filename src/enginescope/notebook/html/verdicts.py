@@ -35,9 +35,8 @@ from enginescope.render.plan_comparison.compare_tables import (
     share_tables,
 )
 from enginescope.render.reproduction import reproduction_phrases
-from enginescope.render.suites.suite_answer import suite_answer
+from enginescope.render.suites.suite_answer import suite_answer, suite_tables
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
-from enginescope.render.suites.suite_text import suite_tables
 from enginescope.render.verdicts import upgrade_phrases
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,

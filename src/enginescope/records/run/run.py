@@ -18,12 +18,56 @@ from enginescope.records.plan.tool_report import ToolReport
 from enginescope.records.progress import Phase as Phase
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.contention import ContentionOutcome
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import InputShape, Job
 from enginescope.records.run.load import LoadOutcome
-from enginescope.records.run.shapes import ShapeOutcome
 from enginescope.records.run.telemetry import CpuLoss, GpuTelemetry, Telemetry
 from enginescope.records.samples import QueryTrace, ReportedSummary
 from enginescope.records.tensor import DataType, Tensor
+
+
+class ShapeVisit(Record, frozen=True, kw_only=True):
+    """Requests of one shape between two changes.
+
+    Attributes:
+        point: Of the rule, from 0.
+        parts_ms: What a change takes besides the first request: ``profile``, ``bind``, ``graph``.
+        first_ms: The first request.
+        later_ms: The requests after it.
+        same_ms: A request of the same shape after a pause like the one before the first request.
+        is_new: Whether the process ran this shape for the first time.
+        is_change: Whether it ran another shape before.
+    """
+
+    point: int
+    parts_ms: dict[str, float]
+    first_ms: float
+    later_ms: tuple[float, ...]
+    same_ms: float
+    is_new: bool = False
+    is_change: bool = True
+
+    @property
+    def change_ms(self) -> float:
+        """The parts of the change and the first request, above the same without a change."""
+        return sum(self.parts_ms.values()) + self.first_ms - self.same_ms
+
+
+class ShapeOutcome(Record, frozen=True, kw_only=True):
+    """Visits of one process.
+
+    Attributes:
+        visits: In the order in which they were made.
+        inputs: Of each point, the shapes of the inputs that have a dynamic dimension.
+        profiles: Of each point, the optimization profile that ran it.
+        why: Of each point, why it was not measured.
+        why_no_graph: Why a CUDA graph could not be captured.
+    """
+
+    visits: tuple[ShapeVisit, ...]
+    inputs: tuple[tuple[InputShape, ...], ...]
+    profiles: tuple[int | None, ...]
+    why: tuple[str | None, ...]
+    why_no_graph: str | None = None
 
 
 class TensorValues(Record, frozen=True, kw_only=True, eq=False):

@@ -7,12 +7,13 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import format_significant, range_text
-from enginescope.records.run.clock_around import Held, held_by
 from enginescope.records.run.telemetry import (
     PROCESS_MEMORY,
     TEMPERATURE,
     GpuTelemetry,
+    Held,
     SampledGpu,
+    held_by,
 )
 from enginescope.render.base.phrases import in_text
 

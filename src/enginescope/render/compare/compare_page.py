@@ -47,7 +47,7 @@ from enginescope.render.plan_comparison.plans_stacked import (
     time_by_precision,
     time_by_type,
 )
-from enginescope.render.plans.build_trace_text import comparison_rows
+from enginescope.render.plans.build_text import comparison_rows
 from enginescope.render.verdicts.measured_section import MeasuredSection, SideCard, measured_section
 from enginescope.render.verdicts.verdict_writers import verdict_csv
 

@@ -17,8 +17,7 @@ from enginescope.analysis.plan_comparison.plans_overview import layer_columns
 from enginescope.core.gc_paused import gc_paused
 from enginescope.render.base.data_table import column
 from enginescope.render.graph.node_labels import Times, times_of
-from enginescope.render.graph.view.canvas import canvas
-from enginescope.render.graph.view.canvas_nodes import container, packed
+from enginescope.render.graph.view.canvas import canvas, container, packed
 from enginescope.render.plan_comparison.compare_phrases import (
     cause_text,
     changes_text,

@@ -14,9 +14,8 @@ from enginescope.analysis.runs.provider_work import provider_work
 from enginescope.analysis.runs.run_view import RunView, sample_columns
 from enginescope.core.jsonio import encode
 from enginescope.judge.samples import Interval, Percentile, Summary
-from enginescope.records.run.clock_around import held_by
 from enginescope.records.run.run import Run
-from enginescope.records.run.telemetry import CHANNELS, GpuTelemetry
+from enginescope.records.run.telemetry import CHANNELS, GpuTelemetry, held_by
 from enginescope.render.base.data_table import csv_bytes
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from enginescope.core.record import replace
-from enginescope.formats.importing.import_ledger import LedgerEntry
+from enginescope.formats.importing.importer import LedgerEntry
 from enginescope.judge.notice import Notice
 from enginescope.records.run.run import Run
 from enginescope.render.base.figures import TextTable

@@ -22,10 +22,10 @@ from enginescope.render.charts.bars import tuning_bars
 from enginescope.render.plans.build_text import (
     EVIDENCE,
     brief_format,
+    build_fact_rows,
     chosen_formats,
     option_formats,
 )
-from enginescope.render.plans.build_trace_text import build_fact_rows
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 

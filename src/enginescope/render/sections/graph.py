@@ -9,10 +9,8 @@ from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.core.gc_paused import gc_paused
 from enginescope.judge.units import counted, format_ms
 from enginescope.render.graph.node_labels import Times, times_of
-from enginescope.render.graph.view.canvas import Canvas, canvas
-from enginescope.render.graph.view.canvas_nodes import container, packed
-from enginescope.render.graph.write.drawing import draw
-from enginescope.render.graph.write.svg import svg
+from enginescope.render.graph.view.canvas import Canvas, canvas, container, packed
+from enginescope.render.graph.write.svg import draw, svg
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 

@@ -21,7 +21,7 @@ from enginescope.backends.base import InputSpec
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.optional import require
 from enginescope.records.run.sample_set import Preprocessing, Sample, SampleFile
-from enginescope.runner.inputs.random_inputs import NUMPY_TYPES
+from enginescope.runner.inputs.inputs import NUMPY_TYPES
 
 #: Of the cubic convolution; Pillow's is −0.5.
 _A = -0.75

@@ -13,10 +13,18 @@ import numpy as np
 from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.probe.nvml import probe_device
-from enginescope.records.run.clock_around import Held, clock_around, held_by
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
-from enginescope.records.run.telemetry import ENERGY, POWER, GpuProcess, GpuTelemetry, Telemetry
+from enginescope.records.run.telemetry import (
+    ENERGY,
+    POWER,
+    GpuProcess,
+    GpuTelemetry,
+    Held,
+    Telemetry,
+    clock_around,
+    held_by,
+)
 
 #: A lower clock than this share of the one before the loop is said.
 CLOCK_DROP_PCT = 5.0

@@ -25,7 +25,7 @@ from enginescope.records.run.job import (
     Workload,
 )
 from enginescope.records.suite.suite import Checking, Needs, Suite, SuiteModel
-from enginescope.runner.inputs.sample_sources import data_sets_beside
+from enginescope.runner.inputs.sample_feeds import data_sets_beside
 from enginescope.runner.jobs import limits_for
 from enginescope.runner.suites.suite_models import FoundModel, chosen, models_named
 

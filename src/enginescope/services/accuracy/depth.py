@@ -26,8 +26,8 @@ from enginescope.services.accuracy.depth_run import DepthRun
 from enginescope.services.accuracy.request import SIDE_LIMITS
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import writable_store
+from enginescope.store.archive import RunKeeper
 from enginescope.store.location import parse_place
-from enginescope.store.run_keeper import RunKeeper
 
 _Path: TypeAlias = str | PathLike[str]
 

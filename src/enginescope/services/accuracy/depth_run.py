@@ -25,7 +25,7 @@ from enginescope.records.run.job import InputFile, InputShape, Job, StopRule, Wa
 from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample
 from enginescope.runner.inputs.images import IMAGE_SUFFIXES, height_width, picture_shape, rgb_pixels
-from enginescope.runner.inputs.sample_sources import samples_in
+from enginescope.runner.inputs.sample_feeds import samples_in
 from enginescope.runner.jobs import make_jobs, usual_backend, watched
 from enginescope.runner.session import run_jobs
 from enginescope.services.accuracy.depth_request import (
@@ -36,8 +36,7 @@ from enginescope.services.accuracy.depth_request import (
     picture_input,
 )
 from enginescope.services.accuracy.validation_run import collect_outputs
-from enginescope.store.archive import Store
-from enginescope.store.run_keeper import RunKeeper
+from enginescope.store.archive import RunKeeper, Store
 
 #: Height and width of an input that leaves them open, as Depth Anything was trained.
 _USUAL_SIZE = 518

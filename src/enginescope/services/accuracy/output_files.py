@@ -21,7 +21,7 @@ from enginescope.judge.notice import Notice
 from enginescope.records.run.job import InputShape, Workload
 from enginescope.records.run.sample_set import Preprocessing, Sample, SampleShape
 from enginescope.runner.inputs.images import picture_samples, picture_shape
-from enginescope.runner.inputs.sample_sources import data_sets_beside, random_samples, samples_in
+from enginescope.runner.inputs.sample_feeds import data_sets_beside, random_samples, samples_in
 from enginescope.services.accuracy.request import SampleRequest
 
 if TYPE_CHECKING:

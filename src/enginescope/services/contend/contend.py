@@ -16,7 +16,7 @@ from enginescope.backends.registry import load_backend
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.record import Record, replace
 from enginescope.judge.experiment import Ended
-from enginescope.probe.mps import mps_daemon_runs
+from enginescope.probe.processes import mps_daemon_runs
 from enginescope.records.run.contention import ContentionRule, Share
 from enginescope.records.run.job import Job, Limits, Watcher, Workload
 from enginescope.records.run.run import OutcomeKind, Run

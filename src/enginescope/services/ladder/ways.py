@@ -16,7 +16,7 @@ from enginescope.backends.onnxruntime.providers.providers import Provider
 from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record, replace
-from enginescope.formats.onnxruntime.gpu_times import ASYNCHRONOUS
+from enginescope.formats.onnxruntime.ort_profile import ASYNCHRONOUS
 from enginescope.records.run.job import BackendSpec, Job, Mode
 from enginescope.records.verdict.ladder import Rung, RungKey
 

@@ -40,8 +40,7 @@ from enginescope.services.own_command import stored_fields
 
 if TYPE_CHECKING:
     from enginescope.records.run.run import Run
-    from enginescope.store.archive import Store
-    from enginescope.store.run_keeper import RunKeeper
+    from enginescope.store.archive import RunKeeper, Store
 
 _ENDPOINT = "oip"
 #: A worker's time beside the test itself: start, warm-up, the grace after the last arrival.
@@ -63,8 +62,7 @@ def run_load(request: LoadRequest, observer: LoadObserver) -> LoadReport:
         StoreError: The store cannot be written; nothing is measured then.
         UnsupportedError, BackendError: A process failed.
     """
-    from enginescope.store.archive import Store
-    from enginescope.store.run_keeper import RunKeeper
+    from enginescope.store.archive import RunKeeper, Store
 
     check_load_request(request)
     if request.is_search and request.slo is not None:

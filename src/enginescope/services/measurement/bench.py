@@ -74,8 +74,7 @@ def measure_models(request: BenchRequest, observer: MeasurementObserver) -> Benc
         StoreError: The store cannot be written; nothing is measured then.
     """
     from enginescope.runner.session import run_jobs
-    from enginescope.store.archive import Store
-    from enginescope.store.run_keeper import RunKeeper
+    from enginescope.store.archive import RunKeeper, Store
 
     store = Store(request.store)
     if request.is_stored:

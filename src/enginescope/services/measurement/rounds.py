@@ -107,7 +107,7 @@ class JobRounds:
         *,
         spare: int | None = None,
     ) -> None:
-        from enginescope.store.run_keeper import RunKeeper
+        from enginescope.store.archive import RunKeeper
 
         self._jobs, self._pacing, self._request = jobs, pacing, request
         self._observer, self._keeper = observer, RunKeeper(store)

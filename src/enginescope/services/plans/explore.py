@@ -7,13 +7,18 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enginescope.analysis.graph.plan_viewer import explorer_graph, explorer_times, viewer_graph
+from enginescope.analysis.onnx.onnx_export import model_explorer_data, node_notes
 from enginescope.analysis.plans.exploration import ORDERS, ordered
 from enginescope.analysis.plans.exploration import explore as explore_plan
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
+from enginescope.core.jsonio import encode
 from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
+from enginescope.formats.onnx.onnx_graph import annotated_onnx
+from enginescope.formats.onnx.viewer_model import viewer_model
 from enginescope.services.observer import PlanObserver
 from enginescope.services.output_files import check_outputs, write_file
 from enginescope.services.plans.explore_request import (
@@ -28,11 +33,55 @@ from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
-    from enginescope.analysis.plans.plan_view import PlanView
     from enginescope.render.graph.write.picture import Wish
     from enginescope.render.plans.workbook import Sheet
     from enginescope.rules.base import Finding
-    from enginescope.services.plans.explore_request import Explored, ExploreRequest
+
+
+def _netron(explored: Explored, request: ExploreRequest) -> bytes:
+    if request.context.onnx is None:
+        return viewer_model(viewer_graph(_view(explored, "netron")))
+    view = _matched(explored.context.view, "netron")
+    assert view.onnx_map is not None
+    return annotated_onnx(request.context.onnx, node_notes(view.onnx_map, view.plan))
+
+
+def _model_explorer(explored: Explored, request: ExploreRequest) -> bytes:
+    if request.context.onnx is None:
+        return encode(explorer_graph(viewer_graph(_view(explored, "model_explorer"))))
+    view = _matched(explored.context.view, "model_explorer")
+    assert view.onnx_map is not None
+    assert view.onnx is not None
+    if all(cost.time_ms is None for cost in view.onnx_map.costs):
+        hint = "`profile` FILE has the layers'"
+        raise UsageError("`model_explorer`", why="no node has a time", hint=hint)
+    return encode(model_explorer_data(view.onnx_map, view.onnx))
+
+
+def _view(explored: Explored, option: str) -> PlanView:
+    if explored.view is None:
+        raise UsageError(f"`{option}`", why="there are layer times and no plan")
+    return explored.view
+
+
+def _matched(view: PlanView | None, option: str) -> PlanView:
+    assert view is not None  # a model was named: check_options
+    if view.onnx_map is None or not view.onnx_map.costs:
+        raise UsageError(
+            f"`{option}`",
+            why=f"no layer of {view.plan.name} was made from a node of the model",
+            hint="give the model that this engine was built from with `onnx`",
+        )
+    return view
+
+
+def explorer_times_of(explored: Explored) -> bytes | None:
+    """Return the node data for a plan in Model Explorer; ``None`` without layer times."""
+    times = explorer_times(viewer_graph(_view(explored, "model_explorer")))
+    return None if times is None else encode(times)
+
+
+VIEWER_FILES = {"netron": _netron, "model_explorer": _model_explorer}
 
 
 #: Fields of `Wish` that callers name in another way.
@@ -243,8 +292,6 @@ def write_files(
 
 def _write_times(explored: Explored, graph: Path, observer: PlanObserver) -> dict[str, Path]:
     """Write the node data beside a graph for Model Explorer, if its layers have times."""
-    from enginescope.services.plans.viewer_files import explorer_times_of
-
     times = explorer_times_of(explored)
     if times is None:
         return {}
@@ -256,8 +303,6 @@ def _write_times(explored: Explored, graph: Path, observer: PlanObserver) -> dic
 
 def _viewer_file(name: str) -> Callable[[Explored, ExploreRequest], bytes]:
     def make(explored: Explored, request: ExploreRequest) -> bytes:
-        from enginescope.services.plans.viewer_files import VIEWER_FILES
-
         return VIEWER_FILES[name](explored, request)
 
     return make

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import Record
-from enginescope.formats.importing.import_ledger import LedgerEntry
-from enginescope.formats.importing.importer import Imported
+from enginescope.formats.importing.importer import Imported, LedgerEntry
 from enginescope.formats.importing.importer import import_artifacts as read_artifacts
 from enginescope.records.run.run import Run
 from enginescope.services.observer import PlanObserver
-from enginescope.services.plans.archive_input import inspected_engines, nothing_in, unpacked
+from enginescope.services.plans.plan_input import inspected_engines, nothing_in, unpacked
 from enginescope.services.plans.resolve_plan import is_archive
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store, load_path

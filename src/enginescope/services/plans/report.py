@@ -238,7 +238,7 @@ def stored_outputs(
 
 def archived_outputs(names: Sequence[str], observer: PlanObserver) -> tuple[ReportedAnswers, ...]:
     """Return the comparisons in those of the names that are archives; each once."""
-    from enginescope.services.plans.archive_input import unpacked
+    from enginescope.services.plans.plan_input import unpacked
 
     found: dict[bytes, ReportedAnswers] = {}
     for archive in (Path(name) for name in names if is_archive(Path(name))):

@@ -166,7 +166,7 @@ def _of_any_file(
     if is_archive(path):
         if any(companions):
             raise _no_plan_file(path)
-        from enginescope.services.plans.archive_input import archive_inputs
+        from enginescope.services.plans.plan_input import archive_inputs
 
         return archive_inputs(path, observer)
     head = _head(path)

@@ -26,7 +26,7 @@ from enginescope.records.run.sample_set import Preprocessing, Sample
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus
 from enginescope.runner.environment_fingerprint import environment_fingerprint
 from enginescope.runner.inputs.collect_outputs import EndedBadly
-from enginescope.runner.inputs.sample_sources import random_samples, samples_in
+from enginescope.runner.inputs.sample_feeds import random_samples, samples_in
 from enginescope.runner.jobs import subject_of
 from enginescope.runner.session import Sink
 from enginescope.runner.suites.suite_run import measure_cell, refusal_of

@@ -25,7 +25,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus, Needs
 from enginescope.runner.fleet.cell_task import CellTaskResult, packed_returned, unpacked_task
 from enginescope.services.suites.cell import CellContext, now, run_cell
-from enginescope.services.suites.shared_references import shared_references
+from enginescope.services.suites.reference_cache import shared_references
 from enginescope.store.archive import Store
 
 

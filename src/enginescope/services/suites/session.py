@@ -23,10 +23,9 @@ from enginescope.runner.fleet.environment import Environment
 from enginescope.runner.suites.suite_cells import Fingerprints
 from enginescope.runner.suites.suite_run import WorkerSlots, run_cells
 from enginescope.services.suites.cell import CellContext, now, run_cell
-from enginescope.services.suites.observer import SuiteObserver
 from enginescope.services.suites.reference_cache import ReferenceCache
-from enginescope.store.archive import Store
-from enginescope.store.run_keeper import RunKeeper
+from enginescope.services.suites.request import SuiteObserver
+from enginescope.store.archive import RunKeeper, Store
 from enginescope.store.suite_folder import SuiteFolder
 
 

@@ -12,11 +12,10 @@ from types import TracebackType
 from enginescope.core.errors import EnginescopeError, StoreError
 from enginescope.records.suite.suite import CellRow, SuitePlan
 from enginescope.records.suite.suite_change import Claim, SuiteChange
-from enginescope.services.suites.observer import SuiteObserver
+from enginescope.services.suites.request import SuiteObserver
 from enginescope.services.suites.sinks import SuiteSink
 from enginescope.store.remote import UnreachableError
-from enginescope.store.suite_folder import SuiteFolder
-from enginescope.store.suite_lease import SuiteRunsError
+from enginescope.store.suite_folder import SuiteFolder, SuiteRunsError
 
 #: How long a lease lasts, and how often it is renewed.
 LEASE_S, RENEW_S = 120.0, 30.0

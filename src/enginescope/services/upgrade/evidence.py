@@ -12,7 +12,7 @@ from enginescope.core.errors import FormatError, UsageError, reason_of
 from enginescope.core.jsonio import decode, encode, read_bytes
 from enginescope.core.record import Record, replace
 from enginescope.formats.archive.archive_reader import RUNS
-from enginescope.formats.archive.folder_archive import FolderArchive, check_folder, write_manifest
+from enginescope.formats.archive.archive_writer import FolderArchive, check_folder, write_manifest
 from enginescope.formats.onnx.onnx_precision import external_files
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.bundled_outputs import BundledOutputs
@@ -23,7 +23,7 @@ from enginescope.records.verdict.reproduction import (
     UpgradeSettings,
 )
 from enginescope.records.verdict.upgrade import UpgradeReport
-from enginescope.runner.inputs.sample_sources import data_sets_beside
+from enginescope.runner.inputs.sample_feeds import data_sets_beside
 from enginescope.services.plans.archive import subjects_of
 from enginescope.services.upgrade.request import UpgradeRequest
 from enginescope.services.verdicts.run_selection import runs_in_folder

@@ -14,9 +14,15 @@ import sqlalchemy as sa
 from enginescope.core.errors import StoreError
 from enginescope.store.row import Filter, RunRow
 from enginescope.store.run_names import locked
-from enginescope.store.sql.database import Database
+from enginescope.store.sql.database import (
+    Database,
+    all_ids,
+    clear_rows,
+    forget_rows,
+    put_rows,
+    select_rows,
+)
 from enginescope.store.sql.migrations import HEAD
-from enginescope.store.sql.row_tables import all_ids, clear_rows, forget_rows, put_rows, select_rows
 from enginescope.store.sql.sqlite_file import (
     FILE,
     DamagedIndexError,

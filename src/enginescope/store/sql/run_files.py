@@ -15,8 +15,7 @@ from enginescope.records.run.run import Run
 from enginescope.store.artifact_root import ArtifactRoot
 from enginescope.store.row import row_of
 from enginescope.store.run_folder import ARTIFACTS, DOCUMENT, read_run
-from enginescope.store.sql.database import FILES, SETTINGS
-from enginescope.store.sql.row_tables import clear_rows, put_rows
+from enginescope.store.sql.database import FILES, SETTINGS, clear_rows, put_rows
 from enginescope.store.sql.scan import Broken, ReindexReport
 
 #: Names a folder or a URL for artifacts to the first who writes; then it is in the database.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, lay_out
-from enginescope.render.graph.write.drawing import LABEL_HEIGHT, place_labels
+from enginescope.render.graph.write.svg import LABEL_HEIGHT, place_labels
 
 GRAPHS = st.integers(2, 9).flatmap(
     lambda count: st.tuples(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from enginescope.backends.tensorrt.backend import TrtBackend
-from enginescope.backends.tensorrt.build import progress_monitor
+from enginescope.backends.tensorrt.build import build as module
 from enginescope.backends.tensorrt.build.build import stripped_bytes
 from enginescope.backends.tensorrt.build.config import ATTRIBUTES, FLAGS
 from enginescope.backends.tensorrt.build.options import read_precision
@@ -429,7 +429,7 @@ def test_a_timing_cache_that_cannot_be_read_is_said(use, tmp_path, perceptron, e
 
 def test_progress_tells_steps_and_share(use, perceptron, engines, monkeypatch) -> None:
     use("10.16.1")
-    monkeypatch.setattr(progress_monitor, "_INTERVAL_S", 0.0)
+    monkeypatch.setattr(module, "_INTERVAL_S", 0.0)
     seen = []
     build(job(perceptron, engine_cache=str(engines)), seen)
     assert [one.phase for one in seen[:2]] == ["parse", "build"]
@@ -441,7 +441,7 @@ def test_progress_tells_steps_and_share(use, perceptron, engines, monkeypatch) -
 
 def test_before_ten_only_the_phases_are_told(use, perceptron, engines, monkeypatch) -> None:
     use("8.6.0")
-    monkeypatch.setattr(progress_monitor, "_INTERVAL_S", 0.0)
+    monkeypatch.setattr(module, "_INTERVAL_S", 0.0)
     seen = []
     build(job(perceptron, engine_cache=str(engines)), seen)
     assert [one.phase for one in seen] == ["parse", "build"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from enginescope.backends.tensorrt.run.io_tensors import from_memory, is_known, to_memory
+from enginescope.backends.tensorrt.run.engine import from_memory, is_known, to_memory
 
 SHAPE = (2, 5, 3, 4)
 VALUES = np.arange(np.prod(SHAPE), dtype=np.float32).reshape(SHAPE) + 1

@@ -8,7 +8,7 @@ import pytest
 from enginescope.backends.base import InputSpec
 from enginescope.backends.tensorrt.build.network import dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda
-from enginescope.backends.tensorrt.run.io_tensors import Buffer, EngineTensor, values_of
+from enginescope.backends.tensorrt.run.engine import Buffer, EngineTensor, values_of
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
 from enginescope.records.run.job import InputFile, InputRange, Workload

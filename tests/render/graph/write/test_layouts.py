@@ -8,9 +8,9 @@ import pytest
 
 from enginescope.analysis.graph.layout.layered import Boxes
 from enginescope.core.errors import MissingDependencyError, UsageError
-from enginescope.render.graph.write import layouts
-from enginescope.render.graph.write import layouts as module
-from enginescope.render.graph.write.layouts import GraphvizError, graphviz_layout, laid_out_by
+from enginescope.render.graph.write import picture
+from enginescope.render.graph.write import picture as module
+from enginescope.render.graph.write.picture import GraphvizError, graphviz_layout, laid_out_by
 
 
 def boxes(count: int, *edges: tuple[int, int]) -> Boxes:
@@ -40,7 +40,7 @@ def child(monkeypatch):
             return real([sys.executable, "-c", code], **options)
 
         monkeypatch.setattr(module.subprocess, "run", other)
-        monkeypatch.setattr(layouts, "is_installed", lambda _: True)
+        monkeypatch.setattr(picture, "is_installed", lambda _: True)
 
     return run
 
@@ -103,7 +103,7 @@ def test_graphviz_is_not_tried_where_it_would_take_long(child) -> None:
 
 
 def test_without_graphviz(monkeypatch) -> None:
-    monkeypatch.setattr(layouts, "is_installed", lambda _: False)
+    monkeypatch.setattr(picture, "is_installed", lambda _: False)
     assert laid_out_by("auto", CYCLE)[1] is None
     with pytest.raises(MissingDependencyError) as caught:
         laid_out_by("dot", CYCLE)

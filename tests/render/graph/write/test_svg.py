@@ -18,8 +18,7 @@ from enginescope.render.base.data_table import printable
 from enginescope.render.base.palette import GREEN, ORANGE, PRECISIONS
 from enginescope.render.graph.node_labels import Wording
 from enginescope.render.graph.paint import sketch
-from enginescope.render.graph.write.drawing import draw, drawn
-from enginescope.render.graph.write.svg import SvgLook, svg
+from enginescope.render.graph.write.svg import SvgLook, draw, drawn, svg
 from tests.analysis.graph.folding.test_fold import transformer
 from tests.analysis.graph.test_plan_graph import made
 from tests.formats import plans

@@ -3,6 +3,8 @@
 Why a provider did not take a node: what ONNX Runtime writes to its log while it shares them out.
 
 The log goes to standard error from C++, so the descriptor itself is turned to a file meanwhile.
+
+A model of a newer IR version than this ONNX Runtime knows is read as one that it knows.
 """
 
 from __future__ import annotations
@@ -19,18 +21,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from enginescope.backends.onnxruntime.options import fp16_way, provider_part
-from enginescope.backends.onnxruntime.providers.ir_version import lowered_model, newer_ir
 from enginescope.backends.onnxruntime.providers.missing import (
     did_not_start,
     not_built_in,
     translated,
 )
-from enginescope.backends.onnxruntime.providers.provider_options import spelled
 from enginescope.backends.onnxruntime.providers.providers import (
     CUDA_NAME,
     Provider,
     devices_of,
     library_of,
+    spelled,
 )
 from enginescope.core.errors import BackendError, EnginescopeError, UnsupportedError, UsageError
 from enginescope.core.record import Record
@@ -39,6 +40,60 @@ from enginescope.formats.onnx.onnx_inputs import check_model_file
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import Preparation
 from enginescope.records.run.job import Job
+
+_NEWER = re.compile(r"Unsupported model IR version: (\d+), max supported IR version: (\d+)")
+#: Where ONNX Runtime looks for weights beside a model that is passed as bytes.
+_FOLDER = "session.model_external_initializers_file_folder_path"
+#: Larger models are not copied.
+_MOST_BYTES = 1 << 30
+
+
+def lowered_model(path: str, error: Exception, options: Any) -> tuple[bytes, Notice] | None:
+    """Return a model with the newest IR version that the runtime reads; ``None``: not the cause.
+
+    What else a newer version brings, such as new types, the runtime refuses itself.
+
+    Args:
+        error: What the runtime said of the model.
+        options: Of the session, which is told where weights lie.
+    """
+    match = _NEWER.search(str(error))
+    file = Path(path)
+    if match is None or file.stat().st_size > _MOST_BYTES:
+        return None
+    import onnx
+
+    model = onnx.load(str(file), load_external_data=False)
+    stated, newest = int(match[1]), int(match[2])
+    model.ir_version = newest
+    options.add_session_config_entry(_FOLDER, str(file.parent.resolve()))
+    notice = Notice(
+        code="I-IR-LOWERED",
+        message=f"{file.name} has IR version {stated}; this onnxruntime reads up to {newest}, so "
+        f"enginescope loads the model as {newest}",
+        evidence={"ir_version": stated, "newest": newest},
+        level="info",
+    )
+    return model.SerializeToString(), notice
+
+
+def newer_ir(what: str, text: str, version: str) -> UnsupportedError | None:
+    """Return what to say of a model whose IR version is too new; ``None``: that is not the cause.
+
+    Args:
+        what: What failed.
+        text: The runtime's own words.
+        version: Of the runtime.
+    """
+    match = _NEWER.search(text)
+    if match is None:
+        return None
+    return UnsupportedError(
+        what,
+        why=f"its IR version is {match[1]}; onnxruntime {version} reads up to {match[2]}",
+        hint=f"a newer onnxruntime, or save the model with ir_version = {match[2]}",
+    )
+
 
 #: What ONNX Runtime says, in one wording or another, when a provider's libraries do not load.
 _LIBRARY_WORDS = ("please install", "failed to load", "shared object", "failed to create")

@@ -24,12 +24,12 @@ from typing import Any
 
 from enginescope.backends.onnxruntime.providers.missing import did_not_start, translated
 from enginescope.backends.onnxruntime.providers.opening import Setup, preload
-from enginescope.backends.onnxruntime.providers.provider_options import unknown
 from enginescope.backends.onnxruntime.providers.providers import (
     Provider,
     devices_of,
     library_of,
     provider_called,
+    unknown,
 )
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.optional import require

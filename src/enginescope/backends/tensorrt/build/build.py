@@ -5,6 +5,7 @@ Engines whose weights were left out of the plan.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter_ns
@@ -22,9 +23,7 @@ from enginescope.backends.tensorrt.build.network import (
     set_io_formats,
 )
 from enginescope.backends.tensorrt.build.options import build_options, read_options, read_precision
-from enginescope.backends.tensorrt.build.precision import set_precision
 from enginescope.backends.tensorrt.build.profiles import NetworkInput, Span, spans_of
-from enginescope.backends.tensorrt.build.progress_monitor import make_monitor
 from enginescope.backends.tensorrt.cuda import Cuda
 from enginescope.backends.tensorrt.libraries import Libraries, inspect, installed_version
 from enginescope.backends.tensorrt.logger import Log, is_out_of_memory, make_logger
@@ -37,8 +36,7 @@ from enginescope.core.units import format_bytes
 from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.lenient_json import Document
 from enginescope.formats.plan.engine_file import engine_header
-from enginescope.formats.plan.inspector_text import inspected_plan
-from enginescope.formats.plan.plan_json import plan_of
+from enginescope.formats.plan.plan_json import inspected_plan, plan_of
 from enginescope.formats.trex.trex_metadata import build_metadata
 from enginescope.judge.notice import Notice
 from enginescope.probe.memory import peak_rss_bytes
@@ -48,6 +46,108 @@ from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.plan import Plan
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
+
+#: Between two reports; TensorRT reports every step.
+_INTERVAL_S = 0.2
+
+
+def make_monitor(trt: Any, sink: ProgressSink) -> Any | None:
+    """Return a ``trt.IProgressMonitor`` that tells `sink`; ``None`` before TensorRT 10."""
+    base: Any = getattr(trt, "IProgressMonitor", None)
+    if base is None:
+        return None
+
+    class Monitor(base):  # type: ignore[misc]  # the class is found at run time
+        def __init__(self) -> None:
+            base.__init__(self)
+            self._phases: dict[str, tuple[int, int]] = {}  # name -> (done, steps)
+            self._outermost = ""
+            self._begin = self._last = time.monotonic()
+
+        def phase_start(self, phase_name: str, parent_phase: str | None, num_steps: int) -> None:
+            if parent_phase is None:
+                self._outermost = phase_name
+            self._phases[phase_name] = (0, num_steps)
+
+        def step_complete(self, phase_name: str, step: int) -> bool:
+            steps = self._phases.get(phase_name, (0, 0))[1]
+            self._phases[phase_name] = (step + 1, steps)
+            now = time.monotonic()
+            if now - self._last >= _INTERVAL_S:
+                self._last = now
+                sink(self._state(phase_name, now))
+            return True
+
+        def phase_finish(self, phase_name: str) -> None:
+            self._phases.pop(phase_name, None)
+
+        def _state(self, phase_name: str, now: float) -> Progress:
+            done, steps = self._phases.get(self._outermost, (0, 0))
+            return Progress(
+                phase="build",
+                elapsed_ms=(now - self._begin) * 1e3,
+                detail=phase_name,
+                fraction=done / steps if steps else None,
+            )
+
+    return Monitor()
+
+
+#: The first version that knows only strongly typed networks.
+STRONGLY_TYPED_ONLY = (11,)
+
+
+def set_precision(libraries: Libraries, config: Any, parts: tuple[str, ...], device: str) -> None:
+    """Allow `parts` in a build.
+
+    Args:
+        device: Compute capability, ``"9.0"``: ``best`` leaves out what the GPU has not.
+
+    Raises:
+        UnsupportedError: This TensorRT cannot be asked for one of them.
+    """
+    for part in parts:
+        for flag in _best(libraries, device) if part == "best" else (part.upper(),):
+            config.set_flag(_flag(libraries, flag, part))
+
+
+def _flag(libraries: Libraries, name: str, part: str) -> Any:
+    flags = libraries.trt.BuilderFlag
+    found = getattr(flags, name, None)
+    if found is not None:
+        return found
+    if libraries.version >= STRONGLY_TYPED_ONLY:
+        raise UnsupportedError(
+            f"trt:{part} on {libraries.title}",
+            why="it builds strongly typed networks only: the model must carry its precision",
+            hint=_way_to(part),
+        )
+    raise UnsupportedError(
+        f"trt:{part}", why=f"{libraries.title} has no {part}", hint="a newer TensorRT"
+    )
+
+
+def _way_to(part: str) -> str:
+    if part in ("fp16", "bf16"):
+        return (
+            "pip install 'nvidia-modelopt[onnx]', then: python -m modelopt.onnx.autocast "
+            f"--onnx_path MODEL.onnx --low_precision_type {part}; and measure that with --on trt"
+        )
+    if part == "best":
+        return "convert the model to the precision it should run in, and measure that with --on trt"
+    return f"quantize the model (python -m modelopt.onnx.quantization --quantize_mode {part})"
+
+
+def _best(libraries: Libraries, device: str) -> tuple[str, ...]:
+    """Return the flags that trtexec's ``--best`` sets in this version, on this GPU."""
+    if libraries.version < (10,):
+        return ("FP16", "INT8")
+    capability = tuple(int(one) for one in device.split("."))
+    flags = ["FP16"]
+    flags += ["BF16"] if capability >= (8, 0) else []
+    flags += ["INT8"] if capability != (10, 3) else []
+    return tuple(flags)
+
 
 #: Options that make an engine refittable.
 _REFIT = ("refit", "refit_identical", "strip_plan")

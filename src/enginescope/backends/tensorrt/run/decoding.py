@@ -24,7 +24,7 @@ from enginescope.backends.decoding import (
 )
 from enginescope.backends.tensorrt.build.network import NUMPY
 from enginescope.backends.tensorrt.libraries import Libraries
-from enginescope.backends.tensorrt.run.io_tensors import LINEAR, Buffer, EngineTensor
+from enginescope.backends.tensorrt.run.engine import LINEAR, Buffer, EngineTensor
 from enginescope.backends.tensorrt.run.session import TrtSession
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.record import replace

@@ -1,19 +1,260 @@
 """A plan file as an engine with its execution contexts.
 
 New weights for a loaded engine, from an ONNX model.
+
+Inputs and outputs take the memory layouts that the engine asks for: channels last, or in vectors.
+``CHW4`` holds four channels beside each other, ``HWC8`` all of them, filled up to a multiple of
+eight; the axis of the channels is the third from the end, with ``D`` in the name the fourth. Their
+memory is page-locked on the host and plain on the device.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from enginescope.backends.base import InputSpec
+from enginescope.backends.tensorrt.build.network import NUMPY, dtype_of
+from enginescope.backends.tensorrt.cuda import Cuda, host_view
 from enginescope.backends.tensorrt.libraries import Libraries, member
 from enginescope.backends.tensorrt.logger import Log, is_out_of_memory
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
+from enginescope.core.record import Record
 from enginescope.core.units import parse_bytes
 from enginescope.formats.plan.engine_file import ENGINE_TAGS, header_of
+from enginescope.judge.samples import Array
+from enginescope.records.run.run import TensorValues
+from enginescope.records.tensor import DataType
+
+#: Layout -> elements that the channels are padded to a multiple of.
+_LAST = {"HWC": 1, "HWC8": 8, "HWC16": 16, "DHWC": 1, "DHWC8": 8}
+_VECTORS = {"CHW2": 2, "CHW4": 4, "CHW16": 16, "CHW32": 32, "CDHW32": 32}
+LINEAR = "LINEAR"
+
+
+def is_known(layout: str) -> bool:
+    """Whether values can be put into this layout; those of the DLA are only the DLA's."""
+    return layout == LINEAR or layout in _LAST or layout in _VECTORS
+
+
+def to_memory(array: Any, layout: str) -> Any:
+    """Return values in the order in which they lie in memory, padding zero."""
+    if layout == LINEAR or not is_known(layout):
+        return array
+    axis = _channel_axis(array.ndim, layout)
+    width = _LAST.get(layout) or _VECTORS[layout]
+    shape = list(array.shape)
+    shape[axis] = _filled(shape[axis], width)
+    whole = np.zeros(shape, array.dtype)
+    whole[_channels(axis, array.shape[axis])] = array
+    if layout in _LAST:
+        return np.ascontiguousarray(np.moveaxis(whole, axis, -1))
+    cut = whole.reshape(*shape[:axis], shape[axis] // width, width, *shape[axis + 1 :])
+    return np.ascontiguousarray(np.moveaxis(cut, axis + 1, -1))
+
+
+def from_memory(values: Any, shape: tuple[int, ...], layout: str) -> Any:
+    """Return values that lie in memory, flat, as an array of `shape`."""
+    if layout == LINEAR:
+        return values.reshape(shape)
+    axis = _channel_axis(len(shape), layout)
+    width = _LAST.get(layout) or _VECTORS[layout]
+    count = _filled(shape[axis], width)
+    rest = shape[axis + 1 :]
+    if layout in _LAST:
+        whole = np.moveaxis(values.reshape(*shape[:axis], *rest, count), -1, axis)
+    else:
+        cut = values.reshape(*shape[:axis], count // width, *rest, width)
+        whole = np.moveaxis(cut, -1, axis + 1).reshape(*shape[:axis], count, *rest)
+    return np.ascontiguousarray(whole[_channels(axis, shape[axis])])
+
+
+def _channel_axis(rank: int, layout: str) -> int:
+    return rank - (4 if "D" in layout else 3)
+
+
+def _channels(axis: int, count: int) -> tuple[slice, ...]:
+    return (*[slice(None)] * axis, slice(count))
+
+
+def _filled(count: int, width: int) -> int:
+    return math.ceil(count / width) * width
+
+
+#: "Row major linear FP32 format (kLINEAR)"
+_IN_WORDS = re.compile(r"\(k(\w+)\)")
+
+
+class EngineTensor(Record, frozen=True, kw_only=True):
+    """An input or output of an engine.
+
+    Attributes:
+        shape: ``None``: dynamic.
+        type_text: TensorRT's word for its type.
+        on_host: A shape tensor: its values are read and written in host memory.
+        vector_axis, vector_width: Axis that is padded to a multiple of the width.
+        layout: TensorRT's name of its memory format.
+        format_text: TensorRT's description of it.
+    """
+
+    name: str
+    is_input: bool
+    dtype: DataType | None
+    shape: tuple[int | None, ...]
+    type_text: str
+    on_host: bool = False
+    vector_axis: int | None = None
+    vector_width: int | None = None
+    layout: str = LINEAR
+    format_text: str = ""
+
+    def nbytes(self, shape: tuple[int, ...]) -> int:
+        """Return the bytes of a buffer for `shape`, padding included."""
+        dims = list(shape)
+        if self.vector_axis is not None and self.vector_width and dims:
+            width = self.vector_width
+            dims[self.vector_axis] = math.ceil(dims[self.vector_axis] / width) * width
+        bits = self.dtype.bits if self.dtype is not None else None
+        return math.ceil(math.prod(dims) * (bits or 8) / 8)
+
+
+def tensors_of(trt: Any, engine: Any) -> tuple[EngineTensor, ...]:
+    """Return inputs and outputs in the engine's order."""
+    names = [engine.get_tensor_name(index) for index in range(engine.num_io_tensors)]
+    return tuple(_tensor(trt, engine, name) for name in names)
+
+
+def _tensor(trt: Any, engine: Any, name: str) -> EngineTensor:
+    kind = engine.get_tensor_dtype(name)
+    axis = int(engine.get_tensor_vectorized_dim(name))
+    width = int(engine.get_tensor_components_per_element(name))
+    vectorised = axis >= 0 and width > 1
+    return EngineTensor(
+        name=name,
+        is_input=engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT,
+        dtype=dtype_of(kind),
+        shape=tuple(size if size >= 0 else None for size in engine.get_tensor_shape(name)),
+        type_text=kind.name,
+        on_host=engine.get_tensor_location(name) == trt.TensorLocation.HOST,
+        vector_axis=axis if vectorised else None,
+        vector_width=width if vectorised else None,
+        layout=_layout(trt, engine, name),
+        format_text=engine.get_tensor_format_desc(name),
+    )
+
+
+def _layout(trt: Any, engine: Any, name: str) -> str:
+    """Return the name of a tensor's format."""
+    if hasattr(trt, "TensorFormat"):
+        return str(engine.get_tensor_format(name).name)
+    # the lean bindings lack the type, and asking for it raises; its description names it
+    match = _IN_WORDS.search(engine.get_tensor_format_desc(name))
+    return match[1] if match else LINEAR
+
+
+def input_spec(engine: Any, tensor: EngineTensor, profile: int) -> InputSpec:
+    """Return what to ask the feeds for; what is dynamic defaults to the profile's optimum."""
+    dynamic = None in tensor.shape
+    optimum = None
+    if dynamic and not tensor.on_host:
+        optimum = tuple(engine.get_tensor_profile_shape(tensor.name, profile)[1])
+    values = _optimal_values(engine, tensor, profile) if tensor.on_host else None
+    return InputSpec(
+        name=tensor.name,
+        dtype=tensor.dtype,
+        shape=tensor.shape,
+        type_text=tensor.type_text,
+        default_shape=optimum,
+        default_values=values,
+    )
+
+
+def _optimal_values(engine: Any, tensor: EngineTensor, profile: int) -> tuple[int, ...] | None:
+    """Return the values of a shape tensor that its profile is built for; they are dimensions."""
+    ask = getattr(engine, "get_tensor_profile_values", None)  # from TensorRT 10 on
+    if ask is not None:
+        spans = ask(profile, tensor.name)
+        return tuple(int(one) for one in spans[1]) if spans else None
+    ask = getattr(engine, "get_profile_shape_input", None)
+    index = getattr(engine, "get_binding_index", None)
+    if ask is None or index is None:
+        return None
+    spans = ask(profile, index(tensor.name))
+    return tuple(int(one) for one in spans[1]) if spans else None
+
+
+class Buffer:
+    """One tensor's memory, allocated once.
+
+    Args:
+        managed: One memory for host and device, which needs no copies.
+        pageable: The host's side is not page-locked.
+        address: Device memory that is there already.
+    """
+
+    def __init__(
+        self,
+        cuda: Cuda,
+        tensor: EngineTensor,
+        shape: tuple[int, ...],
+        *,
+        managed: bool = False,
+        pageable: bool = False,
+        address: int | None = None,
+    ) -> None:
+        self._cuda = cuda
+        self.tensor = tensor
+        self.shape = shape
+        self.nbytes = tensor.nbytes(shape)
+        if managed and not tensor.on_host:
+            self.device = cuda.device_buffer(self.nbytes, managed=True)
+            self.host: Array = host_view(self.device, self.nbytes)
+        else:
+            is_pageable = pageable and not tensor.on_host
+            locked = None if is_pageable else cuda.host_buffer(self.nbytes)
+            self.host = np.zeros(self.nbytes, np.uint8) if locked is None else locked
+            self.device = address or (0 if tensor.on_host else cuda.device_buffer(self.nbytes))
+        self._copies = not (managed or tensor.on_host)
+
+    @property
+    def address(self) -> int:
+        """What TensorRT is given."""
+        return int(self.host.ctypes.data) if self.tensor.on_host else self.device
+
+    def fill(self, array: Any) -> None:
+        """Put values into the host's memory, in the order that the engine wants."""
+        ordered = to_memory(np.asarray(array), self.tensor.layout)
+        data = np.ascontiguousarray(ordered).reshape(-1).view(np.uint8)
+        count = min(data.size, self.nbytes)
+        self.host[:count] = data[:count]
+
+    def copy(self, stream: Any) -> Any | None:
+        """Return a call that copies in this tensor's direction; ``None`` where none is needed."""
+        if not self._copies or self.nbytes == 0:
+            return None
+        rt, host = self._cuda.runtime, int(self.host.ctypes.data)
+        kinds = rt.cudaMemcpyKind
+        if self.tensor.is_input:
+            kind = kinds.cudaMemcpyHostToDevice
+            return partial(rt.cudaMemcpyAsync, self.device, host, self.nbytes, kind, stream)
+        kind = kinds.cudaMemcpyDeviceToHost
+        return partial(rt.cudaMemcpyAsync, host, self.device, self.nbytes, kind, stream)
+
+
+def values_of(tensor: EngineTensor, shape: tuple[int, ...], data: Array) -> TensorValues:
+    """Return bytes as the values of a tensor, copied."""
+    dtype = tensor.dtype or DataType.UINT8
+    array = np.array(data)
+    if dtype in NUMPY and is_known(tensor.layout):
+        array = from_memory(array.view(NUMPY[dtype]), shape, tensor.layout)
+    return TensorValues(name=tensor.name, dtype=dtype, shape=shape, data=array)
+
 
 #: What TensorRT says when a plan is not for this version or GPU.
 _FOREIGN = ("version", "stdVersionRead", "serializ", "magic tag", "platform", "compute capability")
