@@ -197,6 +197,5 @@ def _visit(
 
 
 def _dynamic(specs: Sequence[InputSpec], fed: Feeds) -> tuple[InputShape, ...]:
-    """Return the shapes of inputs that have a dynamic dimension."""
     names = (one.name for one in specs if any(not isinstance(dim, int) for dim in one.shape))
     return tuple(InputShape(name=name, dims=tuple(fed.shapes[name])) for name in names)

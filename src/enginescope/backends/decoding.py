@@ -186,7 +186,6 @@ class DecodeRecorder:
         self.wall_ms = 0.0
 
     def __len__(self) -> int:
-        """Return the number of requests so far."""
         return len(self._ends)
 
     def times_ms(self, last: int | None = None) -> Array:

@@ -52,14 +52,12 @@ class FakeBackend:
                 raise UsageError(f"fake has no fault {value!r}", hint=did_you_mean(value, FAULTS))
 
     def availability(self) -> Availability:
-        """Available everywhere."""
         return Availability(usable=True, detail="built in")
 
     def prepare(self) -> None:
         """Nothing to import."""
 
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
-        """Measure the waiting."""
         return measure(job, FakeSession, feeds, progress, _profile)
 
 
@@ -104,7 +102,6 @@ class FakeSession:
             pass
 
     def recorder(self) -> StepRecorder:
-        """Return a recorder of the waiting."""
         return StepRecorder(self.step)
 
     def tensors(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:

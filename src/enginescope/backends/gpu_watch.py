@@ -53,7 +53,6 @@ class GpuWatch:
         self._requests: int | None = None
 
     def attach(self, session: object) -> None:
-        """Find the session's GPU."""
         if self._rule.depth == "off":
             return
         self._address = session.gpu if isinstance(session, OnGpu) else None

@@ -101,7 +101,6 @@ class LoadRecorder:
         self._crash: BaseException | None = None
 
     def __len__(self) -> int:
-        """Return the number of queries that were served."""
         return int(np.count_nonzero(self._is_served))
 
     @property

@@ -132,7 +132,6 @@ class Block:
         return True
 
     def summaries(self) -> list[ReportedSummary]:
-        """Return the statistics so far."""
         return [_reported(metric, rows) for metric, rows in self._rows.items()]
 
 

@@ -79,7 +79,6 @@ class Taken:
 
 
 def path_of(gpu: str) -> Path:
-    """Return the file of a GPU."""
     return Path(tempfile.gettempdir()) / f"enginescope-clocks-{gpu.replace('/', '-')}.json"
 
 

@@ -156,14 +156,12 @@ class PeakDeviceMemory:
         self._looks = PeriodicThread(self._look, interval_s)
 
     def __enter__(self) -> PeakDeviceMemory:
-        """Start sampling, where NVML knows the GPU."""
         if self._uuid is not None:
             self._nvml.enter_context(opened_nvml())  # each look costs a call, no start of NVML
             self._looks.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Stop sampling."""
         self._looks.stop()
         self._nvml.close()
 

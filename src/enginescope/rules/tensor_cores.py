@@ -55,7 +55,6 @@ def uses_tensor_cores(tactic: str | None) -> bool | None:
 
 
 def is_matrix_vector(tactic: str | None) -> bool:
-    """Whether a tactic multiplies a matrix by a vector."""
     return tactic is not None and "gemv" in tactic.lower()
 
 
@@ -82,7 +81,6 @@ REDUCED = QUANTISED | HALF
 
 
 def output_type(layer: Layer) -> DataType | None:
-    """Return the type of the first output."""
     return layer.outputs[0].dtype if layer.outputs else None
 
 

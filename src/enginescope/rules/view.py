@@ -161,7 +161,6 @@ class LintView:
 
     @cached_property
     def layers(self) -> dict[int, Layer]:
-        """All layers by index."""
         return {layer.index: layer for layer in self.plan.layers}
 
     @cached_property

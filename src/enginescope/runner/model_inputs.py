@@ -191,7 +191,6 @@ def _check_dims(models: Sequence[Path], files: Sequence[OnnxInputs], workload: W
 
 
 def _with_shapes(inputs: OnnxInputs, sizes: Mapping[str, int], workload: Workload) -> Workload:
-    """Return the workload with a shape for each input that has a dimension with a size."""
     given = {one.name for one in workload.shapes}
     shapes, still_open = [*workload.shapes], [*workload.open_dims]
     for name, dims in inputs.dims.items():

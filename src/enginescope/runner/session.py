@@ -160,7 +160,6 @@ def now() -> str:
 
 
 def dated(run: Run, created: str, command: str | None) -> Run:
-    """Return the run with its date, command line and commit."""
     environment = replace(run.environment, commit=probe_commit(Path.cwd()))
     return replace(run, created=created, command=command, environment=environment)
 

@@ -141,7 +141,6 @@ class Guard:
         self._inner = TrustedHostMiddleware(self._admit, allowed_hosts=hosts, www_redirect=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)

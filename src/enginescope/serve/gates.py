@@ -78,7 +78,6 @@ class _Collector(PlanObserver):
         self.warnings: list[str] = []
 
     def warn(self, text: str) -> None:
-        """Keep a warning."""
         self.warnings.append(text)
 
 

@@ -331,14 +331,12 @@ def models(request: Request) -> Response:
 
 
 def model_rows(request: Request) -> tuple[RunRow, ...]:
-    """Return the runs of the models that are asked for."""
     name = request.query_params.get("model", "").strip()
     wanted = Filter(model=name or None)
     return cast("tuple[RunRow, ...]", request.app.state.rows.select(wanted))
 
 
 def line_of(row: RunRow) -> Line:
-    """Return a row in words."""
     return Line(
         id=row.id,
         made=row.created[:16].replace("T", " "),

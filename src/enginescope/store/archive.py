@@ -62,7 +62,6 @@ class Store:
 
     @property
     def runs_folder(self) -> Path:
-        """Where the runs of a folder are."""
         return self.path / "runs"
 
     @property
@@ -405,7 +404,6 @@ class RunKeeper:
 
     @property
     def lost(self) -> tuple[Run, ...]:
-        """The runs that are not stored."""
         return tuple(self._lost)
 
     @property

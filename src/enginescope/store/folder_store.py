@@ -31,7 +31,6 @@ class FolderStore:
         self._listing = Listing(store, index_url)
 
     def __str__(self) -> str:
-        """Return the folder, as errors name it."""
         return str(self._store)
 
     @property
@@ -64,13 +63,11 @@ class FolderStore:
         return folder.name if folder.parent == self.runs else None
 
     def read(self, run_id: str, series: Sequence[str] | None = None) -> Run:
-        """Return a run."""
         from enginescope.store.sql.scan import read_named
 
         return read_named(self.runs / run_id, series)
 
     def folder(self, run_id: str) -> Path:
-        """Return a run's folder."""
         return self.runs / run_id
 
     def check_writable(self) -> None:
@@ -87,7 +84,6 @@ class FolderStore:
             ) from error
 
     def suite_home(self) -> Path:
-        """Return the store's folder."""
         return self._store
 
     def put_suite(self, name: str, change: SuiteChange) -> None:

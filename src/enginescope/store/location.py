@@ -64,11 +64,9 @@ class DatabaseUrl:
         return f"DatabaseUrl({str(self)!r})"
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same database, by its URL."""
         return isinstance(other, DatabaseUrl) and other.secret_url == self.secret_url
 
     def __hash__(self) -> int:
-        """Return the hash of the URL."""
         return hash(self.secret_url)
 
 

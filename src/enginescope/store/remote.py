@@ -53,7 +53,6 @@ class RemoteStore:
         self._token = token
 
     def __str__(self) -> str:
-        """Return the address."""
         return f"{self._parts.scheme}://{self._parts.netloc}{self._parts.path.rstrip('/')}"
 
     @property

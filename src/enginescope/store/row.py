@@ -74,7 +74,6 @@ class Filter(Record, frozen=True, kw_only=True):
 
 
 def row_of(run: Run, *, size_bytes: int | None = None) -> RunRow:
-    """Return the line of a run."""
     import numpy as np  # listings read rows and never make one
 
     headline, printed = run.headline, run.printed

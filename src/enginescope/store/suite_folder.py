@@ -97,7 +97,6 @@ class SuiteFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether a suite lies there."""
         return (self.path / PLAN).is_file()
 
     def state(self) -> Hashable | None:

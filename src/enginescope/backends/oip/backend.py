@@ -79,7 +79,6 @@ class EndpointSession:
         )
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
 
@@ -108,7 +107,6 @@ class OipBackend:
         """Nothing to import."""
 
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
-        """Measure an endpoint."""
         if job.subject.kind != "endpoint":
             raise UnsupportedError(
                 f"oip cannot run {job.subject.name}",

@@ -257,5 +257,4 @@ class GrpcConnection:
         return () if self._answer is None else output_tensors(self._answer)
 
     def close(self) -> None:
-        """Close the connection."""
         self._channel.close()

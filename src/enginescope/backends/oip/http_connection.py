@@ -195,5 +195,4 @@ class HttpConnection:
         return () if answer is None else output_tensors(answer.data, answer.headers)
 
     def close(self) -> None:
-        """Close the connection."""
         self._pool.clear()

@@ -407,17 +407,14 @@ def cpu() -> OrtBackend:
 
 
 def cuda() -> OrtBackend:
-    """Return the backend on the CUDA provider."""
     return OrtBackend(providers.CUDA)
 
 
 def tensorrt() -> OrtBackend:
-    """Return the backend on the TensorRT provider."""
     return OrtBackend(providers.TENSORRT)
 
 
 def tensorrt_rtx() -> OrtBackend:
-    """Return the backend on the provider of TensorRT for RTX."""
     return OrtBackend(providers.TENSORRT_RTX)
 
 

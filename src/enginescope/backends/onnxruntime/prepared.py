@@ -164,7 +164,6 @@ def being_made(job: Job, key: str) -> Iterator[Path]:
 
 
 def record_of(job: Job, key: str) -> Path:
-    """Return where the record of `key` lies."""
     return Path(job.engine_cache or ".") / _FOLDER / key / RECORD
 
 

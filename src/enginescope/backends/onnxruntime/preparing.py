@@ -44,14 +44,12 @@ class ProgressTicker:
         self._beats = PeriodicThread(self._beat, _INTERVAL_S, waits_first=True)
 
     def __enter__(self) -> ProgressTicker:
-        """Report at once, then every second."""
         self._begun = monotonic()
         self._progress(Progress(phase=self._phase, detail=self._doing))
         self._beats.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Stop."""
         self._beats.stop()
 
     def _beat(self) -> None:
@@ -91,7 +89,6 @@ def make_ready(
 
 
 def options_of_conversion(job: Job) -> Fp16Options:
-    """Return what the job says of the conversion to FP16."""
     options = job.backend.options
     return Fp16Options(
         keep_io_types=options.get("keep_io_types", "1") == "1",

@@ -414,7 +414,6 @@ class ThreadsRecorder:
         self.wall_ms = 0.0
 
     def __len__(self) -> int:
-        """Return the number of samples so far."""
         return len(self._times)
 
     def times_ms(self, last: int | None = None) -> Array:

@@ -67,7 +67,6 @@ class PairedRecorder:
         self.wall_ms = 0.0
 
     def __len__(self) -> int:
-        """Return the number of pairs so far."""
         return len(self._host)
 
     def times_ms(self, last: int | None = None) -> Array:

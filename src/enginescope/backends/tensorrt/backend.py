@@ -94,7 +94,6 @@ _FILES = ("calibration_cache", "refit_from")
 
 
 def tensorrt_rtx() -> TrtBackend:
-    """Return the backend on TensorRT for RTX."""
     return TrtBackend("rtx")
 
 
@@ -187,7 +186,6 @@ class TrtBackend:
         return (*precision, *options)
 
     def needs_build(self, job: Job) -> bool:
-        """Whether `job` is of a model."""
         return job.subject.kind == "onnx" and job.engine is None
 
     def engine_for(self, job: Job) -> BuildReport | None:
@@ -207,12 +205,10 @@ class TrtBackend:
         return engine_cache.lookup(Path(job.engine_cache), key)
 
     def build(self, job: Job, progress: ProgressSink) -> Measured:
-        """Build the engine of `job`."""
         resolved(job.workload.mode)  # refused before the build, not after it
         return build_engine(self._chosen(job), job, progress)
 
     def execute(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
-        """Measure an engine."""
         must_be_runnable(job)
         libraries = self._chosen(job)
         decodes = job.workload.mode.decode is not None

@@ -67,7 +67,6 @@ class Driver:
         return count
 
     def facts(self, device: int = 0) -> DeviceFacts:
-        """Return what a GPU is."""
         asked = self.runtime.cudaGetDeviceProperties(device)
         properties = self.check(asked, f"asking GPU {device} for its properties")
         name = properties.name

@@ -73,7 +73,6 @@ class Libraries(Record, frozen=True, kw_only=True, eq=False):
 
     @property
     def is_rtx(self) -> bool:
-        """Whether this is TensorRT for RTX."""
         return self.runtime == "rtx"
 
     @property

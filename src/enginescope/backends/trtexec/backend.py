@@ -138,7 +138,6 @@ class GpuBeside:
         self._looks = PeriodicThread(self._look, each_ms / 1e3)
 
     def __enter__(self) -> GpuBeside:
-        """Find the GPU, and begin to read it."""
         if self._rule.depth == "off":
             return self
         self._before = computing_pids()
@@ -151,7 +150,6 @@ class GpuBeside:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Stop, and let go of the GPU."""
         self._looks.stop()
         if self._sampler is not None:
             self._sampler.close()

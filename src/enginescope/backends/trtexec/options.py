@@ -42,7 +42,6 @@ def text(flag: str) -> Option:
 
 
 def whole(flag: str) -> Option:
-    """A whole number."""
     return Option("a whole number", is_whole, lambda flags, value: flags.add(flag, value))
 
 
@@ -202,7 +201,6 @@ _SHAPE_OPTION = Option("such as x:1x3x224x224", _are_shapes, _no_flags)
 
 
 def _option(flag: Flag) -> Option:
-    """Return the option that is this flag of trtexec."""
     name = flag.name.removeprefix("--")
     if flag.fixed:
         return switch(name, on=flag.fixed)

@@ -95,7 +95,6 @@ def checked_line(arguments: Sequence[str], installed: Version | None) -> Checked
 
 
 def check(arguments: Sequence[str], version: Version) -> CheckedLine:
-    """Return what a version makes of each argument."""
     flags = tuple(_checked(argument, version) for argument in arguments)
     given: list[Given] = []
     for argument in (part for flag in flags for part in flag.written):

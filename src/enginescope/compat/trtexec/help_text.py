@@ -25,7 +25,6 @@ class Version(Record, frozen=True, kw_only=True):
     build: int | None = None
 
     def __str__(self) -> str:
-        """Return ``10.16.1``."""
         return f"{self.major}.{self.minor}.{self.patch}"
 
     @property
@@ -45,7 +44,6 @@ class Version(Record, frozen=True, kw_only=True):
         return self.major * base + self.minor * 100 + self.patch
 
     def at_least(self, major: int, minor: int = 0, patch: int = 0) -> bool:
-        """Whether it is that version or a later one."""
         return (self.major, self.minor, self.patch) >= (major, minor, patch)
 
 

@@ -62,7 +62,6 @@ class StageReader:
         self._cache: dict[str, int] = {}
 
     def take_memory(self, text: str, line: int) -> bool:
-        """Take memory at a stage, or a total."""
         match = _CHANGE.match(text)
         if match is not None:
             changes = [int(group) * _MIB for group in match.groups()[1:]]
@@ -127,7 +126,6 @@ class StageReader:
         return False
 
     def cache(self) -> TimingCacheUse:
-        """Return what the cache did."""
         return TimingCacheUse(**self._cache)
 
 

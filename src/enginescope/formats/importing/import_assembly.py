@@ -67,7 +67,6 @@ _TENSORRT_TOOLS = frozenset({"trtexec", "tensorrt"})
 
 
 def run_of_engine(facts: EngineFacts) -> Run:
-    """Return an imported run."""
     report, plan, times = facts.report, facts.plan, facts.times
     devices = (report.device,) if report and report.device else ()
     version = report.tool_version if report and report.tool in _TENSORRT_TOOLS else None

@@ -124,7 +124,6 @@ class ReadBeside(Record, frozen=True, kw_only=True):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The paths of `artifacts`."""
         return tuple(Path(artifact.path) for artifact in self.artifacts)
 
 

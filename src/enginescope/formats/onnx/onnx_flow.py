@@ -79,7 +79,6 @@ class OnnxFlow(Record, frozen=True, kw_only=True):
     tensors: dict[str, FlowTensor]
 
     def tensor(self, name: str) -> FlowTensor:
-        """Return what is known of a tensor."""
         return self.tensors.get(name) or FlowTensor()
 
 

@@ -38,11 +38,9 @@ class LabelFile:
         self.in_order = in_order
 
     def base_names(self) -> tuple[str, ...]:
-        """Return the base names."""
         return tuple(self._labels)
 
     def read(self, key: str) -> str:
-        """Return the label."""
         return self._labels[key]
 
     @property
@@ -198,7 +196,6 @@ class CocoBoxes:
             self._boxes.setdefault(annotation.image_id, []).append(annotation)
 
     def base_names(self) -> tuple[str, ...]:
-        """Return the pictures' base names."""
         return tuple(self._images)
 
     def read(self, key: str) -> KnownBoxes:

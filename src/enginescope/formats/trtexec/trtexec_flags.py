@@ -62,12 +62,10 @@ class Flag(Record, frozen=True, kw_only=True):
 
     @property
     def alias_of(self) -> str | None:
-        """Name of the flag that this one is an alias of."""
         return self._target("alias")
 
     @property
     def precision(self) -> str | None:
-        """Precision that the flag allows."""
         return self._target("precision")
 
     @property

@@ -57,7 +57,6 @@ class JetsonSampler:
         )
 
     def sample(self, pid: int) -> Sample:
-        """Return every channel that a Jetson has."""
         board = self._board
         return {
             channel.POWER: _scaled(_dig(board.power, "tot", "power"), 1e-3),
@@ -77,7 +76,6 @@ class JetsonSampler:
         }
 
     def processes(self) -> tuple[GpuProcess, ...]:
-        """Return the processes that have memory of the GPU."""
         return tuple(
             GpuProcess(
                 pid=int(row[_PID]), name=str(row[_NAME]), memory_bytes=_bytes(row[_MEMORY_KIB])

@@ -66,7 +66,6 @@ class NvmlSampler:
         self.gpu = self._facts()
 
     def sample(self, pid: int) -> Sample:
-        """Return every channel."""
         energy = None if self._is_mig else self._ask("nvmlDeviceGetTotalEnergyConsumption")
         average, instant = (None, None) if self._is_mig else self._powers()
         used = None if self._is_mig else self._ask("nvmlDeviceGetUtilizationRates")
@@ -92,7 +91,6 @@ class NvmlSampler:
         }
 
     def processes(self) -> tuple[GpuProcess, ...]:
-        """Return the processes that compute on it."""
         listed = self._ask("nvmlDeviceGetComputeRunningProcesses") or ()
         return tuple(
             GpuProcess(

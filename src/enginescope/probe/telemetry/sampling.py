@@ -70,7 +70,6 @@ class Sampling:
         raise UnsupportedError("sampling the GPU", why=why)
 
     def __exit__(self, *_error: object) -> None:
-        """Stop sampling and read the series."""
         self._end()
         self._read()
         self._folder.close()

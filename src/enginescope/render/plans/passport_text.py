@@ -24,7 +24,6 @@ _SHOWN_RUNS = 3
 
 
 def passport_text(passport: Passport) -> RenderableType:
-    """Return the facts of a passport."""
     title = Text(passport.file, style="bold")
     rows = [label_row(name, value) for name, value in passport_facts(passport)]
     return Group(title, Text(), *rows, Text(), *notice_lines(passport.notices))

@@ -49,7 +49,6 @@ class MatrixLine(Record, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """For people."""
         return f"{self.model} · {self.case}" if self.case else self.model
 
 
@@ -119,7 +118,6 @@ def cell_text(cell: MatrixCell) -> str:
 
 
 def status_text(status: CellStatus) -> str:
-    """Return a status for people."""
     return status.value.replace("_", " ")
 
 

@@ -98,7 +98,6 @@ class Fleet(Protocol):
 def packed_task(
     cell: Cell, command: str | None, *, is_placed: bool = True, references: str | None = None
 ) -> bytes:
-    """Return a task as bytes."""
     task = CellTask(cell=cell, command=command, is_placed=is_placed, references=references)
     return msgspec.msgpack.encode(task)
 
@@ -113,7 +112,6 @@ def unpacked_task(data: bytes) -> CellTask:
 
 
 def packed_returned(returned: CellTaskResult) -> bytes:
-    """Return the result of a remote task as bytes."""
     return msgspec.msgpack.encode(returned)
 
 

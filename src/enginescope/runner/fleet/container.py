@@ -53,7 +53,6 @@ class Mount(Record, frozen=True, kw_only=True):
     is_writable: bool = False
 
     def __str__(self) -> str:
-        """Return it as ``--mount`` takes it."""
         text = f"type=bind,source={self.folder},target={self.folder}"
         return text if self.is_writable else f"{text},readonly"
 
@@ -319,7 +318,6 @@ class DockerFleet:
         self._image, self._references = image, references
 
     def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
-        """Do every cell; see `Fleet`."""
         for cell in cells:
             watch.started(cell, f"container of {self._image}")
             shared = self._references if cell.mode != "benchmark" else None

@@ -40,7 +40,6 @@ def samples(
 
 
 def write_samples(folder: Path | None, store: StorePlace | None) -> Path:
-    """Write the samples as `samples` does, and return their folder."""
     target = folder if folder is not None else Store(store).path / "samples"
     try:
         for group in (files("enginescope.services.plans") / "recorded").iterdir():

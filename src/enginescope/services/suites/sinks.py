@@ -69,7 +69,6 @@ class DatabaseSink:
         return ids
 
     def send_runs(self, ids: Iterable[str]) -> None:
-        """Move runs to the database."""
         for run_id in dict.fromkeys(ids):
             if not self._outbox.has(run_id):
                 continue
@@ -98,7 +97,6 @@ class ServerSink:
         self._target, self._store = target, store
 
     def __str__(self) -> str:
-        """Return the server's URL."""
         return f"the server {self._server}"
 
     def backlog(self) -> Sequence[str]:
@@ -106,7 +104,6 @@ class ServerSink:
         return ()
 
     def send_runs(self, ids: Iterable[str]) -> None:
-        """Copy runs to the server."""
         known = [run_id for run_id in dict.fromkeys(ids) if self._store.has(run_id)]
         with temporary_folder() as folder:
             for run_id in self._server.missing(known):

@@ -76,7 +76,6 @@ class SuiteStream:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Send what is left, and end the lease."""
         self._ending.set()
         self._wake.set()
         self._thread.join()

@@ -161,7 +161,6 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
-        """Open a connection to read from."""
         with deferred_signals(), self._named_errors(), self._engine.connect() as connection:
             yield connection
 
@@ -268,7 +267,6 @@ class Database:
 
 
 def all_ids(connection: sa.Connection) -> set[str]:
-    """Return the ids of all runs."""
     return set(connection.execute(sa.select(RUNS.c.id)).scalars())
 
 
@@ -297,7 +295,6 @@ def put_rows(connection: sa.Connection, rows: Iterable[RunRow]) -> None:
 
 
 def forget_rows(connection: sa.Connection, ids: list[str]) -> None:
-    """Drop rows."""
     for start in range(0, len(ids), CHUNK):
         some = ids[start : start + CHUNK]
         connection.execute(TAGS.delete().where(TAGS.c.run_id.in_(some)))
@@ -305,6 +302,5 @@ def forget_rows(connection: sa.Connection, ids: list[str]) -> None:
 
 
 def clear_rows(connection: sa.Connection) -> None:
-    """Drop all rows."""
     connection.execute(TAGS.delete())
     connection.execute(RUNS.delete())

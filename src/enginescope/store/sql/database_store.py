@@ -206,7 +206,6 @@ class DatabaseStore:
         return None
 
     def has(self, run_id: str) -> bool:
-        """Whether a run of this id exists."""
         from enginescope.store.sql.run_files import has_run
 
         with self._read() as connection:

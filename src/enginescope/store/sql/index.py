@@ -109,7 +109,6 @@ class Index:
             forget_rows(connection, list(ids))
 
     def ids(self) -> set[str]:
-        """Return the ids of all runs."""
         with self._database.read() as connection:
             return all_ids(connection)
 

@@ -29,13 +29,11 @@ def document_of(run_id: str) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def has_run(connection: sa.Connection, run_id: str) -> bool:
-    """Whether a run of this id exists."""
     found = connection.execute(sa.select(FILES.c.path).where(*document_of(run_id)))
     return found.first() is not None
 
 
 def gone(run_id: str) -> StoreError:
-    """Return the error of a run that is not there any more."""
     return StoreError(f"run {run_id}", why="it was deleted while it was read")
 
 
@@ -110,7 +108,6 @@ def insert_file(
 
 
 def artifact_root(connection: sa.Connection) -> ArtifactRoot | None:
-    """Return where artifacts are, if not in the database."""
     query = sa.select(SETTINGS.c.value).where(SETTINGS.c.name == _ARTIFACTS_SETTING)
     found = connection.execute(query).scalar()
     return ArtifactRoot(found) if found else None

@@ -115,7 +115,6 @@ def missing_library(ort: Any, provider: Provider) -> str | None:
 
 
 def library_hint(library: str, cuda: int | None) -> str:
-    """Return what to install for a library."""
     for pattern, command in _SOURCES:
         if pattern.search(library):
             made = command.format(cuda=cuda or 13)

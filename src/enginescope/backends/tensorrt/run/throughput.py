@@ -101,7 +101,6 @@ class ThroughputRecorder:
         return _Slot(**{name: self._cuda.event(spin=spin) for name in _Slot.__struct_fields__})
 
     def __len__(self) -> int:
-        """Return the number of samples so far."""
         return len(self._compute)
 
     def times_ms(self, last: int | None = None) -> Array:

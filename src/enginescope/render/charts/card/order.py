@@ -180,7 +180,6 @@ def stretch_bars(found: Sequence[Stretch], title: str, unit: str, color: Spec) -
 
 
 def stretch_table(found: Sequence[Stretch], header: str) -> ChartTable:
-    """Return the stretches with their parts."""
     rows = [
         (place_text(one), name, format_significant(value, 4), one.largest)
         for one in found

@@ -59,7 +59,6 @@ class Coloring(Record, frozen=True, kw_only=True):
     colors: Callable[[str | None], str] | None = None
 
     def channel(self, groups: Sequence[str]) -> Spec:
-        """Return the color channel for the field ``group``."""
         order = list(dict.fromkeys(groups))
         turns = dict(zip(order, _IN_TURN, strict=False))
         return group_color(
@@ -94,7 +93,6 @@ COLORS = (*GROUPS, *QUANTITIES)
 
 
 def check_color(color: str) -> None:
-    """Raise unless `color` is one of `COLORS`."""
     if color not in COLORS:
         raise UsageError(
             f"{color!r} is not a color of layers",
@@ -121,7 +119,6 @@ def color_channel(color: str, groups: Sequence[str]) -> Spec:
 
 
 def color_fields(color: str, row: LayerFacts) -> Spec:
-    """Return the fields that a row needs for its color."""
     if color in GROUPS:
         return {"group": GROUPS[color].group(row)}
     return {"shade": QUANTITIES[color].value(row)}

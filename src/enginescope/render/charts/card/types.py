@@ -43,7 +43,6 @@ def count_per_type(view: PlanView) -> Chart | None:
 
 
 def time_per_type(view: PlanView) -> Chart | None:
-    """Time summed by type."""
     groups = [one for one in _by_type(view) if one.time_ms]
     if not groups:
         return None

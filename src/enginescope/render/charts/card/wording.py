@@ -22,7 +22,6 @@ class NumberText(str):
     value: float
 
     def __new__(cls, value: float, digits: int) -> NumberText:
-        """Return the number with so many significant digits."""
         text = super().__new__(cls, format_significant(value, digits))
         text.value = value
         return text
@@ -34,7 +33,6 @@ def figure(value: float | None, digits: int = 4) -> str:
 
 
 def shape(extents: Sequence[int] | None) -> str:
-    """Return ``"3×3"``."""
     return "×".join(str(extent) for extent in extents) if extents else NOT_KNOWN
 
 

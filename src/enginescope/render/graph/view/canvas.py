@@ -79,7 +79,6 @@ class StringTable:
         return self._number.setdefault(text, len(self._number))
 
     def numbers(self, texts: Iterable[str | None]) -> list[int]:
-        """Return `number` of each."""
         found = self._number
         return [found.setdefault(text, len(found)) if text else 0 for text in texts]
 
@@ -178,7 +177,6 @@ def packed_nodes(
 
 
 def packed_edges(graph: PlanGraph, names: Names) -> dict[str, Any]:
-    """Return the edges by columns."""
     numbers = names.strings.numbers
     edges = graph.edges
     kinds = [EDGE_KINDS.index(edge.kind) + _CARRIED * edge.is_carried for edge in edges]
