@@ -202,7 +202,7 @@ HEAVY = {
     },
     "uvicorn": {"serve/connections.py"},
     "fsspec": {"store/artifact_root.py"},
-    "xlsxwriter": {"render/plans/workbook.py"},
+    "xlsxwriter": {"render/plans/explore_workbook.py"},
     "vl_convert": {"render/html/images.py"},
     "pygraphviz": {"render/graph/write/graphviz_child.py"},
     "jinja2": {"render/html/page_frame.py"},

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.base import Demanding
-from enginescope.backends.named_files import check_named_files
+from enginescope.backends.base import Demanding, check_named_files
 from enginescope.backends.registry import load_backend, parse_backend
 from enginescope.cli.main import main
 from enginescope.core.errors import MissingDependencyError, UsageError

@@ -63,7 +63,7 @@ def test_peak_memory_is_that_of_the_timing() -> None:
         hoard.append(np.ones(64 << 20, np.uint8))
         return Profile(source="fake", layers=(), iterations=1), ()
 
-    from enginescope.probe.memory import peak_rss_bytes
+    from enginescope.probe.host import peak_rss_bytes
 
     before = peak_rss_bytes()
     measured = measured_with(fill)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.importing.importer import import_artifacts
+from enginescope.formats.log_facts import build_failure_hint
 from tests.formats import logs
 
 NONE = "Error Code 10: Internal Error (Could not find any implementation for node conv1.)"

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.probe import cpu_loss
-from enginescope.probe.cpu_loss import (
+from enginescope.probe import host
+from enginescope.probe.host import (
     CpuLossMeter,
     CpuQuota,
     quota_files,
@@ -24,7 +24,7 @@ def groups(folder, line: str):
 
 def meter_of(folder, own, monkeypatch, *times) -> CpuLossMeter:
     queue = list(times)
-    monkeypatch.setattr(cpu_loss, "_stolen_and_busy_s", lambda: queue.pop(0))
+    monkeypatch.setattr(host, "_stolen_and_busy_s", lambda: queue.pop(0))
     meter = CpuLossMeter(folder, own)
     meter.start()
     return meter
@@ -84,9 +84,9 @@ def test_a_group_that_is_gone(tmp_path) -> None:
 
 
 def test_since_the_start_of_the_machine(monkeypatch) -> None:
-    monkeypatch.setattr(cpu_loss, "_stolen_and_busy_s", lambda: (25.0, 75.0))
+    monkeypatch.setattr(host, "_stolen_and_busy_s", lambda: (25.0, 75.0))
     assert steal_pct_since_boot() == 25.0
-    monkeypatch.setattr(cpu_loss, "_stolen_and_busy_s", lambda: (0.0, 0.0))
+    monkeypatch.setattr(host, "_stolen_and_busy_s", lambda: (0.0, 0.0))
     assert steal_pct_since_boot() is None
 
 

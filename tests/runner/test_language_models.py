@@ -10,7 +10,7 @@ import pytest
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.core.errors import UnsupportedError, UsageError
-from enginescope.formats.onnx.language_names import presents_of
+from enginescope.formats.onnx.onnx_inputs import presents_of
 from enginescope.records.run.job import DimSize, InputRange, Mode, StopRule, WarmUp, Workload
 from enginescope.runner.model_inputs import settled_workload
 from tests.suites.language import HEADS, WIDTH, WORDS, decoder

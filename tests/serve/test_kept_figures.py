@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from enginescope.judge.samples import Samples, frozen
-from enginescope.serve import kept_figures
+from enginescope.serve import kept_runs
 from enginescope.serve.kept_runs import KeptRuns
 from enginescope.store.archive import Store
 from tests.serve.conftest import client_of
@@ -47,17 +47,17 @@ def test_figures_come_back_from_the_disk_as_they_were(store) -> None:
     store.save(a_run("resnet.onnx", at=9, samples=(Samples(metric="latency", values_ms=values),)))
     time.sleep(SETTLED_S)
     rows = store.rows(model="resnet")
-    read = [kept_figures.KeptFigures(KeptRuns(store)).read(rows, "latency") for _ in range(2)]
+    read = [kept_runs.KeptFigures(KeptRuns(store)).read(rows, "latency") for _ in range(2)]
     first, again = (msgspec.to_builtins(one.figures) for one in read)
     assert first == again
     assert read[1].figures[0].interval is not None
 
 
 def test_stored_figures_are_bounded(tmp_path, store, monkeypatch) -> None:
-    monkeypatch.setattr(kept_figures, "MOST_STORED", 3)
+    monkeypatch.setattr(kept_runs, "MOST_STORED", 3)
     (row, *_) = store.rows(model="resnet")
-    (figure,) = kept_figures.KeptFigures(KeptRuns(store)).read([row], "latency").figures
-    file = kept_figures.FigureFile(tmp_path / "new" / "figures.sqlite")
+    (figure,) = kept_runs.KeptFigures(KeptRuns(store)).read([row], "latency").figures
+    file = kept_runs.FigureFile(tmp_path / "new" / "figures.sqlite")
     for key in "abcde":
         file.keep({key: figure})
     assert sorted(file.find("abcde")) == ["c", "d", "e"]
@@ -66,22 +66,22 @@ def test_stored_figures_are_bounded(tmp_path, store, monkeypatch) -> None:
 
 def test_where_figures_cannot_be_stored_they_are_shown(tmp_path, store) -> None:
     (row, *_) = store.rows(model="resnet")
-    (figure,) = kept_figures.KeptFigures(KeptRuns(store)).read([row], "latency").figures
+    (figure,) = kept_runs.KeptFigures(KeptRuns(store)).read([row], "latency").figures
     (tmp_path / "file").write_text("no folder")
     for place in (tmp_path / "file" / "figures.sqlite", tmp_path):
-        file = kept_figures.FigureFile(place)
+        file = kept_runs.FigureFile(place)
         file.keep({"a": figure})
         assert file.find("a") == {}
 
 
 def test_kept_figures_are_bounded_and_share_what_is_equal(store, monkeypatch) -> None:
     rows = store.rows(model="resnet")
-    kept = kept_figures.KeptFigures(KeptRuns(store))
+    kept = kept_runs.KeptFigures(KeptRuns(store))
     one, two = kept.read(rows, "latency").figures
     assert one.run.environment is two.run.environment
     assert one.run.job is two.run.job
     size = kept._size
-    monkeypatch.setattr(kept_figures, "MOST_FIGURE_BYTES", size)
+    monkeypatch.setattr(kept_runs, "MOST_FIGURE_BYTES", size)
     kept.read(store.rows(), "latency")
     assert kept._size <= size
     assert len(kept._figures) < len(store.rows())

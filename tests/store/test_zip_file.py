@@ -8,7 +8,7 @@ import pytest
 
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.records.run.run import Artifact
-from enginescope.store import zip_file
+from enginescope.store import run_folder
 from enginescope.store.archive import Store, load_path
 from tests.store.stored_runs import DAMAGE, a_run, edit, plain
 
@@ -62,7 +62,7 @@ def test_a_run_that_vanishes_is_not_exported(store, exported, tmp_path) -> None:
     folder = store.folder_of("abc")
     store.delete("abc")
     with pytest.raises(StoreError, match=r"it has no run\.json"):
-        zip_file.pack(folder, tmp_path / "two.zip")
+        run_folder.pack(folder, tmp_path / "two.zip")
     assert not (tmp_path / "two.zip").exists()
 
 
@@ -96,7 +96,7 @@ def test_the_id_inside_cannot_lead_out(tmp_path) -> None:
     source = Store(tmp_path / "source")
     folder = source.save(a_run(id="abc"))
     edit(folder, id="../../evil")
-    made = zip_file.pack(folder, tmp_path / "out.zip")
+    made = run_folder.pack(folder, tmp_path / "out.zip")
     with pytest.raises(StoreError, match="run id"):
         Store(tmp_path / "other").import_zip(made)
     assert not list(tmp_path.rglob("evil"))
@@ -157,6 +157,6 @@ def test_no_space(exported, tmp_path, monkeypatch) -> None:
     class Full:
         free = 10
 
-    monkeypatch.setattr(zip_file.shutil, "disk_usage", lambda _: Full)
+    monkeypatch.setattr(run_folder.shutil, "disk_usage", lambda _: Full)
     with pytest.raises(StoreError, match="10 are free"):
         Store(tmp_path / "other").import_zip(exported)

@@ -20,9 +20,7 @@ from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.probe.cpu_loss import CpuLossMeter
-from enginescope.probe.host import LoadMeter
-from enginescope.probe.memory import peak_rss_bytes
+from enginescope.probe.host import CpuLossMeter, LoadMeter, peak_rss_bytes
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import InputShape, Job, ShapeRule
 from enginescope.records.run.run import ShapeOutcome, ShapeVisit

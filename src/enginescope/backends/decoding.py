@@ -15,7 +15,7 @@ import numpy as np
 from enginescope.backends.base import Arrays
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.record import Record
-from enginescope.formats.onnx.language_names import (
+from enginescope.formats.onnx.onnx_inputs import (
     HAS_PAST,
     is_mask,
     is_past,

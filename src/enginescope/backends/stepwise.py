@@ -21,9 +21,7 @@ from enginescope.core.errors import BackendError, EnginescopeError
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples
-from enginescope.probe.cpu_loss import CpuLossMeter
-from enginescope.probe.host import LoadMeter
-from enginescope.probe.memory import peak_rss_bytes
+from enginescope.probe.host import CpuLossMeter, LoadMeter, peak_rss_bytes
 from enginescope.records.plan.plan import Profile
 from enginescope.records.progress import Progress
 from enginescope.records.run.contention import ContentionOutcome

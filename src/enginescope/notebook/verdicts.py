@@ -66,7 +66,7 @@ class ShownVerdicts(MeasuredComparison, frozen=True, kw_only=True, eq=False):
     @property
     def charts(self) -> dict[str, ChartDisplay]:
         """The charts of the page by key: ``"sides_hist"``; of three sides ``"side_A"``, …"""
-        from enginescope.render.charts.sides import process_medians, side_distributions
+        from enginescope.render.charts.overlay import process_medians, side_distributions
 
         return displays((*side_distributions(self), process_medians(self)))
 

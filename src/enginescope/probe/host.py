@@ -1,18 +1,24 @@
 """The machine: processor, memory, governor, container.
 
 What else kept the processors busy while something was measured.
+
+Also memory of this process and of a process tree, and processor time that the hypervisor or the
+container's quota withheld.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
 from enginescope.records.environment import Host
+from enginescope.records.run.telemetry import CpuLoss
 
 _CPUINFO = Path("/proc/cpuinfo")
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
@@ -153,3 +159,189 @@ def _reading() -> tuple[float, float, float]:
     busy = sum(getattr(times, name, 0.0) for name in counted)
     own = psutil.Process().cpu_times()
     return time.perf_counter(), busy, own.user + own.system
+
+
+_STATUS = Path("/proc/self/status")
+_VMSTAT = Path("/proc/vmstat")
+#: In ``memory.stat``: pages of files, which the kernel gives up before it kills.
+_RECLAIMABLE = ("inactive_file", "active_file")
+
+
+def peak_rss_bytes(status: Path = _STATUS) -> int | None:
+    """Return this process's peak resident memory, in bytes: ``VmHWM``, else ``ru_maxrss``.
+
+    On Linux ``ru_maxrss`` also holds the peak of the process that started this one, as it was at
+    that moment: a worker started from a notebook with gigabytes of data would show those.
+    """
+    peak_kib = _counts(status, ":").get("VmHWM", "").removesuffix("kB").strip()
+    if peak_kib.isdigit():
+        return int(peak_kib) * 1024
+    try:
+        import resource  # not on every platform
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) if sys.platform == "darwin" else int(peak) * 1024
+
+
+class TreeMemory:
+    """Resident memory of a process and its descendants.
+
+    Finding descendants reads the whole process table, which costs a measurable share of a core when
+    done many times a second beside a measurement; so that is done once a second, and between two
+    listings only the known members are read.
+    """
+
+    LIST_AGAIN_S = 1.0
+
+    def __init__(self, pid: int) -> None:
+        self._root = psutil.Process(pid)
+        self._members = [self._root]
+        self._listed = -self.LIST_AGAIN_S
+
+    def rss_bytes(self) -> int | None:
+        """Return the sum, in bytes; ``None`` once all are gone."""
+        now = time.monotonic()
+        if now - self._listed >= self.LIST_AGAIN_S:
+            self._listed = now
+            try:
+                self._members = [self._root, *self._root.children(recursive=True)]
+            except psutil.Error:  # the root is gone
+                return None
+        total = 0
+        for member in self._members:
+            try:
+                total += member.memory_info().rss
+            except psutil.Error:  # ended since the listing
+                continue
+        return total or None
+
+
+def available_bytes(cgroup: Path = _CGROUP) -> int:
+    """Return memory a new process can take without swapping, in bytes.
+
+    The container's limit counts where there is one; files it has in memory do not count as used.
+    """
+    free = int(psutil.virtual_memory().available)
+    try:
+        limit = (cgroup / "memory.max").read_text().strip()
+        used = (cgroup / "memory.current").read_text().strip()
+    except OSError:  # no cgroup v2 here
+        return free
+    if not (limit.isdigit() and used.isdigit()):
+        return free
+    stat = _counts(cgroup / "memory.stat", " ")
+    cached = sum(int(stat[key]) for key in _RECLAIMABLE if stat.get(key, "").isdigit())
+    return max(0, min(free, int(limit) - int(used) + cached))
+
+
+def oom_kills(cgroup: Path = _CGROUP, vmstat: Path = _VMSTAT) -> int | None:
+    """Return how many processes the kernel killed for memory: in this container, else at all."""
+    for path in (cgroup / "memory.events", vmstat):
+        found = _counts(path, " ").get("oom_kill", "")
+        if found.isdigit():
+            return int(found)
+    return None
+
+
+def _counts(path: Path, separator: str) -> dict[str, str]:
+    """Return the lines of a kernel's table by their first word; empty where there is none."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:  # not on this platform
+        return {}
+    parts = (line.partition(separator) for line in lines)
+    return {key: value.strip() for key, _, value in parts}
+
+
+_OWN_GROUPS = Path("/proc/self/cgroup")
+_BUSY = ("user", "nice", "system", "irq", "softirq")
+#: The kernel counts stolen time in steps of 10 ms; a share of less than this is mostly its step.
+_LEAST_DEMAND_S = 0.1
+
+
+class CpuQuota(NamedTuple):
+    """Counters of a control group's quota since it was made; v1 and v2 name them alike."""
+
+    periods: int
+    throttled_periods: int
+    throttled_ms: float
+
+
+class CpuLossMeter:
+    """Takes readings before and after something measured; what was lost lies between them."""
+
+    def __init__(self, cgroup: Path = _CGROUP, own_groups: Path = _OWN_GROUPS) -> None:
+        self._files = quota_files(cgroup, own_groups)
+        self._times = (0.0, 0.0)
+        self._quotas: tuple[CpuQuota | None, ...] = ()
+
+    def start(self) -> None:
+        """Take the first reading."""
+        self._times = _stolen_and_busy_s()
+        self._quotas = tuple(map(read_quota, self._files))
+
+    def loss(self) -> CpuLoss:
+        """Return what was lost since `start`."""
+        now = _stolen_and_busy_s()
+        stolen, busy = now[0] - self._times[0], now[1] - self._times[1]
+        demand = stolen + busy
+        # throttled at any level is throttled: the level that was so most counts
+        quotas = zip(self._quotas, map(read_quota, self._files), strict=True)
+        spent = [_spent(before, after) for before, after in quotas if before and after]
+        worst = max(spent, key=lambda one: one.throttled_ms, default=None)
+        return CpuLoss(
+            steal_pct=100 * max(0.0, stolen) / demand if demand >= _LEAST_DEMAND_S else None,
+            throttled_periods=worst.throttled_periods if worst else None,
+            periods=worst.periods if worst else None,
+            throttled_ms=worst.throttled_ms if worst else None,
+        )
+
+
+def quota_files(cgroup: Path = _CGROUP, own_groups: Path = _OWN_GROUPS) -> tuple[Path, ...]:
+    """Return the counters of this process's control group and of all above it."""
+    try:
+        lines = own_groups.read_text(encoding="utf-8").splitlines()
+    except OSError:  # not on this platform
+        return ()
+    found: list[Path] = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        mount = cgroup / "cpu" if controllers else cgroup
+        inner = Path(path.lstrip("/"))
+        found += [mount / one / "cpu.stat" for one in (inner, *inner.parents)]
+    return tuple(path for path in dict.fromkeys(found) if path.is_file())
+
+
+def read_quota(file: Path) -> CpuQuota | None:
+    """Return the counters of a group; ``None`` where no quota is kept for it."""
+    try:
+        pairs = (line.split() for line in file.read_text(encoding="utf-8").splitlines())
+        counts = {pair[0]: int(pair[1]) for pair in pairs}
+    except (OSError, ValueError, IndexError):  # the group is gone, or not of this form
+        return None
+    if "nr_throttled" not in counts or "nr_periods" not in counts:
+        return None
+    microseconds = counts.get("throttled_usec", counts.get("throttled_time", 0) / 1e3)
+    return CpuQuota(counts["nr_periods"], counts["nr_throttled"], microseconds / 1e3)
+
+
+def steal_pct_since_boot() -> float | None:
+    """Return the share of asked-for processor time that a hypervisor gave to other guests."""
+    stolen, busy = _stolen_and_busy_s()
+    return 100 * stolen / (stolen + busy) if busy else None
+
+
+def _spent(before: CpuQuota, after: CpuQuota) -> CpuQuota:
+    return CpuQuota(
+        after.periods - before.periods,
+        after.throttled_periods - before.throttled_periods,
+        after.throttled_ms - before.throttled_ms,
+    )
+
+
+def _stolen_and_busy_s() -> tuple[float, float]:
+    times = psutil.cpu_times()
+    return getattr(times, "steal", 0.0), sum(getattr(times, name, 0.0) for name in _BUSY)

@@ -19,15 +19,16 @@ from pathlib import Path
 from enginescope.core.errors import FormatError, MissingDependencyError, UsageError
 from enginescope.core.record import replace
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.onnx.language_names import (
+from enginescope.formats.onnx.onnx_inputs import (
     HAS_PAST,
+    OnnxInputs,
     is_mask,
     is_past,
     is_positions,
     is_segments,
     is_tokens,
+    read_onnx_inputs,
 )
-from enginescope.formats.onnx.onnx_inputs import OnnxInputs, read_onnx_inputs
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.records.run.job import FilledInput, InputRange, InputShape, OpenDims, Workload
 

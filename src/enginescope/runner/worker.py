@@ -53,7 +53,7 @@ from enginescope.core.record import Record, replace
 from enginescope.core.sidecar import save_record
 from enginescope.probe.clock import timer_resolution_ms
 from enginescope.probe.environment import probe_environment
-from enginescope.probe.memory import peak_rss_bytes
+from enginescope.probe.host import peak_rss_bytes
 from enginescope.records.environment import Environment
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job

@@ -17,9 +17,8 @@ from enginescope.serve import run_views as looking
 from enginescope.serve.access import LOGIN, Access, Guard, login, logout
 from enginescope.serve.configuration import Configuration
 from enginescope.serve.connections import RequestLimit, few_threads
-from enginescope.serve.kept_figures import KeptFigures
 from enginescope.serve.kept_pages import KeptPages, KeptRows
-from enginescope.serve.kept_runs import KeptRuns
+from enginescope.serve.kept_runs import KeptFigures, KeptRuns
 from enginescope.serve.list_views import failure, not_found, static_file
 from enginescope.serve.page_states import rows_of
 from enginescope.serve.webhooks import Webhook, watching

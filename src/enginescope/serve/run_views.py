@@ -31,8 +31,7 @@ from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.render.base.facts import subject_line
 from enginescope.render.verdicts.verdict_phrases import side_names
 from enginescope.serve.assets import script_address
-from enginescope.serve.kept_figures import KeptFigures
-from enginescope.serve.kept_runs import KeptRuns
+from enginescope.serve.kept_runs import KeptFigures, KeptRuns
 from enginescope.serve.list_views import framed, page
 from enginescope.store.machine_records import FLOORS, SPREADS
 from enginescope.store.row import Filter, RunRow

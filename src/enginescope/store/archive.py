@@ -251,7 +251,7 @@ class Store:
 
     def export(self, name: str, destination: Path) -> Path:
         """Write a run's folder as a zip file and return its path, which ends in ``.zip``."""
-        from enginescope.store.zip_file import pack
+        from enginescope.store.run_folder import pack
 
         return pack(self.folder_of(name), destination)
 
@@ -268,8 +268,7 @@ class Store:
             FormatError: It is not a zip file of one run, or the run is damaged.
             StoreError: The store has a run of that id, or cannot be written.
         """
-        from enginescope.store.run_folder import read_run
-        from enginescope.store.zip_file import unpack
+        from enginescope.store.run_folder import read_run, unpack
 
         with self._shelf.new_part() as part:
             unpack(file, part, most_bytes=most_bytes)

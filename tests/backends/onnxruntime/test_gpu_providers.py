@@ -16,7 +16,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from enginescope.backends.base import Measured
-from enginescope.backends.onnxruntime import prepared
+from enginescope.backends.onnxruntime import preparing
 from enginescope.backends.onnxruntime import preparing as heartbeat
 from enginescope.backends.onnxruntime.backend import OrtBackend, cuda, tensorrt
 from enginescope.backends.registry import load_backend, parse_backend
@@ -336,25 +336,25 @@ def test_what_makes_another_entry(use, tmp_path, monkeypatch, change) -> None:
     path = chain(tmp_path / "net.onnx")
     job = job_of(path, "ort-trt", tmp_path / "cache")
     provider = tensorrt().provider
-    before = prepared.preparation_key(job, provider)
-    assert before == prepared.preparation_key(job, provider)
+    before = preparing.preparation_key(job, provider)
+    assert before == preparing.preparation_key(job, provider)
     if change == "model":
         chain(path, dims=(4, 8))
     elif change == "name":  # by which the provider calls its engines
         job = job_of(chain(tmp_path / "other.onnx"), "ort-trt", tmp_path / "cache")
     elif change == "version":
-        monkeypatch.setattr(prepared, "versions_of", lambda *_: {"onnxruntime-gpu": "9"})
+        monkeypatch.setattr(preparing, "versions_of", lambda *_: {"onnxruntime-gpu": "9"})
     elif change == "gpu":
         from enginescope.records.environment import Device
 
-        monkeypatch.setattr(prepared, "probe_device", lambda _: Device(name="another"))
+        monkeypatch.setattr(preparing, "probe_device", lambda _: Device(name="another"))
     elif change == "batch":
         job = replace(job, workload=replace(job.workload, batch=4))
     else:
         text = {"option": "ort-trt?trt_sparsity_enable=1", "precision": "ort-trt:fp16"}
         graph = True if change == "graph" else None
         job = job_of(path, text.get(change, "ort-trt"), tmp_path / "cache", cuda_graph=graph)
-    assert prepared.preparation_key(job, provider) != before
+    assert preparing.preparation_key(job, provider) != before
 
 
 def test_a_place_of_the_users_own_is_his(use, tmp_path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.backends.onnxruntime import prepared
+from enginescope.backends.onnxruntime import preparing
 from enginescope.records.run.job import BackendSpec, Job, Subject
 
 
@@ -20,27 +20,27 @@ def job(tmp_path) -> Job:
 
 
 def made(part: Path, by: str) -> None:
-    (part / prepared.RECORD).write_text(by)
+    (part / preparing.RECORD).write_text(by)
 
 
 def test_what_another_process_has_made_meanwhile_stays(job) -> None:
-    with prepared.being_made(job, "key") as late:
-        with prepared.being_made(job, "key") as early:
+    with preparing.being_made(job, "key") as late:
+        with preparing.being_made(job, "key") as early:
             made(early, "early")
         made(late, "late")
-    record = prepared.record_of(job, "key")
+    record = preparing.record_of(job, "key")
     assert record.read_text() == "early"
     assert [one.name for one in record.parents[1].iterdir()] == ["key"]
 
 
 def test_what_was_not_whole_before_is_made_anew(job) -> None:
     for by in ("first", "second"):
-        with prepared.being_made(job, "key") as part:
+        with preparing.being_made(job, "key") as part:
             made(part, by)
-    assert prepared.record_of(job, "key").read_text() == "second"
+    assert preparing.record_of(job, "key").read_text() == "second"
 
 
 def test_of_what_fails_nothing_is_kept(job) -> None:
-    with pytest.raises(ValueError, match="no"), prepared.being_made(job, "key"):
+    with pytest.raises(ValueError, match="no"), preparing.being_made(job, "key"):
         raise ValueError("no")
-    assert not any(prepared.record_of(job, "key").parents[1].iterdir())
+    assert not any(preparing.record_of(job, "key").parents[1].iterdir())

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.trtexec.arguments import merged, split_arguments, with_arguments
+from enginescope.backends.trtexec.options import merged, split_arguments, with_arguments
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import BackendSpec, Job, Subject
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.backends.trtexec.arguments import name_of
 from enginescope.backends.trtexec.command import command_for
+from enginescope.backends.trtexec.options import name_of
 from enginescope.core.errors import UnsupportedError
 from enginescope.records.run.job import Mode, StopRule, WarmUp
 from enginescope.runner.inputs.inputs import make_feeds

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.trtexec.arguments import Flags, name_of
+from enginescope.backends.trtexec.options import Flags, name_of
 from enginescope.core.errors import UnsupportedError
 from enginescope.formats.trtexec.trtexec_flags import all_flags
 from tests.backends.trtexec.known_flags import ALWAYS, SPANS, taken_by

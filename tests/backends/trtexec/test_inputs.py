@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from enginescope.backends.trtexec.arguments import Flags
 from enginescope.backends.trtexec.inputs import write_inputs
+from enginescope.backends.trtexec.options import Flags
 from enginescope.core.errors import FormatError, UnsupportedError
 from enginescope.records.run.job import InputFile, InputRange, InputShape
 from enginescope.runner.inputs.inputs import make_feeds

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.backends.trtexec.arguments import Flags, name_of
 from enginescope.backends.trtexec.command import OWN, check_options, write_options
-from enginescope.backends.trtexec.options import OPTIONS, WITHOUT_FLAG
+from enginescope.backends.trtexec.options import OPTIONS, WITHOUT_FLAG, Flags, name_of
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.records.run.job import BackendSpec, Subject
 from tests.backends.trtexec.known_flags import taken_by

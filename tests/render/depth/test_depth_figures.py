@@ -13,7 +13,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.render.base.text import as_text
-from enginescope.render.charts.latency_boxes import latency_boxes
+from enginescope.render.charts.distribution import latency_boxes
 from enginescope.render.depth import depth_figures as depth_module
 from enginescope.render.depth.depth_figures import (
     depth_figures,

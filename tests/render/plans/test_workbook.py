@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from enginescope.core.errors import MissingDependencyError, UsageError
-from enginescope.render.plans import workbook
-from enginescope.render.plans.workbook import Sheet, SheetColumn, workbook_bytes
+from enginescope.render.plans import explore_workbook
+from enginescope.render.plans.explore_workbook import Sheet, SheetColumn, workbook_bytes
 from tests.render.workbooks import part, sheets, values
 
 pytest.importorskip("xlsxwriter")
@@ -83,7 +83,7 @@ def test_a_table_without_rows_has_its_header() -> None:
 
 def test_text_that_no_cell_holds_is_cut_and_says_so() -> None:
     (_, (cell, _)) = sheets(book(("x" * 40_000, 1.0)))["Layers"]
-    assert len(cell.value) == workbook.MOST_LETTERS
+    assert len(cell.value) == explore_workbook.MOST_LETTERS
     assert cell.value.endswith("(cut at the most letters that a cell of Excel holds)")
 
 
@@ -107,7 +107,7 @@ def test_numbers_that_no_cell_holds_are_text() -> None:
 
 
 def test_more_rows_than_a_sheet_holds(monkeypatch) -> None:
-    monkeypatch.setattr(workbook, "MOST_ROWS", 3)
+    monkeypatch.setattr(explore_workbook, "MOST_ROWS", 3)
     assert book(("a", 1.0), ("b", 1.0))
     with pytest.raises(UsageError, match="has 3 rows: a sheet of Excel holds 3") as caught:
         book(("a", 1.0), ("b", 1.0), ("c", 1.0))

@@ -23,7 +23,7 @@ from enginescope.judge.verdict import (
 )
 from enginescope.records.progress import Phase, RoundPlan
 from enginescope.render.base.text import as_text
-from enginescope.render.charts.sides import process_medians, side_distributions
+from enginescope.render.charts.overlay import process_medians, side_distributions
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen

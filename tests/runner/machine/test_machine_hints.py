@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.probe.cpu_loss import CpuQuota
+from enginescope.probe.host import CpuQuota
 from enginescope.records.environment import ClockLock, Device, Environment, Host
 from enginescope.runner.machine import machine_hints as module
 from enginescope.runner.machine.machine_hints import machine_hints

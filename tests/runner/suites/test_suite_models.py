@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.core.errors import UsageError
-from enginescope.runner.suites.suite_models import LIGHT, FoundModel, chosen, models_named
+from enginescope.runner.suites.suite_plan import LIGHT, FoundModel, chosen, models_named
 
 
 def touched(folder, *names: str):

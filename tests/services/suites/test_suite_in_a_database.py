@@ -15,8 +15,7 @@ from enginescope.cli.main import main
 from enginescope.core.errors import StoreError
 from enginescope.core.record import replace
 from enginescope.records.suite.suite_change import Claim, SuiteChange
-from enginescope.services.suites.sinks import DatabaseSink
-from enginescope.services.suites.stream import SuiteStream
+from enginescope.services.suites.stream import DatabaseSink, SuiteStream
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
 from enginescope.store.suite_folder import SUITES, SuiteFolder, suite_folders

@@ -17,8 +17,7 @@ from enginescope.serve.access import Access
 from enginescope.serve.app import Taking
 from enginescope.services.suites import stream as module
 from enginescope.services.suites.request import PushTarget, SuiteObserver
-from enginescope.services.suites.sinks import ServerSink
-from enginescope.services.suites.stream import SuiteStream
+from enginescope.services.suites.stream import ServerSink, SuiteStream
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import SUITES, SuiteFolder, SuiteRunsError, suite_folders
 from tests.serve.conftest import TOKEN, served, wait_for

@@ -11,7 +11,7 @@ from enginescope.analysis.bisection.tensor_errors import SENTINEL
 from enginescope.analysis.bisection.tensor_pairs import TensorPair
 from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_weights import LargeWeight
+from enginescope.formats.onnx.onnx_precision import LargeWeight
 from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType
 

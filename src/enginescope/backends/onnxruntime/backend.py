@@ -14,7 +14,7 @@ from typing import Any
 
 from enginescope.backends.base import Availability, Feeds, FeedSource, Measured, ProgressSink
 from enginescope.backends.loop import Recorder
-from enginescope.backends.onnxruntime import prepared, preparing
+from enginescope.backends.onnxruntime import preparing
 from enginescope.backends.onnxruntime.changing import OrtChanges
 from enginescope.backends.onnxruntime.convert.precision_notices import precision_notices
 from enginescope.backends.onnxruntime.decoding import DecodeSession
@@ -303,11 +303,11 @@ class OrtBackend:
 
     def needs_preparation(self, job: Job) -> bool:
         """Whether the model is to be converted, or the provider builds engines that are kept."""
-        return prepared.needs_preparation(job, self.provider)
+        return preparing.needs_preparation(job, self.provider)
 
     def prepared_for(self, job: Job) -> Preparation | None:
         """Return what was made ready earlier for `job`."""
-        return prepared.find(job, self.provider)
+        return preparing.find(job, self.provider)
 
     def make_ready(self, job: Job, feeds: FeedSource, progress: ProgressSink) -> Measured:
         """Convert the model; let the provider build its engines."""
@@ -359,8 +359,8 @@ class OrtBackend:
         return OrtChanges(ort, job, self._setup(ort, job)[0])
 
     def _setup(self, ort: Any, job: Job) -> tuple[Setup, Preparation | None]:
-        found = prepared.read(Path(job.engine), job, self.provider) if job.engine else None
-        if found is None and (job.engine or prepared.needs_another_model(job, self.provider)):
+        found = preparing.read(Path(job.engine), job, self.provider) if job.engine else None
+        if found is None and (job.engine or preparing.needs_another_model(job, self.provider)):
             raise BackendError(
                 f"{job.subject.name} is not made ready for {self.name}",
                 why=f"{job.engine} is gone or not whole" if job.engine else "nothing was prepared",

@@ -1,35 +1,200 @@
 """Makes a model ready in a process of its own: converts it, lets the provider build its engines.
 
 A sign of life while a provider builds engines, which may take minutes without a word.
+
+An entry is a folder ``ort/<key>/`` of the engine cache with the provider's caches and the record of
+how they came to be; its key has everything that decides what is made. One key, one folder: a
+provider that finds its engines by the name of a graph never meets those of another model, shape or
+version.
 """
 
 from __future__ import annotations
 
+import secrets
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
 from enginescope.backends.base import FeedSource, Measured, ProgressSink
-from enginescope.backends.onnxruntime import prepared
 from enginescope.backends.onnxruntime.convert.autocast import autocast_model
 from enginescope.backends.onnxruntime.convert.fp16 import Fp16Options, fp16_model, fp16_notice
-from enginescope.backends.onnxruntime.convert.model_cache import MadeModel
+from enginescope.backends.onnxruntime.convert.model_cache import FOLDER as CONVERTED
+from enginescope.backends.onnxruntime.convert.model_cache import (
+    is_sound,
+    key_of,
+    lookup,
+    optimized_model,
+    versions_of,
+)
 from enginescope.backends.onnxruntime.convert.model_io import ASKED_FOR, inferred_model
-from enginescope.backends.onnxruntime.convert.optimized_model import optimized_model
 from enginescope.backends.onnxruntime.options import STORED_GRAPH, fp16_way
 from enginescope.backends.onnxruntime.providers.missing import not_built_in
 from enginescope.backends.onnxruntime.providers.opening import setup_of
 from enginescope.backends.onnxruntime.providers.providers import Provider, library_of
 from enginescope.backends.onnxruntime.session import OrtSession
 from enginescope.backends.stepwise import clocked
-from enginescope.core.errors import BackendError
+from enginescope.core.errors import BackendError, FormatError
+from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.periodic_thread import PeriodicThread
 from enginescope.core.record import replace
-from enginescope.probe.memory import peak_rss_bytes
-from enginescope.records.plan.build import Preparation
+from enginescope.formats.onnx.onnx_precision import digest_of
+from enginescope.probe.host import peak_rss_bytes
+from enginescope.probe.nvml import probe_device
+from enginescope.records.plan.build import MadeModel, Preparation
 from enginescope.records.progress import Phase, Progress
 from enginescope.records.run.job import Job
+
+RECORD = "prepared.json"
+_FOLDER = "ort"
+_CACHES = "caches"
+#: Raised when a record says more of the same model.
+_REVISION = 2
+#: Wheels of which a version decides what is built.
+_WHEELS = (
+    "onnxruntime",
+    "onnxruntime-gpu",
+    "onnxruntime-ep-nv-tensorrt-rtx-cu12",
+    "onnxruntime-ep-nv-tensorrt-rtx-cu13",
+    "tensorrt",
+    "tensorrt-cu12",
+    "tensorrt-cu13",
+    "tensorrt-cu12-libs",
+    "tensorrt-cu13-libs",
+    "onnx-ir",
+)
+
+
+def builds_engines(job: Job, provider: Provider) -> bool:
+    """Whether the provider keeps engines where we say: the user names no place of his own."""
+    return bool(provider.cache_options) and not provider.cache_options.keys() & (
+        job.backend.options.keys()
+    )
+
+
+def needs_another_model(job: Job, provider: Provider) -> bool:
+    """Whether what is measured is a model made from the user's."""
+    converts = fp16_way(job.backend, provider) in ("converter", "autocast")
+    options = job.backend.options
+    return converts or options.get("infer_shapes") == "always" or options.get(STORED_GRAPH) == "1"
+
+
+def needs_preparation(job: Job, provider: Provider) -> bool:
+    """Whether something is to be made of the model before it is measured."""
+    if job.subject.kind != "onnx" or job.engine is not None:
+        return False
+    return needs_another_model(job, provider) or builds_engines(job, provider)
+
+
+def preparation_key(job: Job, provider: Provider) -> str:
+    """Return the digest of model, shapes, options, versions, GPU and driver.
+
+    Raises:
+        BackendError: The model cannot be read, or a file of its weights is missing.
+    """
+    workload, options = job.workload, job.backend.options
+    device = probe_device(int(options.get("device_id", "0"))) if provider.on_cuda else None
+    path = job.subject.path or ""
+    return key_of(
+        _REVISION,
+        digest_of(path),
+        Path(path).name,  # TensorRT's provider calls its engines by it
+        provider.name,
+        job.backend.precision,
+        sorted(options.items()),
+        sorted((one.name, one.dims) for one in workload.shapes),
+        sorted((one.name, one.path) for one in workload.files),
+        workload.data_set,
+        workload.batch,
+        workload.mode.cuda_graph,
+        versions_of(*_WHEELS),
+        (device.name, device.compute_capability, device.driver) if device else None,
+    )
+
+
+def find(job: Job, provider: Provider) -> Preparation | None:
+    """Return what was made ready earlier for `job`; ``None`` if it was not, or is not whole."""
+    if job.engine_cache is None:
+        return None
+    try:
+        entry = Path(job.engine_cache) / _FOLDER / preparation_key(job, provider)
+    except (BackendError, OSError):  # making it says what is wrong with the model
+        return None
+    found = read(entry / RECORD, job, provider)
+    if found is None or not all(map(is_sound, found.made[-1:])):  # the last is what is loaded
+        return None
+    return replace(found, from_cache=True)
+
+
+def read(record: Path, job: Job, provider: Provider) -> Preparation | None:
+    """Return what a record says, every place as it is now; ``None`` if it is not whole.
+
+    Store and model may have been moved since.
+    """
+    try:
+        found = decode(read_bytes(record), Preparation, source=str(record))
+    except FormatError:
+        return None
+    made = tuple(_moved(one, record) for one in found.made)
+    model = made[-1].path if made else job.subject.path or ""
+    if not Path(model).is_file() or (made and lookup(Path(model).parent) is None):
+        return None
+    told = cache_options(record.parent, provider) if found.provider_options else {}
+    return replace(found, model=model, made=made, provider_options=told, record=str(record))
+
+
+def _moved(one: MadeModel, record: Path) -> MadeModel:
+    cache = record.parents[2]
+    path = cache / CONVERTED / one.key / Path(one.path).name
+    return replace(one, path=str(path))
+
+
+def cache_options(entry: Path, provider: Provider) -> dict[str, str]:
+    """Return what tells the provider to keep its engines in `entry`."""
+    folder = str(entry / _CACHES)
+    return {key: value.format(folder=folder) for key, value in provider.cache_options.items()}
+
+
+@contextmanager
+def being_made(job: Job, key: str) -> Iterator[Path]:
+    """Yield a new folder, which becomes the entry of `key` if nothing is raised.
+
+    An entry that another process has made meanwhile stays: it has the same key, and may be in use.
+    """
+    entry = Path(job.engine_cache or ".") / _FOLDER / key
+    is_made_anew = entry.exists()  # it was not whole
+    part = entry.with_name(f".{key}.{secrets.token_hex(4)}")
+    (part / _CACHES).mkdir(parents=True)
+    try:
+        yield part
+        if is_made_anew:
+            shutil.rmtree(entry, ignore_errors=True)
+        try:
+            part.rename(entry)
+        except OSError:
+            if not (entry / RECORD).is_file():
+                raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def record_of(job: Job, key: str) -> Path:
+    return Path(job.engine_cache or ".") / _FOLDER / key / RECORD
+
+
+def write(part: Path, made: Preparation) -> None:
+    """Write the record: last, so that an entry without it is none."""
+    write_atomic(part / RECORD, encode(made))
+
+
+def kept_in(part: Path) -> tuple[int, int]:
+    """Return how many files the provider has left in its caches, and their size."""
+    sizes = [one.stat().st_size for one in (part / _CACHES).rglob("*") if one.is_file()]
+    return len(sizes), sum(sizes)
+
 
 _INTERVAL_S = 1.0
 
@@ -70,21 +235,21 @@ def make_ready(
         BackendError: The model cannot be converted, loaded or run.
     """
     _require_built_in(ort, job, provider)
-    key = prepared.preparation_key(job, provider)
+    key = preparation_key(job, provider)
     made = [*_conversions(job, provider, progress)]
     if job.backend.options.get(STORED_GRAPH) == "1":
         progress(Progress(phase="convert"))
         setup = setup_of(ort, job, provider, _ready(job, key, made))
         made.append(optimized_model(ort, job, setup))
-    with prepared.being_made(job, key) as part:
-        if prepared.builds_engines(job, provider):
+    with being_made(job, key) as part:
+        if builds_engines(job, provider):
             ready = _Building(ort, job, provider, feeds, progress).run(part, key, made)
         else:
             ready = _ready(job, key, made)
             lost = fp16_notice(ort, job, setup_of(ort, job, provider, ready))
             ready = replace(ready, notices=lost)
-        prepared.write(part, ready)
-    found = prepared.read(prepared.record_of(job, key), job, provider)
+        write(part, ready)
+    found = read(record_of(job, key), job, provider)
     return Measured(preparation=found or ready)
 
 
@@ -164,7 +329,7 @@ class _Building:
         return self._built(part, key, made)
 
     def _built(self, part: Path, key: str, made: list[MadeModel]) -> Preparation:
-        told = prepared.cache_options(part, self._provider)
+        told = cache_options(part, self._provider)
         so_far = _ready(self._job, key, made, provider_options=told)
         setup = setup_of(self._ort, self._job, self._provider, so_far)
         doing = f"{self._provider.name} builds what it needs"
@@ -177,7 +342,7 @@ class _Building:
             finally:
                 session.close()
         del session  # some providers write their caches when they are released
-        files, size = prepared.kept_in(part)
+        files, size = kept_in(part)
         return _ready(
             self._job,
             key,

@@ -42,7 +42,7 @@ from enginescope.core.errors import EnginescopeError, UnsupportedError
 from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array, Samples, frozen
-from enginescope.probe.memory import peak_rss_bytes
+from enginescope.probe.host import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory, probe_device, process_memory_bytes
 from enginescope.records.plan.build import DeviceMemory
 from enginescope.records.run.job import Job, Mode

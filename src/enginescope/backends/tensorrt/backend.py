@@ -10,9 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
+from enginescope.backends.base import (
+    Availability,
+    FeedSource,
+    Measured,
+    ProgressSink,
+    check_named_files,
+)
 from enginescope.backends.loop import Recorder
-from enginescope.backends.named_files import check_named_files
 from enginescope.backends.profile_bounds import check_bounds
 from enginescope.backends.stepwise import measure
 from enginescope.backends.tensorrt.build import engine_cache

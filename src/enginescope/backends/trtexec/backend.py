@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 import threading
 
-from enginescope.backends.base import Availability, FeedSource, Measured, ProgressSink
-from enginescope.backends.named_files import check_named_files
+from enginescope.backends.base import (
+    Availability,
+    FeedSource,
+    Measured,
+    ProgressSink,
+    check_named_files,
+)
 from enginescope.backends.profile_bounds import with_range_hint
 from enginescope.backends.trtexec.binary import dotted, find_binary, version_of
 from enginescope.backends.trtexec.command import check_options, command_for

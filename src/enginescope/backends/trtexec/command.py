@@ -12,11 +12,17 @@ from typing import Literal
 
 from enginescope.backends.base import FeedSource
 from enginescope.backends.profile_bounds import check_bounds
-from enginescope.backends.trtexec.arguments import OPTION as ARGUMENTS
-from enginescope.backends.trtexec.arguments import Flags, merged, split_arguments
 from enginescope.backends.trtexec.binary import Version
 from enginescope.backends.trtexec.inputs import Fed, write_inputs
-from enginescope.backends.trtexec.options import BUILD_OPTIONS, OPTIONS, WITHOUT_FLAG
+from enginescope.backends.trtexec.options import (
+    BUILD_OPTIONS,
+    OPTIONS,
+    WITHOUT_FLAG,
+    Flags,
+    merged,
+    split_arguments,
+)
+from enginescope.backends.trtexec.options import OPTION as ARGUMENTS
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.backends.base import FeedSource, InputSpec
-from enginescope.backends.trtexec.arguments import Flags
+from enginescope.backends.trtexec.options import Flags
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.jsonio import read_bytes
 from enginescope.core.optional import require

@@ -20,7 +20,7 @@ from enginescope.backends.trtexec.process import (
 )
 from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.record import replace
-from enginescope.formats.build_failure import build_failure_hint
+from enginescope.formats.log_facts import build_failure_hint
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.formats.trtexec.exported_times import (

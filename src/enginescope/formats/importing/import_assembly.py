@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from enginescope.core.errors import FormatError, foreign
 from enginescope.core.record import Record
 from enginescope.formats.benchmarks.benchmark_series import BenchmarkResult
-from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.importing.artifact_kinds import ArtifactKind
 from enginescope.formats.importing.import_grouping import OPERATOR_KINDS, Group, Item
 from enginescope.formats.importing.import_options import (
@@ -23,6 +22,7 @@ from enginescope.formats.importing.import_options import (
     workload_of,
 )
 from enginescope.formats.lenient_json import Document
+from enginescope.formats.log_facts import build_failure_hint
 from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
 from enginescope.formats.plan.plan_json import plan_of
 from enginescope.formats.tensors.answer_files import outputs_of

@@ -22,7 +22,7 @@ from enginescope.render.base.facts import place_line
 from enginescope.render.base.figures import UNKNOWN, figure
 from enginescope.render.base.palette import document, letters, line, picture, words
 from enginescope.render.base.phrases import outcome_text
-from enginescope.render.charts.latency_boxes import latency_boxes
+from enginescope.render.charts.distribution import latency_boxes
 from enginescope.render.charts.series import worker_memory
 from enginescope.render.charts.telemetry import PANELS, telemetry_picture
 from enginescope.render.depth.depth_writers import (

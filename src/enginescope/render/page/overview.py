@@ -15,7 +15,7 @@ from enginescope.render.base.facts import backend_text
 from enginescope.render.base.figures import UNKNOWN, Figures, cells_without_samples, interval_cell
 from enginescope.render.base.phrases import in_text, outcome_text
 from enginescope.render.base.shared_options import BETWEEN, told_apart
-from enginescope.render.charts.latency_boxes import latency_boxes
+from enginescope.render.charts.distribution import latency_boxes
 from enginescope.render.charts.overlay import MOST_OVERLAID, overlay
 from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.verdict_phrases import side_names

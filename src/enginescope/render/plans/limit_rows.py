@@ -9,7 +9,7 @@ from enginescope.judge.units import counted, format_significant
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import profiler_part
 from enginescope.render.base.short_names import column_apart
-from enginescope.render.plans.workbook import MS, WHOLE, Sheet, SheetColumn
+from enginescope.render.plans.explore_workbook import MS, WHOLE, Sheet, SheetColumn
 
 _UNKNOWN = "—"
 

@@ -22,7 +22,7 @@ from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.facts import made_text, place_line
 from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.base.shared_options import told_apart
-from enginescope.render.charts.sides import process_medians, side_distributions
+from enginescope.render.charts.overlay import process_medians, side_distributions
 from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.ranking_text import ranking_sentence, ranking_table

@@ -19,7 +19,7 @@ import numpy as np
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.onnx.language_names import is_past
+from enginescope.formats.onnx.onnx_inputs import is_past
 from enginescope.formats.tensors.tensor_files import load_data_set, load_tensor
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import FilledInput, InputRange, OpenDims, Workload

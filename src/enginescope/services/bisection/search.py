@@ -26,7 +26,7 @@ from enginescope.core.errors import BackendError, DiskFullError
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_flow import FlowTensor, read_onnx_flow
 from enginescope.formats.onnx.onnx_marks import GivenTensor
-from enginescope.formats.onnx.onnx_weights import large_weights
+from enginescope.formats.onnx.onnx_precision import large_weights
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job
 from enginescope.records.run.sample_set import Preprocessing, Sample

@@ -112,7 +112,7 @@ def jobs_of(request: JobRequest, store: Store) -> tuple[Job, ...]:
         UsageError: The request contradicts itself, a model or the machine; or as `make_jobs`.
         MissingDependencyError: A backend needs a package that is not installed.
     """
-    from enginescope.backends.trtexec.arguments import split_arguments, with_arguments
+    from enginescope.backends.trtexec.options import split_arguments, with_arguments
     from enginescope.runner.inputs.sample_models import sample_models
     from enginescope.runner.jobs import limits_for, make_jobs, usual_backend, watched
     from enginescope.runner.model_inputs import with_profile

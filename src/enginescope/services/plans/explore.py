@@ -34,7 +34,7 @@ from enginescope.services.store_access import place_of
 
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Wish
-    from enginescope.render.plans.workbook import Sheet
+    from enginescope.render.plans.explore_workbook import Sheet
     from enginescope.rules.base import Finding
 
 

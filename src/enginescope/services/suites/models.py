@@ -19,7 +19,7 @@ from enginescope.core.http_pool import http_pool, http_retries, reason_of_http
 from enginescope.core.packed_files import copy_member, opened_zip, safe_members, tar_files
 from enginescope.core.record import Record
 from enginescope.formats.onnx.onnx_unfold import Fetched, ModelLink, read_links
-from enginescope.runner.suites.suite_models import LIGHT, SAMPLES, FoundModel, models_named
+from enginescope.runner.suites.suite_plan import LIGHT, SAMPLES, FoundModel, models_named
 from enginescope.services.observer import Observer
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace

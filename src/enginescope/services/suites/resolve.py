@@ -23,8 +23,7 @@ from enginescope.formats.suites.suite_file import (
 )
 from enginescope.records.suite.suite import Cell, Suite
 from enginescope.runner.suites.suite_cells import cells_of
-from enginescope.runner.suites.suite_models import MODEL_SUFFIXES
-from enginescope.runner.suites.suite_plan import suite_of
+from enginescope.runner.suites.suite_plan import MODEL_SUFFIXES, suite_of
 from enginescope.services.suites.request import SuiteRequest, ThisMachine
 from enginescope.store.archive import Store
 from enginescope.store.run_names import is_tag

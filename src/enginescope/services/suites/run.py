@@ -28,8 +28,7 @@ from enginescope.services.suites.cell import now
 from enginescope.services.suites.request import SuiteObserver, SuiteRequest, ThisMachine, fleet_for
 from enginescope.services.suites.resolve import cells_in, folder_for, resolve_suite
 from enginescope.services.suites.session import FleetSession, SuiteSession
-from enginescope.services.suites.sinks import outbox_of, sink_for
-from enginescope.services.suites.stream import SuiteStream
+from enginescope.services.suites.stream import SuiteStream, outbox_of, sink_for
 from enginescope.store.archive import Store
 from enginescope.store.suite_folder import (
     SUITES,

@@ -304,8 +304,7 @@ def _of_file(path: Path, warn: Warn) -> tuple[Run, ...]:
 
 
 def _of_zip(path: Path) -> Run:
-    from enginescope.store.run_folder import read_run
-    from enginescope.store.zip_file import unpack
+    from enginescope.store.run_folder import read_run, unpack
 
     with temporary_folder() as folder:
         unpack(path, folder)

@@ -5,6 +5,9 @@ they lie apart, and the record of how it came to be. It is made under another na
 it is whole.
 
 What is to stay in FP32 by name, and is not in the model: an error, or a notice on every run.
+
+Also the graph that ONNX Runtime optimizes. A session optimizes the graph anew each time it is
+created; the stored result loads as it is, and several processes can run it.
 """
 
 from __future__ import annotations
@@ -21,15 +24,23 @@ from typing import Any
 
 import msgspec
 
+from enginescope.backends.onnxruntime.options import STORED_GRAPH, session_options
+from enginescope.backends.onnxruntime.providers.opening import Setup, open_session
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, FormatError, UsageError
 from enginescope.core.jsonio import decode, encode, read_bytes, write_atomic
 from enginescope.core.optional import require
 from enginescope.core.record import replace
 from enginescope.core.suggest import closest
-from enginescope.formats.onnx.onnx_precision import graphs_of, load_without_weights, node_name
+from enginescope.formats.onnx.onnx_precision import (
+    digest_of,
+    graphs_of,
+    load_without_weights,
+    node_name,
+)
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import MadeModel as MadeModel
+from enginescope.records.run.job import Job
 
 FOLDER = "converted"
 _RECORD = "made.json"
@@ -193,3 +204,42 @@ def _notice(
     message = f"{model.name} has no {kind} {', '.join(names)}: {option} keeps nothing in FP32 by it"
     evidence = {"option": option, "missing": list(missing), "nearest": near}
     return (Notice(code="W-BLOCK-LIST", message=message, evidence=evidence),)
+
+
+TOOL = "onnxruntime.SessionOptions.optimized_model_filepath"
+_EXTERNAL = "session.optimized_model_external_initializers"
+#: Smaller weights stay in the file; ONNX Runtime cannot write a file above 2 GB.
+_LEAST_BYTES = 1 << 20
+
+
+def optimized_model(ort: Any, job: Job, setup: Setup) -> MadeModel:
+    """Return the graph that a session of `setup` optimizes: kept in the job's cache, or made now.
+
+    Raises:
+        BackendError: ONNX Runtime cannot load the model, or cannot write its graph.
+    """
+    model = Path(setup.model)
+    options = {key: value for key, value in job.backend.options.items() if key != STORED_GRAPH}
+    versions = versions_of("onnxruntime", "onnxruntime-gpu")
+    optimized = MadeModel(
+        path="",
+        kind="optimized",
+        tool=TOOL,
+        key=key_of(digest_of(setup.model), TOOL, setup.provider.name, sorted(options.items())),
+        versions=versions,
+        options=options,
+    )
+    return kept(
+        Path(job.engine_cache or "."),
+        optimized,
+        f"{model.stem}.optimized.onnx",
+        lambda target: _write(ort, session_options(ort, options), setup, target),
+    )
+
+
+def _write(ort: Any, options: Any, setup: Setup, target: Path) -> dict[str, int]:
+    options.optimized_model_filepath = str(target)
+    options.add_session_config_entry(f"{_EXTERNAL}_file_name", f"{target.name}.weights")
+    options.add_session_config_entry(f"{_EXTERNAL}_min_size_in_bytes", str(_LEAST_BYTES))
+    open_session(ort, setup, options)
+    return {}

@@ -33,13 +33,13 @@ from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.jsonio import encode
 from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
-from enginescope.formats.build_failure import build_failure_hint
 from enginescope.formats.lenient_json import Document
+from enginescope.formats.log_facts import build_failure_hint
 from enginescope.formats.plan.engine_file import engine_header
 from enginescope.formats.plan.plan_json import inspected_plan, plan_of
 from enginescope.formats.trex.trex_metadata import build_metadata
 from enginescope.judge.notice import Notice
-from enginescope.probe.memory import peak_rss_bytes
+from enginescope.probe.host import peak_rss_bytes
 from enginescope.probe.nvml import PeakDeviceMemory
 from enginescope.records.environment import Device
 from enginescope.records.plan.build import BuildReport

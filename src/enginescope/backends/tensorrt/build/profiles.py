@@ -10,7 +10,7 @@ from enginescope.backends.profile_bounds import dims_text, is_in_order
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
-from enginescope.formats.onnx.language_names import is_past
+from enginescope.formats.onnx.onnx_inputs import is_past
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import InputShape, Workload
 

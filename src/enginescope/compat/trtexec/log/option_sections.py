@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from enginescope.compat.trtexec.arguments import Arguments
 from enginescope.compat.trtexec.log.log import Line, enabled, info, number, on_one_line
-from enginescope.compat.trtexec.settings import Settings
-from enginescope.compat.trtexec.shapes import Shapes, dims_text
+from enginescope.compat.trtexec.settings import Settings, Shapes, dims_text
 from enginescope.formats.trtexec.trtexec_flags import MEMORY_POOLS
 
 _SOURCES = {

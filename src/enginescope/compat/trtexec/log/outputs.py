@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.compat.trtexec.log.log import Line, info, number, on_one_line, warning
-from enginescope.compat.trtexec.settings import Settings
-from enginescope.compat.trtexec.shapes import dims_text
+from enginescope.compat.trtexec.settings import Settings, dims_text
 from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import encode
 from enginescope.judge.samples import Array

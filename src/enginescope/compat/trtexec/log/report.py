@@ -18,8 +18,7 @@ from enginescope.compat.trtexec.log.outputs import (
     parsing_lines,
 )
 from enginescope.compat.trtexec.log.performance import performance_lines
-from enginescope.compat.trtexec.settings import Settings
-from enginescope.compat.trtexec.shapes import dims_text
+from enginescope.compat.trtexec.settings import Settings, dims_text
 from enginescope.core.errors import EnginescopeError
 from enginescope.records.plan.plan import LayerTiming, Profile
 from enginescope.records.run.run import OutcomeKind, Run
