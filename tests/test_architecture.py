@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1] / "src" / "enginescope"
 FILES = sorted(ROOT.rglob("*.py"))
+#: Lines and files of each package; the file says when a number may rise.
+CEILINGS = Path(__file__).with_name("ceilings.json")
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 60
 MAX_FOLDER_FILES = 20
@@ -390,6 +393,28 @@ def test_sizes() -> None:
     folders = Counter(folder_of(path) for path in FILES if path.name != "__init__.py")
     wrong += [f"{folder} has {n} files" for folder, n in folders.items() if n > MAX_FOLDER_FILES]
     assert not wrong, "\n".join(wrong)
+
+
+def test_sizes_of_packages_only_fall() -> None:
+    """Each package has at most the lines and files that ``ceilings.json`` allows."""
+    ceilings = json.loads(CEILINGS.read_text(encoding="utf-8"))["ceilings"]
+    sizes = {"all of src": _size(FILES)}
+    for package in sorted({path.relative_to(ROOT).parts[0] for path in FILES}):
+        if (ROOT / package).is_dir():
+            sizes[package] = _size(path for path in FILES if path.is_relative_to(ROOT / package))
+    assert sizes.keys() == ceilings.keys()
+    wrong = [
+        f"{name} has {size[unit]:,} {unit}, its ceiling is {ceilings[name][unit]:,}"
+        for name, size in sizes.items()
+        for unit in size
+        if size[unit] > ceilings[name][unit]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _size(paths: Iterable[Path]) -> dict[str, int]:
+    texts = [path.read_text(encoding="utf-8") for path in paths]
+    return {"lines": sum(len(text.splitlines()) for text in texts), "files": len(texts)}
 
 
 def test_print_only_at_the_edge() -> None:
