@@ -73,7 +73,7 @@ class Flow:
                 writers = writers_of.get(name)
                 if writers is not None:
                     read.add(name)
-                    found = _joined(found, writers) if found else writers
+                    found = tuple(dict.fromkeys((*found, *writers))) if found else writers
             here = (index,)
             if found:
                 self.before[index] = found
@@ -108,10 +108,6 @@ class Flow:
             self._read.discard(tensor.name)
             if source in self._given:
                 self._given.add(tensor.name)
-
-
-def _joined(some: tuple[int, ...], more: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys((*some, *more)))
 
 
 class Kind(NamedTuple):

@@ -218,7 +218,7 @@ def _all_or_none(runs: Sequence[Run]) -> tuple[Run, ...]:
     failed = [run for run in runs if run.outcome.kind is not OutcomeKind.OK]
     if not failed:
         return tuple(runs)
-    causes = sorted(failed, key=_is_left_alone)
+    causes = sorted(failed, key=lambda run: OTHER_ENDED in (run.outcome.message or ""))
     names = causes[0].job.subject.name
     left = [
         replace(run, outcome=_failure(f"{names}, which ran at the same time, failed"))
@@ -226,10 +226,6 @@ def _all_or_none(runs: Sequence[Run]) -> tuple[Run, ...]:
         if run.outcome.kind is OutcomeKind.OK
     ]
     return (*causes, *left)
-
-
-def _is_left_alone(run: Run) -> bool:
-    return OTHER_ENDED in (run.outcome.message or "")
 
 
 def _failure(message: str) -> Outcome:

@@ -146,16 +146,12 @@ class KeptGates:
         except EnginescopeError as error:
             failure = error
         return GateResult(
-            level=_level(report),
+            level="unknown" if report is None else _LEVELS[report.result],
             report=report,
             error=failure,
             warnings=tuple(dict.fromkeys(collector.warnings)),
             at=datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
         )
-
-
-def _level(report: GateReport | None) -> Level:
-    return "unknown" if report is None else _LEVELS[report.result]
 
 
 class GateLine(Record, frozen=True, kw_only=True):

@@ -113,14 +113,10 @@ def _by_operator(events: list[dict[str, Any]], on_gpu: list[dict[str, Any]]) -> 
         if event.get("cat") == _OPERATOR and _argument(event, "External id") is not None
     }
     spent: dict[str, float] = defaultdict(float)
-    for event in sorted(on_gpu, key=_start):
+    for event in sorted(on_gpu, key=lambda event: finite_number(event.get("ts")) or 0.0):
         name = names.get(_argument(event, "External id"), str(event.get("name")))
         spent[name] += _duration_ms(event)
     return dict(spent)
-
-
-def _start(event: dict[str, Any]) -> float:
-    return finite_number(event.get("ts")) or 0.0
 
 
 def _own_times(events: list[dict[str, Any]]) -> dict[str, float]:

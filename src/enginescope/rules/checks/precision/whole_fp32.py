@@ -20,14 +20,14 @@ from collections.abc import Iterator
 from enginescope.records.tensor import DataType
 from enginescope.rules.base import Found, Rule, Severity
 from enginescope.rules.tensor_cores import CONVOLUTIONS, MATMULS
-from enginescope.rules.view import Kind, LintView
+from enginescope.rules.view import LintView
 
 _SHARE_PCT = 5.0
 _COMPUTING = frozenset((*CONVOLUTIONS, *MATMULS, "kgen", "Myelin"))
 
 
 def _check(view: LintView) -> Iterator[Found]:
-    computing = view.of_kinds(_computes)
+    computing = view.of_kinds(lambda kind: kind.type in _COMPUTING)
     if not computing or any(one.precision is not DataType.FP32 for one in computing):
         return
     layers = [layer.index for layer in computing]
@@ -41,10 +41,6 @@ def _check(view: LintView) -> Iterator[Found]:
         evidence={"layers": len(layers)},
         stakes_ms=view.part_ms(layers, 0.5),
     )
-
-
-def _computes(kind: Kind) -> bool:
-    return kind.type in _COMPUTING
 
 
 RULE = Rule(
