@@ -17,6 +17,7 @@ from enginescope.render.base.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, S
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
 _MIB = 1 << 20
+_PERCENT = (0, 100)
 _BUCKETS = 400
 _TABLE_ROWS = 24
 _COLORS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY, GREY)
@@ -26,7 +27,7 @@ _TIME = "time since requests began, s"
 _AXIS_WIDTH = 58
 
 
-class Panel(Record, frozen=True, kw_only=True):
+class Panel(Record, frozen=True):
     """One quantity.
 
     Attributes:
@@ -45,46 +46,19 @@ class Panel(Record, frozen=True, kw_only=True):
 
 
 PANELS: tuple[Panel, ...] = (
+    Panel("gpu_utilization", "GPU utilization", "GPU, %", (channel.UTILIZATION,), domain=_PERCENT),
     Panel(
-        key="gpu_utilization",
-        title="GPU utilization",
-        axis="GPU, %",
-        channels=(channel.UTILIZATION,),
-        domain=(0, 100),
+        "gpu_memory_utilization",
+        "Memory utilization",
+        "memory, %",
+        (channel.MEMORY_UTILIZATION,),
+        domain=_PERCENT,
     ),
+    Panel("gpu_memory", "Device memory in use", "in use, MiB", (channel.DEVICE_MEMORY,), 1 / _MIB),
+    Panel("gpu_sm_clock", "SM clock", "SM clock, MHz", (channel.SM_CLOCK,), from_zero=False),
+    Panel("gpu_power", "Power", "power, W", (channel.POWER_INSTANT, channel.POWER)),
     Panel(
-        key="gpu_memory_utilization",
-        title="Memory utilization",
-        axis="memory, %",
-        channels=(channel.MEMORY_UTILIZATION,),
-        domain=(0, 100),
-    ),
-    Panel(
-        key="gpu_memory",
-        title="Device memory in use",
-        axis="in use, MiB",
-        channels=(channel.DEVICE_MEMORY,),
-        scale=1 / _MIB,
-    ),
-    Panel(
-        key="gpu_sm_clock",
-        title="SM clock",
-        axis="SM clock, MHz",
-        channels=(channel.SM_CLOCK,),
-        from_zero=False,
-    ),
-    Panel(
-        key="gpu_power",
-        title="Power",
-        axis="power, W",
-        channels=(channel.POWER_INSTANT, channel.POWER),
-    ),
-    Panel(
-        key="gpu_temperature",
-        title="Temperature",
-        axis="temperature, °C",
-        channels=(channel.TEMPERATURE,),
-        from_zero=False,
+        "gpu_temperature", "Temperature", "temperature, °C", (channel.TEMPERATURE,), from_zero=False
     ),
 )
 

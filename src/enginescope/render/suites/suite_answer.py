@@ -210,12 +210,26 @@ def _matrix_tables(result: SuiteResult, width: int) -> Iterator[TextTable]:
             for line, name in zip(lines, names, strict=True)
             if (row := _line(line, name, chosen)) is not None
         ]
-        yield TextTable(
-            title=title,
-            headers=("model", *chosen),
-            rows=tuple(rows[:MOST_LINES]),
-            left_out=max(0, len(rows) - MOST_LINES),
-        )
+        table = _table(title, ("model", *chosen), rows)
+        if table is not None:
+            yield table
+
+
+def _table(
+    title: str,
+    headers: tuple[str, ...],
+    rows: Sequence[tuple[str, ...]],
+    numbers: tuple[str, ...] = (),
+) -> TextTable | None:
+    if not rows:
+        return None
+    return TextTable(
+        title=title,
+        headers=headers,
+        rows=tuple(rows[:MOST_LINES]),
+        numbers=numbers,
+        left_out=max(0, len(rows) - MOST_LINES),
+    )
 
 
 def _fitting(
@@ -248,14 +262,7 @@ def _failures(result: SuiteResult) -> TextTable | None:
         (status_text(group.status), f"{group.cells}\n{group.reason}")
         for group in failure_groups(result)
     ]
-    if not rows:
-        return None
-    return TextTable(
-        title="cells that are not ok",
-        headers=("status", "backend and models, and why"),
-        rows=tuple(rows[:MOST_LINES]),
-        left_out=max(0, len(rows) - MOST_LINES),
-    )
+    return _table("cells that are not ok", ("status", "backend and models, and why"), rows)
 
 
 def _coverage(result: SuiteResult) -> TextTable | None:
@@ -263,26 +270,12 @@ def _coverage(result: SuiteResult) -> TextTable | None:
     found = [row for row in result.rows if row.providers and row.cell.job.backend.name != "ort-cpu"]
     called = backend_names(result)
     rows = [(case_name(one), called[one.cell.spec], coverage_text(one) or "") for one in found]
-    if not rows:
-        return None
-    return TextTable(
-        title="which provider took what",
-        headers=("model", "backend", "nodes and time"),
-        rows=tuple(rows[:MOST_LINES]),
-        left_out=max(0, len(rows) - MOST_LINES),
-    )
+    return _table("which provider took what", ("model", "backend", "nodes and time"), rows)
 
 
 def _gains(result: SuiteResult) -> TextTable | None:
     rows = [
         (name, gain, f"{format_significant(pct)} %") for name, gain, pct in printed_gains(result)
     ]
-    if not rows:
-        return None
-    return TextTable(
-        title="gains as ONNX Runtime's scripts had them: (b − a) ÷ b of two means, no interval",
-        headers=("model", "gain", "percent"),
-        rows=tuple(rows[:MOST_LINES]),
-        numbers=("percent",),
-        left_out=max(0, len(rows) - MOST_LINES),
-    )
+    title = "gains as ONNX Runtime's scripts had them: (b − a) ÷ b of two means, no interval"
+    return _table(title, ("model", "gain", "percent"), rows, numbers=("percent",))

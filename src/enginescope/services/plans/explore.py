@@ -75,29 +75,12 @@ def _matched(view: PlanView | None, option: str) -> PlanView:
     return view
 
 
-def explorer_times_of(explored: Explored) -> bytes | None:
-    """Return the node data for a plan in Model Explorer; ``None`` without layer times."""
-    times = explorer_times(viewer_graph(_view(explored, "model_explorer")))
-    return None if times is None else encode(times)
-
-
-VIEWER_FILES = {"netron": _netron, "model_explorer": _model_explorer}
-
-
 #: Fields of `Wish` that callers name in another way.
 _OPTIONS = {"coloring": "color", "filters": "filter", "highlights": "highlight"}
 
 
 def explore_and_write(request: ExploreRequest, observer: PlanObserver) -> Explored:
-    """Look into a plan and write the files of a request.
-
-    Raises:
-        UsageError: There is neither a plan nor layer times, nothing of a name, no such profile or
-            GPU; a file cannot be written; or an option needs another one.
-        FormatError, StoreError: A file cannot be used, or there is no such run.
-        MissingDependencyError, BackendError: TensorRT cannot inspect an engine here, or a package
-            that writes a format is missing.
-    """
+    """Look into a plan and write the files of a request; raises what `explore` raises."""
     check_options(request)
     context_files = request.context
     inputs = (*request.companions, context_files.onnx, context_files.build_log)
@@ -109,11 +92,8 @@ def explore_and_write(request: ExploreRequest, observer: PlanObserver) -> Explor
         )
         _check_explorable(source)
         explored = _explored(source, request)
-        requested = request.files.requested()
-        if requested:
-            written = write_files(explored, request, observer)
-            explored = replace(explored, files=written)
-        return explored
+        written = write_files(explored, request, observer)
+        return replace(explored, files=written) if written else explored
 
 
 def explore(
@@ -292,20 +272,13 @@ def write_files(
 
 def _write_times(explored: Explored, graph: Path, observer: PlanObserver) -> dict[str, Path]:
     """Write the node data beside a graph for Model Explorer, if its layers have times."""
-    times = explorer_times_of(explored)
+    times = explorer_times(viewer_graph(_view(explored, "model_explorer")))
     if times is None:
         return {}
     path = graph.with_suffix(".times.json")
-    write_file(path, times)
+    write_file(path, encode(times))
     observer.file_written(path)
     return {"model_explorer_times": path}
-
-
-def _viewer_file(name: str) -> Callable[[Explored, ExploreRequest], bytes]:
-    def make(explored: Explored, request: ExploreRequest) -> bytes:
-        return VIEWER_FILES[name](explored, request)
-
-    return make
 
 
 def _csv(explored: Explored, _: ExploreRequest) -> bytes:
@@ -395,8 +368,8 @@ def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -
 _MAKERS: dict[str, Callable[[Explored, ExploreRequest], bytes]] = {
     "csv": _csv,
     "xlsx": _xlsx,
-    "netron": _viewer_file("netron"),
-    "model_explorer": _viewer_file("model_explorer"),
+    "netron": _netron,
+    "model_explorer": _model_explorer,
     "perfetto": _perfetto,
     "html": _html,
 }
