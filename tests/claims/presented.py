@@ -19,8 +19,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.verdict.load import LoadReport
 from enginescope.render.base.text import runs_table
 from enginescope.render.base.text_table import as_text
-from enginescope.render.charts.distribution import latency_boxes, latency_distribution
-from enginescope.render.charts.percentiles import percentiles
+from enginescope.render.charts.distribution import latency_boxes, latency_distribution, percentiles
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.html.images import Chart

@@ -8,8 +8,8 @@ import pytest
 
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_ranges
-from enginescope.probe import affinity
-from enginescope.probe.affinity import (
+from enginescope.probe import host
+from enginescope.probe.host import (
     check_pinning,
     children_pinned_to,
     ranges_text,
@@ -47,7 +47,7 @@ def test_ranges_are_written() -> None:
 
 
 def test_the_usable_ones_are_named(monkeypatch) -> None:
-    monkeypatch.setattr(affinity, "usable_processors", lambda: (0, 1, 2, 3))
+    monkeypatch.setattr(host, "usable_processors", lambda: (0, 1, 2, 3))
     check_pinning([0, 3])
     with pytest.raises(UsageError) as caught:
         check_pinning([0, 9, 4])
@@ -56,7 +56,7 @@ def test_the_usable_ones_are_named(monkeypatch) -> None:
 
 
 def test_a_system_that_pins_nothing(monkeypatch) -> None:
-    monkeypatch.setattr(affinity, "usable_processors", lambda: None)
+    monkeypatch.setattr(host, "usable_processors", lambda: None)
     with pytest.raises(UsageError, match="pins no process"):
         check_pinning([0])
 

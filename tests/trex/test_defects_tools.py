@@ -12,7 +12,7 @@ import pytest
 import enginescope
 from enginescope.backends.tensorrt.libraries import version_numbers
 from enginescope.cli.main import main
-from enginescope.compat.trtexec.help_text import parse_version
+from enginescope.compat.trtexec.arguments import parse_version
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.trtexec.trtexec_log import parse_trtexec_log
 from tests.compat.trtexec.runs import settings

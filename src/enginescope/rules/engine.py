@@ -1,15 +1,231 @@
-"""Run the lint rules on a plan."""
+"""Run the lint rules on a plan.
+
+Findings are combined: symptoms under causes, time at stake once, repeated blocks in groups.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
 from enginescope.analysis.claims.saving import Saving, together
+from enginescope.analysis.graph.folding.levels import module_path
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record, replace
 from enginescope.core.result import Result
-from enginescope.rules.base import Finding, Found, LintInput, Severity, Symptom
+from enginescope.rules.base import Finding, Found, LintInput, Rule, Severity, Symptom
 from enginescope.rules.catalogue import LintConfig
-from enginescope.rules.causes import FindingGroup, Place, explained, grouped, savings_of
 from enginescope.rules.view import LintView
+
+
+class Place(NamedTuple):
+    """A result of a rule, with the rule."""
+
+    rule: Rule
+    found: Found
+
+
+def explained(places: Sequence[Place]) -> dict[int, list[int]]:
+    """Return the places that remain findings, each with the places that it explains.
+
+    A place is a symptom if findings of rules that explain its code have more than half of its
+    layers. It belongs to the finding with most of these layers, or to the cause of that finding.
+    """
+    holders = _holders(places)
+    parent: dict[int, int] = {}
+    for at, (rule, place) in enumerate(places):
+        by_layer = holders.get(rule.code)
+        if by_layer is None or not place.layers:
+            continue
+        causes_of = [by_layer[layer] for layer in place.layers if layer in by_layer]
+        if 2 * len(causes_of) > len(place.layers):
+            counts = Counter(cause for causes in causes_of for cause in causes)
+            parent[at] = max(counts, key=lambda cause: (counts[cause], -cause))
+    kept: dict[int, list[int]] = {at: [] for at in range(len(places)) if at not in parent}
+    for at in parent:
+        cause = parent[at]
+        while cause in parent:
+            cause = parent[cause]
+        kept[cause].append(at)
+    return kept
+
+
+def _holders(places: Sequence[Place]) -> dict[str, dict[int, list[int]]]:
+    """Map each code to the places that may explain it, by layer."""
+    holders: dict[str, dict[int, list[int]]] = {}
+    for at, (rule, place) in enumerate(places):
+        for code in rule.explains:
+            by_layer = holders.setdefault(code, {})
+            for layer in place.layers:
+                by_layer.setdefault(layer, []).append(at)
+    return holders
+
+
+def savings_of(places: Sequence[Place], view: LintView) -> list[Saving]:
+    """Return what changing each place may save.
+
+    Rules that explain others come first, then places with a larger part of their layers' time at
+    stake. So changes that remove a layer precede changes that shorten it. A later place has only
+    the time at stake that exceeds the stake of an earlier place on the same layer. So the stakes
+    on a layer add up to its own time at most. What a larger batch saves of each item is counted
+    apart.
+    """
+    claims = [_claims(place.found, view) for place in places]
+    parts = [sum(claim.values()) / (view.time_ms(claim) or 1.0) for claim in claims]
+    order = sorted(range(len(places)), key=lambda at: (not places[at].rule.explains, -parts[at]))
+    taken_by: dict[bool, dict[int, float]] = {False: {}, True: {}}
+    engine_ms = view.engine_ms
+    savings = [Saving(engine_ms=engine_ms)] * len(places)
+    for at in order:
+        won, taken = 0.0, taken_by[places[at].rule.is_per_item]
+        for layer, claim_ms in claims[at].items():
+            before = taken.get(layer, 0.0)
+            if claim_ms > before:
+                won += claim_ms - before
+                taken[layer] = claim_ms
+        if claims[at]:
+            kind = "item_ms" if places[at].rule.is_per_item else "bound_ms"
+            alone_ms = sum(claims[at].values())
+            savings[at] = Saving(alone_ms=alone_ms, engine_ms=engine_ms, **{kind: won})
+    for at, claim in enumerate(claims):
+        own = {} if claim else view.part_ms(places[at].found.layers)
+        if own:
+            left = sum(max(0.0, ms - taken_by[False].get(it, 0.0)) for it, ms in own.items())
+            savings[at] = Saving(unknown_of_ms=left, engine_ms=engine_ms)
+    return savings
+
+
+def _claims(found: Found, view: LintView) -> Mapping[int, float]:
+    if found.stakes_ms is None:
+        return view.part_ms(found.layers)
+    own = view.times_ms
+    claims = found.stakes_ms.items()
+    return {layer: min(max(ms, 0.0), own[layer]) for layer, ms in claims if layer in own}
+
+
+#: A figure, but not digits in a type, a layout or a name: INT8, NC/32HW32, conv_1.
+_FIGURE = re.compile(r"(?<![\w./])\d+(?:[.,]\d+)*(?![\w/])")
+_DIGITS = re.compile(r"\d+")
+
+
+class FindingGroup(Record, frozen=True, kw_only=True):
+    """Findings that differ only in their figures and the number of their block.
+
+    Attributes:
+        count: ``each of 8 places``, ``16 layers``; ``None`` for a single layer.
+        names: The layer, or the first and the last layer; blocks, if the layers are in numbered
+            blocks.
+        of_blocks: Whether `names` are names of blocks.
+        message: Common message, with a range where figures differ.
+        saving: What all of them may save together.
+        findings: Positions in the report's list of findings.
+        layers: Number of affected layers.
+    """
+
+    code: str
+    rule: str
+    severity: Severity
+    count: str | None
+    names: tuple[str, ...]
+    of_blocks: bool
+    message: str
+    advice: str
+    saving: Saving
+    findings: tuple[int, ...]
+    layers: int
+
+    def subject(self, shorten: Callable[[str], str] = str) -> str:
+        """Return the subject of `message`.
+
+        Args:
+            shorten: Shortens a name.
+        """
+        names = " … ".join(map(shorten, dict.fromkeys(self.names)))
+        if self.count is None:
+            return names
+        return f"{self.count} in {names}" if self.of_blocks else f"{self.count} ({names})"
+
+
+def grouped(findings: Sequence[Finding], view: LintView) -> tuple[FindingGroup, ...]:
+    """Group the findings, in the order of `LintReport.findings`."""
+    members: dict[tuple[str, ...], list[int]] = {}
+    blocks = [_block(finding.layers, view) for finding in findings]
+    for at, finding in enumerate(findings):
+        family = _DIGITS.sub("#", blocks[at] or "")
+        message = _FIGURE.sub("#", finding.message)
+        key = (finding.code, finding.severity.value, finding.advice, message, family)
+        members.setdefault(key, []).append(at)
+    groups = [_group(findings, blocks, some, view) for some in members.values()]
+    return tuple(sorted(groups, key=_order))
+
+
+def _block(layers: Sequence[int], view: LintView) -> str | None:
+    """Return the outermost numbered module of the first layer that has one."""
+    for index in layers:
+        path = module_path(view.layers[index]) or ()
+        for depth, step in enumerate(path):
+            if _DIGITS.search(step):
+                above = () if depth and step.startswith(f"{path[depth - 1]}.") else path[:depth]
+                return "/".join((*above, step))
+    return None
+
+
+def _group(
+    findings: Sequence[Finding], blocks: Sequence[str | None], some: list[int], view: LintView
+) -> FindingGroup:
+    inside = sorted(some, key=lambda at: (_natural(blocks[at] or ""), findings[at].layers))
+    first = findings[inside[0]]
+    layers = len({layer for at in some for layer in findings[at].layers})
+    many = f"{layers:,} layers"
+    count: str | None = None
+    names: list[str | None] = [first.subject]
+    inner: list[str | None] = [None]
+    if len(some) > 1:
+        count = f"each of {len(some):,} {'layers' if layers == len(some) else 'places'}"
+        names = [findings[at].subject for at in (inside[0], inside[-1])]
+        inner = [blocks[at] for at in (inside[0], inside[-1])]
+    elif first.subject.startswith(f"{many} ("):
+        count = many
+        ends = (first.layers[:1], first.layers[-1:])
+        names = [view.layers[index].name for (index,) in ends]
+        inner = [_block(end, view) for end in ends]
+    of_blocks = None not in inner
+    return FindingGroup(
+        code=first.code,
+        rule=first.rule,
+        severity=first.severity,
+        count=count,
+        names=tuple(name or "" for name in (inner if of_blocks else names)),
+        of_blocks=of_blocks,
+        message=_merged([findings[at].message for at in inside]),
+        advice=first.advice,
+        saving=together(findings[at].saving for at in some),
+        findings=tuple(some),
+        layers=layers,
+    )
+
+
+def _natural(name: str) -> tuple[int, ...]:
+    """Return a sort key in which ``layers.10`` follows ``layers.9``."""
+    return tuple(map(int, _DIGITS.findall(name)))
+
+
+def _merged(messages: Sequence[str]) -> str:
+    """Merge messages into one, with a range where a figure differs."""
+    columns = zip(*map(_FIGURE.findall, messages), strict=True)
+    ranges = (sorted(set(column), key=_value) for column in columns)
+    words = iter([one[0] if len(one) == 1 else f"{one[0]} … {one[-1]}" for one in ranges])
+    return _FIGURE.sub(lambda _: next(words), messages[0])
+
+
+def _value(figure: str) -> float:
+    return float(figure.replace(",", "")) if figure.count(".") < 2 else 0.0
+
+
+def _order(group: FindingGroup) -> tuple[tuple[int, float], int, int]:
+    return group.saving.rank, -group.severity.weight, min(group.findings)
 
 
 class LintReport(Result, Record, frozen=True, kw_only=True):

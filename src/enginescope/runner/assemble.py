@@ -9,8 +9,8 @@ from pathlib import Path
 from enginescope.backends.base import Measured
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.probe.affinity import shared_cores
 from enginescope.probe.environment import probe_environment
+from enginescope.probe.host import shared_cores
 from enginescope.records.notice import UNSTABLE_SHARE
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Job

@@ -22,8 +22,7 @@ from enginescope.core.record import Record, replace
 from enginescope.core.sidecar import load_record
 from enginescope.core.units import format_bytes
 from enginescope.judge.samples import frozen
-from enginescope.probe.affinity import children_pinned_to
-from enginescope.probe.host import TreeMemory, available_bytes, oom_kills
+from enginescope.probe.host import TreeMemory, available_bytes, children_pinned_to, oom_kills
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Limits
 from enginescope.records.run.run import Outcome, OutcomeKind

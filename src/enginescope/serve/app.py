@@ -11,16 +11,15 @@ from starlette.routing import Route
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
-from enginescope.serve import gates, page_states, suites, uploads
+from enginescope.serve import gates, kept_pages, suites, uploads
 from enginescope.serve import list_views as browsing
 from enginescope.serve import run_views as looking
 from enginescope.serve.access import LOGIN, Access, Guard, login, logout
 from enginescope.serve.configuration import Configuration
 from enginescope.serve.connections import RequestLimit, few_threads
-from enginescope.serve.kept_pages import KeptPages, KeptRows
+from enginescope.serve.kept_pages import KeptPages, KeptRows, rows_of
 from enginescope.serve.kept_runs import KeptFigures, KeptRuns
 from enginescope.serve.list_views import failure, not_found, static_file
-from enginescope.serve.page_states import rows_of
 from enginescope.serve.webhooks import Webhook, watching
 from enginescope.store.archive import Store
 
@@ -64,21 +63,21 @@ def application(
     configuration = configuration or Configuration()
     runs, rows = KeptRuns(store), KeptRows(store)
     figures = KeptFigures(runs)
-    keep, lists = KeptPages().endpoint, page_states.of_lists
-    a_suite = keep(suites.suite, page_states.of_suite, page_states.suite_content)
+    keep, lists = KeptPages().endpoint, kept_pages.of_lists
+    a_suite = keep(suites.suite, kept_pages.of_suite, kept_pages.suite_content)
     hooks = [Webhook(one, store, rows, figures, say) for one in configuration.webhook]
     app = Starlette(
         routes=[
-            Route("/", keep(browsing.home, page_states.of_home)),
+            Route("/", keep(browsing.home, kept_pages.of_home)),
             Route("/runs", keep(browsing.runs, lists, rows_of(browsing.run_rows))),
-            Route("/runs/{run_id}", keep(looking.run, page_states.of_run)),
+            Route("/runs/{run_id}", keep(looking.run, kept_pages.of_run)),
             Route("/runs/{run_id}/files", looking.files),
             Route("/runs/{run_id}/files/{path:path}", looking.file),
             Route("/runs/{run_id}/archive", looking.archive),
             Route("/models", keep(browsing.models, lists, rows_of(browsing.model_rows))),
             Route("/history", keep(looking.history, lists, rows_of(looking.history_rows))),
-            Route("/compare", keep(looking.compare, page_states.of_comparison)),
-            Route("/suites", keep(suites.suites, page_states.of_suites)),
+            Route("/compare", keep(looking.compare, kept_pages.of_comparison)),
+            Route("/suites", keep(suites.suites, kept_pages.of_suites)),
             Route("/suites/{name}", a_suite),
             Route("/suites/{name}/report", a_suite),  # an earlier address of it
             Route("/suites/{name}/progress", suites.progress),

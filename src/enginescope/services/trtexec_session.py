@@ -16,8 +16,8 @@ from enginescope.services.observer import Observer
 from enginescope.services.output_files import check_outputs
 
 if TYPE_CHECKING:
+    from enginescope.compat.trtexec.arguments import Version
     from enginescope.compat.trtexec.files import KeptTexts
-    from enginescope.compat.trtexec.help_text import Version
     from enginescope.compat.trtexec.log.log import Line
     from enginescope.compat.trtexec.settings import Settings
     from enginescope.records.environment import Device
@@ -265,7 +265,7 @@ def _is_ok(run: Run) -> bool:
 def installed_tensorrt(arguments: tuple[str, ...]) -> Version | None:
     """Return the version of the TensorRT in use: of the runtime asked for, else of the fullest."""
     from enginescope.backends.tensorrt.libraries import installed_version
-    from enginescope.compat.trtexec.help_text import parse_version
+    from enginescope.compat.trtexec.arguments import parse_version
 
     runtimes = [text.partition("=")[2] for text in arguments if text.startswith("--useRuntime=")]
     runtime = runtimes[-1] if runtimes and runtimes[-1] in ("lean", "dispatch") else None

@@ -19,7 +19,7 @@ from enginescope.analysis.bisection.precision_proposals import (
 from enginescope.analysis.bisection.tensor_errors import TensorError
 from enginescope.analysis.bisection.tensor_pairs import TensorPair
 from enginescope.core.record import replace
-from enginescope.formats.onnx.onnx_flow import FlowNode, FlowTensor, OnnxFlow
+from enginescope.formats.onnx.onnx_graph import FlowNode, FlowTensor, OnnxFlow
 from enginescope.judge.samples import Interval
 from enginescope.records.tensor import DataType
 

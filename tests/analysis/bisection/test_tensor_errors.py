@@ -11,7 +11,7 @@ from enginescope.analysis.bisection.bisection import CARRIED
 from enginescope.analysis.bisection.tensor_errors import TensorError, TensorErrors
 from enginescope.analysis.bisection.tensor_pairs import paired_tensors
 from enginescope.analysis.errors.output_tolerance import TOLERANCES
-from enginescope.formats.onnx.onnx_flow import FlowNode, FlowTensor, OnnxFlow
+from enginescope.formats.onnx.onnx_graph import FlowNode, FlowTensor, OnnxFlow
 from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.records.tensor import DataType
 

@@ -12,13 +12,13 @@ import pytest
 from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.oip import grpc_connection
 from enginescope.backends.oip.backend import EndpointSession
+from enginescope.backends.oip.connection import input_specs
 from enginescope.backends.oip.grpc_connection import (
     described,
     message_class,
     output_tensors,
     request_bytes,
 )
-from enginescope.backends.oip.tensors import input_specs
 from enginescope.core.errors import BackendError, MissingDependencyError, UnsupportedError
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.tensor import DataType

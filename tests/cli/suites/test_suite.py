@@ -20,7 +20,7 @@ import pytest
 import enginescope as es
 from enginescope.cli.main import main
 from enginescope.core.errors import UsageError
-from enginescope.probe.affinity import usable_processors
+from enginescope.probe.host import usable_processors
 from enginescope.store import run_folder
 from enginescope.store.archive import Store
 

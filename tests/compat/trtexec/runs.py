@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.compat.trtexec.arguments import read_arguments
-from enginescope.compat.trtexec.help_text import Version, parse_version
+from enginescope.compat.trtexec.arguments import Version, parse_version, read_arguments
 from enginescope.compat.trtexec.settings import Settings, job_of, settings_of
 from enginescope.core.record import replace
 from enginescope.judge.samples import Samples, frozen

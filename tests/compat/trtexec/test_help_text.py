@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from enginescope.compat.trtexec.help_text import (
+from enginescope.compat.trtexec.arguments import (
     _PLACES,
     CHECK_FLAG,
     STORE_FLAG,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.compat.trtexec.help_text import parse_version
+from enginescope.compat.trtexec.arguments import parse_version
 from enginescope.formats.log_facts import version_text
 
 

@@ -11,8 +11,7 @@ from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.telemetry import Channel, Telemetry
 from enginescope.render.base.palette import DARK, LIGHT, PRECISIONS, chart_config
 from enginescope.render.charts.bars import layer_bars, time_by_precision, time_by_type
-from enginescope.render.charts.distribution import latency_distribution
-from enginescope.render.charts.percentiles import percentiles
+from enginescope.render.charts.distribution import latency_distribution, percentiles
 from enginescope.render.charts.series import MAX_POINTS, latency_series, memory_series
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginescope.render.charts.percentiles import log_axis
+from enginescope.render.charts.distribution import log_axis
 
 
 def test_a_wide_axis_names_powers_and_a_narrow_one_what_lies_between() -> None:

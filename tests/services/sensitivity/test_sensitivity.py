@@ -11,7 +11,7 @@ from onnx import helper
 import enginescope as es
 from enginescope.analysis.sensitivity.layers import layers_of
 from enginescope.core.errors import UnsupportedError, UsageError
-from enginescope.formats.onnx.onnx_flow import FlowNode, FlowTensor, OnnxFlow
+from enginescope.formats.onnx.onnx_graph import FlowNode, FlowTensor, OnnxFlow
 from enginescope.judge import experiment
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.tensor import DataType

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from enginescope.analysis.errors.channel_errors import kind_of
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_flow import FlowNode, OnnxFlow
+from enginescope.formats.onnx.onnx_graph import FlowNode, OnnxFlow
 
 #: Operators that hand on what they get in another type: a tensor keeps its name through them.
 _CONVERSIONS = frozenset({"Cast", "QuantizeLinear", "DequantizeLinear", "Identity"})

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_flow import FlowNode, OnnxFlow
+from enginescope.formats.onnx.onnx_graph import FlowNode, OnnxFlow
 from enginescope.records.tensor import DataType
 from enginescope.records.verdict.sensitivity import Granularity
 

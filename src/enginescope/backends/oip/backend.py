@@ -11,10 +11,9 @@ from enginescope.backends.base import (
     ProgressSink,
 )
 from enginescope.backends.loop import Recorder, StepRecorder
-from enginescope.backends.oip.connection import Connection
+from enginescope.backends.oip.connection import Connection, input_specs
 from enginescope.backends.oip.grpc_connection import GrpcConnection, is_grpc
 from enginescope.backends.oip.http_connection import HttpConnection
-from enginescope.backends.oip.tensors import input_specs
 from enginescope.backends.stepwise import measure
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.optional import is_installed

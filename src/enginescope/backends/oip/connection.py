@@ -1,11 +1,20 @@
-"""What a session asks of a connection to an endpoint."""
+"""What a session asks of a connection to an endpoint.
+
+Tensors of the Open Inference Protocol are alike over HTTP and gRPC: types, declarations and bytes.
+https://github.com/kserve/open-inference-protocol
+"""
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Mapping
 from typing import Any, Protocol
 
+import numpy as np
+
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.records.tensor import Tensor
+from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.records.tensor import DataType, Tensor
 
 #: Of a request to the server, in seconds.
 TIMEOUT_S = 60.0
@@ -39,3 +48,83 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """Close the connection."""
+
+
+_TYPES = {
+    "BOOL": DataType.BOOL,
+    "UINT8": DataType.UINT8,
+    "UINT16": DataType.UINT16,
+    "UINT32": DataType.UINT32,
+    "UINT64": DataType.UINT64,
+    "INT8": DataType.INT8,
+    "INT16": DataType.INT16,
+    "INT32": DataType.INT32,
+    "INT64": DataType.INT64,
+    "FP16": DataType.FP16,
+    "BF16": DataType.BF16,
+    "FP32": DataType.FP32,
+    "FP64": DataType.FP64,
+    "BYTES": DataType.STRING,
+}
+_NAMES = {dtype: name for name, dtype in _TYPES.items()}
+
+
+def input_specs(metadata: Mapping[str, Any]) -> tuple[InputSpec, ...]:
+    """Return the inputs that a model's metadata declares.
+
+    Raises:
+        BackendError: The metadata is not the protocol's.
+    """
+    return tuple(
+        InputSpec(
+            name=tensor.name, dtype=tensor.dtype, shape=tensor.shape or (), type_text=type_text
+        )
+        for tensor, type_text in declared(metadata, "inputs")
+    )
+
+
+def declared(document: Mapping[str, Any], key: str) -> list[tuple[Tensor, str]]:
+    """Return the tensors under a key, each with the protocol's name of its type.
+
+    Raises:
+        BackendError: They are not the protocol's.
+    """
+    try:
+        return [
+            (
+                Tensor(
+                    name=str(entry["name"]),
+                    shape=tuple(None if dim < 0 else int(dim) for dim in entry["shape"]),
+                    dtype=_TYPES.get(entry["datatype"]),
+                ),
+                str(entry["datatype"]),
+            )
+            for entry in document[key]
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        raise BackendError(
+            "model metadata",
+            why=f"its {key} are not the protocol's: {type(error).__name__}: {error}",
+            hint="the address of a model, as http://localhost:8000/v2/models/NAME",
+        ) from error
+
+
+def header(spec: InputSpec, feeds: Feeds) -> dict[str, Any]:
+    """Return name, shape and type of an input, as a request names them.
+
+    Raises:
+        UnsupportedError: The protocol has no such type.
+    """
+    if spec.dtype is None:
+        raise UnsupportedError(f"input {spec.name}", why=f"{spec.type_text} cannot be sent")
+    shape = feeds.shapes.get(spec.name, feeds.arrays[spec.name].shape)
+    return {"name": spec.name, "shape": list(shape), "datatype": _NAMES[spec.dtype]}
+
+
+def raw(array: Any, dtype: DataType | None) -> bytes:
+    """Return little-endian bytes; of strings each with its length before it."""
+    if dtype is DataType.STRING:
+        texts = [str(text).encode() for text in np.ravel(array)]
+        return b"".join(struct.pack("<I", len(text)) + text for text in texts)
+    plain = np.ascontiguousarray(array)
+    return plain.astype(plain.dtype.newbyteorder("<"), copy=False).tobytes()

@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.oip.connection import MODELS, REACH, TIMEOUT_S
-from enginescope.backends.oip.tensors import declared, header, raw
+from enginescope.backends.oip.connection import MODELS, REACH, TIMEOUT_S, declared, header, raw
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.optional import require
 from enginescope.records.tensor import Tensor

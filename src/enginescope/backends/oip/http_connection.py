@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enginescope.backends.base import Feeds, InputSpec
-from enginescope.backends.oip.connection import MODELS, REACH, TIMEOUT_S
-from enginescope.backends.oip.tensors import declared, header, raw
+from enginescope.backends.oip.connection import MODELS, REACH, TIMEOUT_S, declared, header, raw
 from enginescope.core.errors import BackendError, UnsupportedError
 from enginescope.core.http_pool import http_pool, reason_of_http
 from enginescope.core.record import Record

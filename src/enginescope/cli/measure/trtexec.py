@@ -44,9 +44,8 @@ class RawCommand(click.Command):
 def command(arguments: tuple[str, ...]) -> int:
     """Build, measure and inspect an engine as trtexec does."""
     from enginescope.cli.measure.trtexec_check import show_checked
-    from enginescope.compat.trtexec.arguments import read_arguments, wants_help
+    from enginescope.compat.trtexec.arguments import help_text, read_arguments, wants_help
     from enginescope.compat.trtexec.check import check_known, checked_line
-    from enginescope.compat.trtexec.help_text import help_text
     from enginescope.compat.trtexec.settings import settings_of
 
     if wants_help(arguments):

@@ -7,17 +7,15 @@ from contextlib import suppress
 from typing import Literal
 
 from enginescope.compat.trtexec.arguments import (
-    Arguments,
-    Given,
-    flags_without_effect,
-    read_arguments,
-)
-from enginescope.compat.trtexec.help_text import (
     CHECK_FLAG,
     STORE_FLAG,
     VERSION_FLAG,
+    Arguments,
+    Given,
     Version,
+    flags_without_effect,
     parse_version,
+    read_arguments,
 )
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record

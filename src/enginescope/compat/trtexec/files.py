@@ -9,8 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-from enginescope.compat.trtexec.log.exports import layer_info_json, profile_json, times_json
-from enginescope.compat.trtexec.log.outputs import output_json, raw_file_name
+from enginescope.compat.trtexec.log.outputs import (
+    layer_info_json,
+    output_json,
+    profile_json,
+    raw_file_name,
+    times_json,
+)
 from enginescope.compat.trtexec.settings import Settings
 from enginescope.core.record import Record
 from enginescope.records.run.run import Run, TensorValues

@@ -11,7 +11,7 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_flow import FlowTensor, reads
+from enginescope.formats.onnx.onnx_graph import FlowTensor, reads
 from enginescope.formats.onnx.onnx_precision import external_files, load_without_weights
 from enginescope.records.tensor import DataType
 

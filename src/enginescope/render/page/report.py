@@ -15,8 +15,7 @@ from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.core.suggest import did_you_mean
 from enginescope.render.charts.bars import layer_bars
-from enginescope.render.charts.distribution import latency_distribution
-from enginescope.render.charts.percentiles import percentiles
+from enginescope.render.charts.distribution import latency_distribution, percentiles
 from enginescope.render.charts.telemetry import telemetry_picture
 from enginescope.render.html.images import Chart, png_bytes
 from enginescope.render.page.export import (

@@ -16,8 +16,7 @@ from enginescope.render.base.sarif import SarifPlace, SarifResult, SarifRule, sa
 from enginescope.render.base.short_names import shorten_apart
 from enginescope.rules.base import Finding, Rule, Severity
 from enginescope.rules.catalogue import RULES, paragraphs
-from enginescope.rules.causes import FindingGroup
-from enginescope.rules.engine import LintReport
+from enginescope.rules.engine import FindingGroup, LintReport
 
 #: Version of the JSON document's shape.
 LINT_SCHEMA = 1

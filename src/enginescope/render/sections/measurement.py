@@ -13,7 +13,7 @@ from enginescope.render.base.gpu_phrases import energy_sentences, gpu_facts
 from enginescope.render.base.phrases import layer_sum_sentence, pass_sentence, path_sentence
 from enginescope.render.base.provider_phrases import caveat, provider_facts
 from enginescope.render.charts.bars import layer_bars, time_by_precision, time_by_type
-from enginescope.render.charts.percentiles import percentiles as percentile_chart
+from enginescope.render.charts.distribution import percentiles as percentile_chart
 from enginescope.render.charts.series import latency_series, memory_series
 from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.plans.plan_headline import layers_text, timed_at_rest

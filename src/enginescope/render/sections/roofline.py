@@ -13,7 +13,7 @@ from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.facts import Facts
 from enginescope.render.base.palette import precision_color
 from enginescope.render.base.phrases import profiler_part
-from enginescope.render.charts.percentiles import log_axis
+from enginescope.render.charts.distribution import log_axis
 from enginescope.render.html.images import Chart, Spec, quantity, tooltip
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections import layers

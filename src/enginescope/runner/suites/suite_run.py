@@ -12,8 +12,8 @@ from datetime import datetime, timezone
 
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import replace
-from enginescope.probe.affinity import children_pinned_to, siblings, usable_processors
 from enginescope.probe.environment import probe_environment
+from enginescope.probe.host import children_pinned_to, siblings, usable_processors
 from enginescope.probe.nvml import probe_devices
 from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run

@@ -26,7 +26,7 @@ from enginescope.core.errors import (
 from enginescope.core.optional import require
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.formats.onnx.onnx_flow import read_onnx_flow
+from enginescope.formats.onnx.onnx_graph import read_onnx_flow
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import TensorValues

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from enginescope.core.record import Record, replace
-from enginescope.formats.onnx.onnx_flow import FlowTensor, OnnxFlow, read_onnx_flow
+from enginescope.formats.onnx.onnx_graph import FlowTensor, OnnxFlow, read_onnx_flow
 from enginescope.formats.onnx.onnx_marks import marked_onnx
 from enginescope.formats.onnx.onnx_unfold import DECISION, Decision, asking_onnx, unfolded_onnx
 from enginescope.formats.tensors.answer_files import answer_file, read_answers

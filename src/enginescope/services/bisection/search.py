@@ -24,7 +24,7 @@ from enginescope.analysis.errors.output_tolerance import (
 )
 from enginescope.core.errors import BackendError, DiskFullError
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_flow import FlowTensor, read_onnx_flow
+from enginescope.formats.onnx.onnx_graph import FlowTensor, read_onnx_flow
 from enginescope.formats.onnx.onnx_marks import GivenTensor
 from enginescope.formats.onnx.onnx_precision import large_weights
 from enginescope.judge.notice import Notice

@@ -201,7 +201,7 @@ def check_telemetry(rule: TelemetryRule) -> None:
 
 
 def _under_conditions(jobs: tuple[Job, ...], conditions: Conditions) -> tuple[Job, ...]:
-    from enginescope.probe.affinity import check_pinning
+    from enginescope.probe.host import check_pinning
 
     if conditions.pinned_cores:
         check_pinning(conditions.pinned_cores)

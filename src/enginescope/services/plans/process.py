@@ -18,7 +18,7 @@ from enginescope.services.trtexec_session import TrtexecObserver, TrtexecRequest
 from enginescope.store.location import without_password
 
 if TYPE_CHECKING:
-    from enginescope.compat.trtexec.help_text import Version
+    from enginescope.compat.trtexec.arguments import Version
     from enginescope.compat.trtexec.log.log import Line
     from enginescope.records.plan.tool_report import ToolReport
     from enginescope.records.run.run import Run
@@ -172,7 +172,7 @@ def _tensorrt(runtime: str) -> Version:
         MissingDependencyError: There is none.
     """
     from enginescope.backends.tensorrt.libraries import installed_version, load
-    from enginescope.compat.trtexec.help_text import Version, parse_version
+    from enginescope.compat.trtexec.arguments import Version, parse_version
 
     if runtime == "rtx":
         return Version(major=load(runtime).version[0], minor=0)

@@ -11,7 +11,7 @@ from enginescope.analysis.sensitivity.layers import LayerNodes, layers_of
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
-from enginescope.formats.onnx.onnx_flow import read_onnx_flow
+from enginescope.formats.onnx.onnx_graph import read_onnx_flow
 from enginescope.formats.onnx.onnx_precision import (
     graphs_of,
     inner_graphs,

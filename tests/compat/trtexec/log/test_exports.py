@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from enginescope.compat.trtexec.log.exports import (
+from enginescope.compat.trtexec.log.outputs import (
     layer_info_json,
     profile_json,
     times_json,

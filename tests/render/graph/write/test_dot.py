@@ -14,7 +14,7 @@ from enginescope.render.base.data_table import printable
 from enginescope.render.base.palette import GREEN
 from enginescope.render.graph.node_labels import Wording
 from enginescope.render.graph.paint import sketch
-from enginescope.render.graph.write.dot import dot, dot_string
+from enginescope.render.graph.write.picture import dot, dot_string
 from tests.analysis.graph.test_plan_graph import made
 from tests.formats import plans
 

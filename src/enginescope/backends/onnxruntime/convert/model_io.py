@@ -22,7 +22,7 @@ from enginescope.backends.onnxruntime.convert.model_cache import (
 from enginescope.core.errors import BackendError, innermost_reason
 from enginescope.core.optional import require
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.formats.onnx.onnx_flow import FlowTensor
+from enginescope.formats.onnx.onnx_graph import FlowTensor
 from enginescope.formats.onnx.onnx_marks import marked_onnx
 from enginescope.formats.onnx.onnx_precision import (
     digest_of,

@@ -25,8 +25,14 @@ from enginescope.backends.tensorrt.build.network import (
 from enginescope.backends.tensorrt.build.options import build_options, read_options, read_precision
 from enginescope.backends.tensorrt.build.profiles import NetworkInput, Span, spans_of
 from enginescope.backends.tensorrt.cuda import Cuda
-from enginescope.backends.tensorrt.libraries import Libraries, inspect, installed_version
-from enginescope.backends.tensorrt.logger import Log, is_out_of_memory, make_logger
+from enginescope.backends.tensorrt.libraries import (
+    Libraries,
+    Log,
+    inspect,
+    installed_version,
+    is_out_of_memory,
+    make_logger,
+)
 from enginescope.backends.tensorrt.rtx import is_served, served_text
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError

@@ -22,8 +22,7 @@ import numpy as np
 from enginescope.backends.base import InputSpec
 from enginescope.backends.tensorrt.build.network import NUMPY, dtype_of
 from enginescope.backends.tensorrt.cuda import Cuda, host_view
-from enginescope.backends.tensorrt.libraries import Libraries, member
-from enginescope.backends.tensorrt.logger import Log, is_out_of_memory
+from enginescope.backends.tensorrt.libraries import Libraries, Log, is_out_of_memory, member
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.units import parse_bytes

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enginescope.backends.tensorrt.cuda import Cuda
-from enginescope.backends.tensorrt.logger import Log, is_out_of_memory
+from enginescope.backends.tensorrt.libraries import Log, is_out_of_memory
 from enginescope.backends.tensorrt.run.engine import Buffer, EngineTensor, values_of
 from enginescope.core.errors import BackendError, UnsupportedError, UsageError
 from enginescope.core.record import Record

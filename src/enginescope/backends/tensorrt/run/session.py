@@ -14,8 +14,7 @@ from enginescope.backends.tensorrt.build.build import stripped_notice
 from enginescope.backends.tensorrt.build.network import load_plugins
 from enginescope.backends.tensorrt.build.options import read_options
 from enginescope.backends.tensorrt.cuda import Cuda
-from enginescope.backends.tensorrt.libraries import Libraries
-from enginescope.backends.tensorrt.logger import Log, make_logger
+from enginescope.backends.tensorrt.libraries import Libraries, Log, make_logger
 from enginescope.backends.tensorrt.run.engine import (
     activation_bytes,
     choose_profile,

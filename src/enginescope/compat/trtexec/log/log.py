@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from enginescope.compat.trtexec.help_text import Version
+from enginescope.compat.trtexec.arguments import Version
 from enginescope.records.environment import Device
 
 Level = Literal["I", "W", "E", "V"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from enginescope.compat.trtexec.help_text import Version
+from enginescope.compat.trtexec.arguments import Version
 from enginescope.compat.trtexec.log.log import Line, info, number, warning
 from enginescope.compat.trtexec.settings import Settings
 from enginescope.core.record import replace

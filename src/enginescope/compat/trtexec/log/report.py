@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from enginescope.compat.trtexec.files import KeptTexts
-from enginescope.compat.trtexec.log.exports import inspector_values
 from enginescope.compat.trtexec.log.log import Level, Line, error, info, on_one_line, warning
 from enginescope.compat.trtexec.log.outputs import (
     binding_lines,
     engine_lines,
     graph_lines,
+    inspector_values,
     output_lines,
     parsing_lines,
 )

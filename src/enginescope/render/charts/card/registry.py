@@ -16,7 +16,7 @@ from enginescope.render.charts.card import amounts, kinds, order, types
 from enginescope.render.charts.card.scatter import scatter
 from enginescope.render.charts.card.slowest import slowest_layers
 from enginescope.render.charts.card.wording import figure, table_of
-from enginescope.render.charts.percentiles import log_axis
+from enginescope.render.charts.distribution import log_axis
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
 _SIDES = {"m": BLUE, "n": ORANGE, "k": VERMILLION}

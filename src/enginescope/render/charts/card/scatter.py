@@ -39,7 +39,7 @@ from enginescope.render.base.palette import (
 )
 from enginescope.render.charts.bars import group_color
 from enginescope.render.charts.card.wording import NOT_KNOWN, figure, shape, table_of
-from enginescope.render.charts.percentiles import log_axis
+from enginescope.render.charts.distribution import log_axis
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, with_tips
 
 _IN_TURN = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW, GREY)

@@ -21,13 +21,14 @@ from collections.abc import Iterator
 
 from enginescope.records.plan.plan import Layer
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.interface import is_fed, is_head
 from enginescope.rules.tensor_cores import (
     CONVOLUTIONS,
     alignment_of,
     channels,
     groups,
     is_depthwise,
+    is_fed,
+    is_head,
     lacks_tensor_cores,
     padding,
     uses_tensor_cores,

@@ -21,13 +21,13 @@ from collections.abc import Iterator
 
 from enginescope.records.plan.plan import Layer
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.interface import is_fed
 from enginescope.rules.tensor_cores import (
     CONVOLUTIONS,
     REDUCED,
     channels,
     groups,
     is_depthwise,
+    is_fed,
     is_matrix_vector,
     lacks_tensor_cores,
     uses_tensor_cores,

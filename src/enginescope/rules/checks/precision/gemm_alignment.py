@@ -21,10 +21,11 @@ from collections.abc import Iterator
 
 from enginescope.analysis.roofline.layer_work import matrix_product_of
 from enginescope.rules.base import Found, Rule, Severity
-from enginescope.rules.interface import is_fed, is_head
 from enginescope.rules.tensor_cores import (
     MATMULS,
     alignment_of,
+    is_fed,
+    is_head,
     lacks_tensor_cores,
     padding,
     uses_tensor_cores,
