@@ -195,5 +195,5 @@ def _visit(
 
 
 def _dynamic(specs: Sequence[InputSpec], fed: Feeds) -> tuple[InputShape, ...]:
-    names = (one.name for one in specs if any(not isinstance(dim, int) for dim in one.shape))
+    names = (spec.name for spec in specs if any(not isinstance(dim, int) for dim in spec.shape))
     return tuple(InputShape(name=name, dims=tuple(fed.shapes[name])) for name in names)

@@ -123,7 +123,7 @@ class GpuWatch:
         if self._sampler is None:
             return None
         self._sampler.close()
-        timed = series_of(self._times_ms, [dict(one) for one in self._readings])
+        timed = series_of(self._times_ms, [dict(reading) for reading in self._readings])
         return GpuTelemetry(
             gpu=self._sampler.gpu,
             timed=timed if timed.channels else None,
@@ -149,7 +149,7 @@ class GpuWatch:
         """Keep the processes on the GPU that are not ours."""
         if self._sampler is not None:
             others = others_among(self._sampler.processes(), self._before)
-            self._others.update({one.pid: one for one in others})
+            self._others.update({other.pid: other for other in others})
 
     def _missing(self, why: str) -> None:
         if self._rule.depth == "full":

@@ -207,7 +207,7 @@ class Program:
         return _Turn(issue, len(turn.issue), collect, len(turn.collect))
 
     def _calls(self, calls: Sequence[Call]) -> Any:
-        made = (_Call * len(calls))(*(_Call(*one) for one in calls))
+        made = (_Call * len(calls))(*(_Call(*call) for call in calls))
         self._kept.append(made)
         return made
 

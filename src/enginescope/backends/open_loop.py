@@ -160,7 +160,7 @@ class LoadRecorder:
         return share * rule.workers * self._closed_per_s
 
     def _serve_open(self) -> None:
-        recorders = [one for one in self._recorders if isinstance(one, HasProgram)]
+        recorders = [recorder for recorder in self._recorders if isinstance(recorder, HasProgram)]
         if len(recorders) == len(self._recorders):
             self._serve_natively(recorders)
         else:
@@ -170,7 +170,7 @@ class LoadRecorder:
         """Let the loop in C wait for arrivals: the interpreter adds no lateness."""
         due = (self._arrivals_ms * 1e6).astype(np.int64)
         busy_ns = BUSY_NS if len(recorders) == 1 else 0
-        programs = [one.program.when_due(busy_ns) for one in recorders]
+        programs = [recorder.program.when_due(busy_ns) for recorder in recorders]
         rows = np.zeros((due.size, programs[0].columns), np.int64)
         taken, failed = np.zeros(1, np.int64), np.zeros(due.size, dtype=bool)
         left = counting()

@@ -44,9 +44,9 @@ def check_bounds(options: Mapping[str, str]) -> None:
             "optimization profiles", why=f"min, opt and max name unequal numbers of them: {counts}"
         )
     for of_profile in zip(*given.values(), strict=True):
-        dims = [{one.name: one.dims for one in shapes} for shapes in of_profile]
-        for name in dict.fromkeys(name for one in dims for name in one):
-            _check_order(name, [one.get(name) for one in dims], tuple(given))
+        dims = [{shape.name: shape.dims for shape in shapes} for shapes in of_profile]
+        for name in dict.fromkeys(name for dim in dims for name in dim):
+            _check_order(name, [dim.get(name) for dim in dims], tuple(given))
 
 
 def check_index(options: Mapping[str, str], index: int | None) -> None:
@@ -106,7 +106,7 @@ def with_range_hint(
     Args:
         notices: On the inputs.
     """
-    hints = [one.message for one in notices if one.code == "W-DYNAMIC-SHAPE"]
+    hints = [notice.message for notice in notices if notice.code == "W-DYNAMIC-SHAPE"]
     if random_integers:
         hints.append(
             f"{', '.join(random_integers)} has random integers; if they index a table, "

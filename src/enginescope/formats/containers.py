@@ -100,8 +100,8 @@ def _decoded(
 
 def joined(documents: Sequence[Document]) -> Document:
     """Return values one after another as one list: an object a line, or a layer each."""
-    notices = tuple(notice for one in documents for notice in one.notices)
-    values = [one.value for one in documents]
+    notices = tuple(notice for document in documents for notice in document.notices)
+    values = [document.value for document in documents]
     return Document(source=documents[0].source, value=values, notices=notices)
 
 

@@ -260,7 +260,7 @@ class LintReport(Result, Record, frozen=True, kw_only=True):
     @property
     def saving(self) -> Saving:
         """What all findings may save together."""
-        return replace(together(one.saving for one in self.findings), alone_ms=None)
+        return replace(together(finding.saving for finding in self.findings), alone_ms=None)
 
 
 def lint(given: LintInput, config: LintConfig | None = None) -> LintReport:

@@ -169,4 +169,4 @@ def _reaches(
 
 
 def _lengths(tensors: Iterable[Tensor]) -> set[int | None]:
-    return {length for one in tensors for length in one.shape or ()}
+    return {length for tensor in tensors for length in tensor.shape or ()}

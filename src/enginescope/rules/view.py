@@ -275,7 +275,7 @@ class LintView:
 
     def part_ms(self, layers: Iterable[int], part: float = 1.0) -> dict[int, float]:
         """Return `part` (0…1) of the time of each layer in ms; skip layers without a time."""
-        return {one: part * self.times_ms[one] for one in layers if one in self.times_ms}
+        return {layer: part * self.times_ms[layer] for layer in layers if layer in self.times_ms}
 
     def share_pct(self, time_ms: float | None) -> float | None:
         """Return a time in ms as a percentage of the engine's time."""

@@ -85,7 +85,7 @@ def _with_axis_names(name: str, dims: Dims) -> Dims:
 def past_length(dims: Mapping[str, Dims], sizes: Mapping[str, int]) -> int:
     """Return how many tokens the past holds."""
     pasts = (one[_TOKENS] for name, one in dims.items() if is_past(name) and one[1:])
-    return next((_size(one, sizes) for one in pasts if one is not None), 0)
+    return next((_size(past, sizes) for past in pasts if past is not None), 0)
 
 
 def _token_dims(dims: Mapping[str, Dims]) -> set[str]:

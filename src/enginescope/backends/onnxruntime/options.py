@@ -95,7 +95,7 @@ def check_spec(spec: BackendSpec, provider: Provider) -> None:
 
 
 def _check_precision(spec: BackendSpec, provider: Provider) -> None:
-    known = ("fp32", "fp16", *(one for one in provider.switches if one != "fp16"))
+    known = ("fp32", "fp16", *(switch for switch in provider.switches if switch != "fp16"))
     if spec.precision is not None and spec.precision not in known:
         raise UsageError(
             f"{provider.backend} has no precision {spec.precision!r}",

@@ -76,10 +76,10 @@ def inspected(libraries: Libraries, job: Job) -> Measured:
 
 def _fix_shapes(session: TrtSession) -> tuple[Notice, ...]:
     shapes = {
-        one.name: one.default_shape
-        for one in session.input_specs
-        if one.default_shape is not None
-        and session.contexts[0].set_input_shape(one.name, one.default_shape)
+        input_spec.name: input_spec.default_shape
+        for input_spec in session.input_specs
+        if input_spec.default_shape is not None
+        and session.contexts[0].set_input_shape(input_spec.name, input_spec.default_shape)
     }
     if not shapes:
         return ()

@@ -252,12 +252,12 @@ class Log:
     @property
     def errors(self) -> tuple[str, ...]:
         """Texts of the errors, in order, without repetitions."""
-        return tuple(dict.fromkeys(one.text for one in self.lines if one.level in "FE"))
+        return tuple(dict.fromkeys(line.text for line in self.lines if line.level in "FE"))
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Texts of the warnings, in order, without repetitions."""
-        return tuple(dict.fromkeys(one.text for one in self.lines if one.level == "W"))
+        return tuple(dict.fromkeys(line.text for line in self.lines if line.level == "W"))
 
     def why(self, otherwise: str) -> str:
         """Return the first errors as a cause."""

@@ -89,7 +89,7 @@ def at_optimum(specs: tuple[InputSpec, ...], options: Mapping[str, str]) -> tupl
         profiles = options.get(key, "").split(";")
         if index < len(profiles) and profiles[index]:
             shapes |= dict(_shape(one) for one in profiles[index].split(","))
-    return tuple(replace(one, default_shape=_fitting(one, shapes)) for one in specs)
+    return tuple(replace(spec, default_shape=_fitting(spec, shapes)) for spec in specs)
 
 
 def _shape(text: str) -> tuple[str, tuple[int, ...]]:
@@ -186,15 +186,15 @@ def _for_engine(flags: Flags, job: Job, folder: Path) -> Fed:
             why="the inputs of an engine are unknown before trtexec loads it",
             hint="--input NAME:FILE" if workload.ranges else "--shape NAME:DIMS",
         )
-    _add_shapes(flags, {one.name: one.dims for one in workload.shapes})
+    _add_shapes(flags, {shape.name: shape.dims for shape in workload.shapes})
     _add_files(
-        flags, {one.name: _engine_file(one.name, one.path) for one in workload.files}, folder
+        flags, {file.name: _engine_file(file.name, file.path) for file in workload.files}, folder
     )
     return Fed(notices=(_own_fill(_engine_cause(workload)),))
 
 
 def _engine_cause(workload: Workload) -> str:
-    given = ", ".join(one.name for one in workload.files)
+    given = ", ".join(file.name for file in workload.files)
     cause = "the inputs of an engine are unknown before it is loaded"
     return f"{cause}; {given} came from files" if given else cause
 

@@ -126,13 +126,13 @@ def split_arguments(text: str) -> tuple[str, ...]:
         parts = tuple(shlex.split(text))
     except ValueError as error:
         raise UsageError(f"arguments for trtexec: {text}", why=str(error)) from None
-    for one in parts:
-        if not one.startswith("--") or not name_of(one):
+    for part in parts:
+        if not part.startswith("--") or not name_of(part):
             raise UsageError(
-                f"{one!r} is not an argument of trtexec",
+                f"{part!r} is not an argument of trtexec",
                 hint="they are written --name or --name=value",
             )
-        name = name_of(one)
+        name = name_of(part)
         if name in _OURS:
             raise UsageError(f"--{name} for trtexec", why="enginescope sets it to read the result")
         if name in _NO_MEASUREMENT:
@@ -145,11 +145,11 @@ def merged(ours: Sequence[str], users: Sequence[str]) -> tuple[str, ...]:
 
     trtexec refuses most flags that come twice.
     """
-    taken = {name_of(one) for one in users} - _REPEATABLE
+    taken = {name_of(argument) for argument in users} - _REPEATABLE
     for group in _SAME:
         if taken & group:
             taken |= group
-    return (*(one for one in ours if name_of(one) not in taken), *users)
+    return (*(argument for argument in ours if name_of(argument) not in taken), *users)
 
 
 def with_arguments(jobs: Sequence[Job], arguments: Sequence[str]) -> tuple[Job, ...]:
@@ -248,7 +248,7 @@ def choice(flag: str, words: Mapping[str, str]) -> Option:
 
 def same(*words: str) -> dict[str, str]:
     """Return words that trtexec spells as they are."""
-    return {one: one for one in words}
+    return {word: word for word in words}
 
 
 def each(flag: str) -> Option:

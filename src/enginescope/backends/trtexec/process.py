@@ -196,7 +196,7 @@ def printed_mode(report: ToolReport) -> Mode:
 
 def capture_failed(report: ToolReport) -> bool:
     """Whether trtexec fell back from a CUDA graph to plain launches."""
-    return any(_CAPTURE_FAILED.search(one.text) for one in report.messages)
+    return any(_CAPTURE_FAILED.search(message.text) for message in report.messages)
 
 
 def mode_notices(report: ToolReport, meant: Mode | None) -> list[Notice]:

@@ -131,7 +131,7 @@ def help_text(version: Version | None) -> str:
     newer = newer_release_text(version.parts) if version else None
     lines += textwrap.wrap(f"{newer}.", 100) if newer else []
     for group, title in _TITLES.items():
-        mine = [one for one in flags if one.group == group and not one.is_refused]
+        mine = [flag for flag in flags if flag.group == group and not flag.is_refused]
         if mine:
             lines += ["", f"=== {title} ===", *_listed(mine)]
     lines += ["", "=== enginescope ===", f"  {STORE_FLAG + '=<dir>':<36} {_STORE}"]
@@ -139,16 +139,16 @@ def help_text(version: Version | None) -> str:
         f"  {CHECK_FLAG:<36} check the command line, and write it for a version; needs no TensorRT",
         f"  {VERSION_FLAG + '=V':<36} with {CHECK_FLAG}: the version of TensorRT, such as 11.1",
     ]
-    refused = [one.name for one in flags if one.is_refused]
+    refused = [flag.name for flag in flags if flag.is_refused]
     lines += ["", "Not supported; each names the reason when it is used:", *_wrapped(refused)]
     return "\n".join(lines) + "\n"
 
 
 def _listed(flags: Iterable[Flag]) -> Iterator[str]:
-    for one in flags:
-        spelled = one.name if one.kind == "flag" else f"{one.name}={_PLACES[one.kind]}"
-        default = f" (default {one.default})" if one.default not in (None, "off") else ""
-        yield f"  {spelled:<36} {_meaning(one)}{default}"
+    for flag in flags:
+        spelled = flag.name if flag.kind == "flag" else f"{flag.name}={_PLACES[flag.kind]}"
+        default = f" (default {flag.default})" if flag.default not in (None, "off") else ""
+        yield f"  {spelled:<36} {_meaning(flag)}{default}"
 
 
 def _meaning(flag: Flag) -> str:
@@ -232,7 +232,7 @@ class Arguments(Record, frozen=True, kw_only=True):
 
 def wants_help(arguments: Sequence[str]) -> bool:
     """Whether the command line asks for the help, as an empty one does."""
-    return not arguments or any(one in ("-h", "--help") for one in arguments)
+    return not arguments or any(argument in ("-h", "--help") for argument in arguments)
 
 
 def read_arguments(arguments: Sequence[str], version: Version) -> Arguments:
@@ -335,7 +335,7 @@ def flags_without_effect(arguments: Arguments) -> tuple[str, ...]:
     """Say which flags change nothing: what they name is so anyway, or an engine is loaded."""
     names = (*_ALWAYS, *_SINCE_11) if arguments.version.major >= 11 else _ALWAYS
     given = tuple(dict.fromkeys(one.name for one in arguments.given))
-    found = [f"{one} is deprecated and has no effect" for one in names if one in given]
+    found = [f"{name} is deprecated and has no effect" for name in names if name in given]
     if arguments.has("--loadEngine"):
         left = (one for one in given if one not in names and _is_idle(one, arguments))
         found += [f"{one} has no effect with --loadEngine" for one in left]
@@ -349,7 +349,7 @@ def flags_of_loaded(flags: Sequence[str], version: Version) -> tuple[str, ...]:
         UsageError: A flag is wrong.
     """
     arguments = read_arguments(("--loadEngine=any", *flags), version)
-    return tuple(one for one in flags if not _is_idle(_target(one, version), arguments))
+    return tuple(flag for flag in flags if not _is_idle(_target(flag, version), arguments))
 
 
 def _target(flag: str, version: Version) -> str:

@@ -58,7 +58,7 @@ def precision_of(arguments: Arguments) -> tuple[str | None, tuple[str, ...]]:
     if arguments.has("--stronglyTyped") and parts:
         if "best" in parts:
             raise UsageError("--best and --stronglyTyped", why="the network's own types are kept")
-        names = ", ".join(f"--{one}" for one in parts)
+        names = ", ".join(f"--{part}" for part in parts)
         return None, (f"{names} has no effect with --stronglyTyped",)
     return "+".join(parts) or None, ()
 

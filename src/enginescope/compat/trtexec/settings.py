@@ -115,7 +115,7 @@ def dims_text(dims: tuple[int | None, ...]) -> str:
 
 def option_text(shapes: Shapes) -> str:
     """Return shapes as the backend's options have them: ``x:1x3,ids:1x128``."""
-    return ",".join(f"{one.name}:{dims_text(one.dims) or 'scalar'}" for one in shapes)
+    return ",".join(f"{shape.name}:{dims_text(shape.dims) or 'scalar'}" for shape in shapes)
 
 
 def _filled(index: int, roles: dict[str, Shapes]) -> tuple[ProfileSpec | None, tuple[str, ...]]:
@@ -142,7 +142,7 @@ def _filled(index: int, roles: dict[str, Shapes]) -> tuple[ProfileSpec | None, t
 
 def _check_same_inputs(index: int, profile: ProfileSpec) -> None:
     names = [
-        {one.name for one in shapes}
+        {shape.name for shape in shapes}
         for shapes in (profile.minimum, profile.optimum, profile.maximum)
     ]
     if names[0] != names[1] or names[1] != names[2]:
@@ -344,9 +344,9 @@ def _shape_options(profiles: tuple[ProfileSpec, ...]) -> dict[str, str]:
     if not profiles:
         return {}
     return {
-        "min_shapes": ";".join(option_text(one.minimum) for one in profiles),
-        "opt_shapes": ";".join(option_text(one.optimum) for one in profiles),
-        "max_shapes": ";".join(option_text(one.maximum) for one in profiles),
+        "min_shapes": ";".join(option_text(profile.minimum) for profile in profiles),
+        "opt_shapes": ";".join(option_text(profile.optimum) for profile in profiles),
+        "max_shapes": ";".join(option_text(profile.maximum) for profile in profiles),
     }
 
 
@@ -394,7 +394,7 @@ def _reporting(arguments: Arguments) -> Reporting:
 
 def _percentiles(text: str) -> tuple[float, ...]:
     values = tuple(decimal_number("--percentile", part) for part in text.split(","))
-    if any(not 0 <= one <= 100 for one in values):
+    if any(not 0 <= value <= 100 for value in values):
         raise UsageError(f"--percentile={text}", why="percentiles are between 0 and 100")
     return values
 
@@ -420,8 +420,8 @@ def job_of(settings: Settings, subject: Subject) -> Job:
         workload=Workload(
             shapes=run_shapes(settings),
             files=tuple(
-                InputFile(name=one.name, path=str(Path(one.path).resolve()))
-                for one in settings.files
+                InputFile(name=file.name, path=str(Path(file.path).resolve()))
+                for file in settings.files
             ),
             warmup=_warm_up(settings.timing),
             stop=_stop(settings),

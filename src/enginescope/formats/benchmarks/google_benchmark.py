@@ -126,9 +126,9 @@ def _summary(
     entries: Sequence[dict[str, Any]], values: Sequence[float], source: str
 ) -> ReportedSummary | None:
     stated = {
-        one.get("aggregate_name"): _time_ms(one, source)
-        for one in entries
-        if one.get("aggregate_name") in ("mean", "median") and "real_time" in one
+        entry.get("aggregate_name"): _time_ms(entry, source)
+        for entry in entries
+        if entry.get("aggregate_name") in ("mean", "median") and "real_time" in entry
     }
     if len(values) == 1:  # of one repetition the file has the mean of its iterations
         stated.setdefault("mean", values[0])

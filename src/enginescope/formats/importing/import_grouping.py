@@ -147,7 +147,7 @@ def _join_exports(groups: dict[_Key, list[Item]]) -> None:
         for log in [one for one in groups[key] if one.log is not None]:
             for kind, name in exported_names(log):
                 places = ((log.path.parent, name, process) for process in (log.process, None))
-                home = next((by_place[one] for one in places if one in by_place), None)
+                home = next((by_place[place] for place in places if place in by_place), None)
                 if home is None or home == key or any(one.kind is kind for one in groups[key]):
                     continue
                 moved = [

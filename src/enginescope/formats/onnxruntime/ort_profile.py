@@ -230,7 +230,7 @@ def ort_profile_of(
     )
     whole = float(np.mean([run.whole_ms for run in kept]))
     # ONNX Runtime truncates the host's times to microseconds
-    host = sum(times.mode != "gpu" or one.provider not in ASYNCHRONOUS for one in layers)
+    host = sum(times.mode != "gpu" or layer.provider not in ASYNCHRONOUS for layer in layers)
     profile = Profile(
         source="onnxruntime",
         layers=layers,

@@ -92,8 +92,8 @@ def _table(path: Path, text: str) -> dict[str, str]:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ";" if _has_semicolons(text) else ","
     rows = [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if any(row)]
     heads = [one.strip().lower() for one in rows[0]] if rows else []
-    name_at = next((heads.index(one) for one in _FILES if one in heads), None)
-    label_at = next((heads.index(one) for one in _LABELS if one in heads), None)
+    name_at = next((heads.index(file) for file in _FILES if file in heads), None)
+    label_at = next((heads.index(label) for label in _LABELS if label in heads), None)
     if name_at is not None and label_at is not None:
         rows = rows[1:]
     else:

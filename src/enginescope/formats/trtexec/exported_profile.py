@@ -235,7 +235,7 @@ def layer_latencies_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]
     if not is_layer_latencies(document.value):
         raise FormatError(document.source, why="no times by layer", expected='{"layer": [ms, …]}')
     times = {name: _listed(one) for name, one in document.value.items()}
-    counts = {len(one) for one in times.values()}
+    counts = {len(time) for time in times.values()}
     notice = Notice(
         code="I-UNIT-ASSUMED",
         message=f"{document.source} states no unit; its layer times count as milliseconds, as "

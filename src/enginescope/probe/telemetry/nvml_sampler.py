@@ -59,9 +59,9 @@ class NvmlSampler:
         whole = self._ask("nvmlDeviceGetDeviceHandleFromMigDeviceHandle") if self._is_mig else None
         self._whole = handle if whole is None else whole
         self._bits = tuple(
-            (bit, one.bit)
-            for one in channel.THROTTLE_REASONS
-            if (bit := _reason_bit(nvml, _REASONS[one.name]))
+            (bit, throttle_reason.bit)
+            for throttle_reason in channel.THROTTLE_REASONS
+            if (bit := _reason_bit(nvml, _REASONS[throttle_reason.name]))
         )
         self.gpu = self._facts()
 

@@ -255,7 +255,7 @@ class Profile(Record, frozen=True, kw_only=True):
     @property
     def has_own_times(self) -> bool:
         """Whether the times are without the profiler's part."""
-        return self.mode == "gpu" or any(one.raw_ms is not None for one in self.layers)
+        return self.mode == "gpu" or any(layer.raw_ms is not None for layer in self.layers)
 
     @property
     def statistic(self) -> Literal["median", "mean"]:
@@ -266,7 +266,7 @@ class Profile(Record, frozen=True, kw_only=True):
     @property
     def sum_ms(self) -> float | None:
         """Sum of the layers' times, containers left out; ``None`` if no layer has one."""
-        return sum_known(one.time_ms for one in self.layers if not one.is_container)
+        return sum_known(layer.time_ms for layer in self.layers if not layer.is_container)
 
 
 def _has_median(one: LayerTiming) -> bool:

@@ -261,7 +261,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
 
     def series(self, metric: str) -> Samples | None:
         """Return the samples of a metric, or ``None``."""
-        return next((one for one in self.samples if one.metric == metric), None)
+        return next((sample for sample in self.samples if sample.metric == metric), None)
 
     def of_commit(self, named: str | None) -> Run:
         """Return the run as one of the commit that was named; as it is where none was."""
@@ -272,7 +272,7 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
 
     def phase_ms(self, name: str) -> float | None:
         """Return a phase's duration in milliseconds, or ``None``."""
-        return next((one.duration_ms for one in self.phases if one.name == name), None)
+        return next((phase.duration_ms for phase in self.phases if phase.name == name), None)
 
     @property
     def headline(self) -> Samples | None:
@@ -288,5 +288,5 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
         """What a tool printed of the latency of a run without samples, by the same definitions."""
         if self.headline is not None or self.tool is None:
             return None
-        stated = {one.metric: one for one in self.tool.summaries}
+        stated = {summary.metric: summary for summary in self.tool.summaries}
         return next((stated[tag] for tag in HEADLINES if tag in stated), None)

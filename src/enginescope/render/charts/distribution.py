@@ -155,7 +155,7 @@ def _interval(latency: Summary) -> list[Spec]:
 
 def _rules(latency: Summary, low: float, high: float) -> list[Spec]:
     rules: list[Spec] = [{"x": latency.median_ms, "label": _median(latency), "weak": ""}]
-    for found in (one for one in latency.percentiles if one.p in SHOWN):
+    for found in (percentile for percentile in latency.percentiles if percentile.p in SHOWN):
         label = f"{percentile_name(found.p)} {format_ms(found.value_ms)}"
         rules.append({"x": found.value_ms, "label": label, "weak": mark_text(found) or ""})
     return _placed([rule for rule in rules if low <= rule["x"] <= high], low, high)
@@ -172,8 +172,8 @@ def _placed(rules: list[Spec], low: float, high: float) -> list[Spec]:
         reach = len(one["label"]) * _CHARACTER * (high - low)
         one["right"] = one["x"] + reach > high or one["x"] > bound
         bound = one["x"] - reach if one["right"] else bound
-    onward = [one for one in rules if not one["right"]]
-    for row, one in enumerate((*onward, *(one for one in reversed(rules) if one["right"]))):
+    onward = [rule for rule in rules if not rule["right"]]
+    for row, one in enumerate((*onward, *(rule for rule in reversed(rules) if rule["right"]))):
         one["row"] = _LABEL_TOP + row * _LABEL_STEP
     return rules
 

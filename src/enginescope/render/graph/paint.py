@@ -148,7 +148,7 @@ class _Scale(NamedTuple):
 
 def _scale(given: GraphScene, times: Times) -> _Scale:
     """The whole plan's, so that a part has the colors of the whole; groups may be slower."""
-    known = sorted(one for one in times.time_ms.values() if one > 0)
+    known = sorted(value for value in times.time_ms.values() if value > 0)
     groups = (times.sum_of_ms(node.layers) for node in given.graph.nodes if node.layers)
     slowest = max([0.0, *known, *(group for group in groups if group is not None)])
     if not known:
@@ -197,7 +197,7 @@ def severities(given: GraphScene) -> tuple[tuple[Category, ...], tuple[str | Non
             layers[name] += 1
             if given.times:
                 time_ms[name] += given.times.time_ms.get(layer.index, 0.0)
-        of_nodes.append(next((one for one in SEVERITIES if one in names), None))
+        of_nodes.append(next((severity for severity in SEVERITIES if severity in names), None))
     return tuple(
         Category(
             name=name, color=color, text=legend_text(name, layers[name], time_ms[name], given.times)

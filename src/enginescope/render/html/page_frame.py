@@ -56,7 +56,7 @@ def every_script() -> Script:
     """Return what pages of every kind run, as one script for a server's pages to share."""
     libraries = scripts()[: len(_LIBRARIES)]
     own = "\n".join((*map(_read, (*_OWN, *_OF_SOME_PAGES)), graph_script().text))
-    parts = (*(one.text for one in libraries), f'(() => {{\n"use strict";\n{own}}})();\n')
+    parts = (*(library.text for library in libraries), f'(() => {{\n"use strict";\n{own}}})();\n')
     return Script(text=";\n".join(parts))
 
 
@@ -100,7 +100,7 @@ _PARTS = (
 
 def graph_script() -> Script:
     """Return the graph's parts as one script, whose names stay its own."""
-    parts = "\n".join(_read_graph_asset(f"{one}.js") for one in _PARTS)
+    parts = "\n".join(_read_graph_asset(f"{part}.js") for part in _PARTS)
     return Script(text=f'"use strict";\n(() => {{\n{parts}}})();\n')
 
 

@@ -104,7 +104,7 @@ def _event(
     about: Mapping[str, Any],
 ) -> Event:
     process, thread = where
-    start, duration = (round(one * _US_PER_MS, 3) for one in time_ms)
+    start, duration = (round(value * _US_PER_MS, 3) for value in time_ms)
     return {
         "ph": "X",
         "name": name,

@@ -27,7 +27,7 @@ def change_shapes(backend: Changing, job: Job, rule: ShapeRule, report: Progress
     try:
         fed = [make_feeds(session.input_specs, point.workload) for point in rule.points]
         measured = measure_changes(rule, session, fed, report)
-        notices = {one: None for feeds in fed[:1] for one in feeds.notices}
+        notices = {notice: None for feeds in fed[:1] for notice in feeds.notices}
     finally:
         session.close()
     return replace(measured, phases=(loaded,), notices=(*notices, *measured.notices))

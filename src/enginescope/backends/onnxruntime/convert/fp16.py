@@ -321,7 +321,7 @@ def _in_fp16(model: Any) -> tuple[int, int]:
     names: set[str] = set()
     for graph in graphs_of(model.graph):
         values = (*graph.value_info, *graph.input, *graph.output)
-        names |= {one.name for one in values if one.type.tensor_type.elem_type == half}
+        names |= {value.name for value in values if value.type.tensor_type.elem_type == half}
         names |= {one.name for one in graph.initializer if one.data_type == half}
         for node in graph.node:
             computes = node.op_type not in _MOVES

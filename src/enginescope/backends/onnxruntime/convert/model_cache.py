@@ -151,7 +151,7 @@ def lacking_operators(model: Path, operators: Sequence[str]) -> tuple[Notice, ..
     if not operators:
         return ()
     present = {node.op_type for node in _nodes(model)}
-    missing = [one for one in operators if one not in present]
+    missing = [operator for operator in operators if operator not in present]
     for name in missing:
         near = closest(name, sorted(present))
         if near is not None and not _is_known(name):
@@ -170,14 +170,14 @@ def lacking_nodes(model: Path, patterns: Sequence[str]) -> tuple[Notice, ...]:
         return ()
     names = [node_name(node) for node in _nodes(model)]
     missing = []
-    for one in patterns:
+    for pattern in patterns:
         try:
-            fits = re.compile(one).search
+            fits = re.compile(pattern).search
         except re.error as error:
             why = f"no regular expression: {error}"
-            raise UsageError(f"node_block_list {one!r}", why=why) from error
+            raise UsageError(f"node_block_list {pattern!r}", why=why) from error
         if not any(map(fits, names)):
-            missing.append(one)
+            missing.append(pattern)
     return _notice(model, "node_block_list", "node", missing, names)
 
 

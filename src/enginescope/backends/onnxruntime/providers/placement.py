@@ -105,7 +105,7 @@ def require_work(
 
     For an ONNX Runtime that keeps no node assignment.
     """
-    seen = Counter(one.provider for one in profile.layers if one.provider)
+    seen = Counter(layer.provider for layer in profile.layers if layer.provider)
     if placement or not seen or provider.name in seen:
         return
     took = ", ".join(f"{name} {count}" for name, count in seen.most_common())

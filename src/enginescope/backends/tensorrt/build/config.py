@@ -38,7 +38,7 @@ def keep_in_fp32(trt: Any, network: Any, config: Any, names: Sequence[str]) -> N
     exact = frozenset(names)
     found = False
     for layer in layers:
-        if layer.name not in exact and not any(fnmatchcase(layer.name, one) for one in names):
+        if layer.name not in exact and not any(fnmatchcase(layer.name, name) for name in names):
             continue
         found = True
         _keep(trt, layer)

@@ -57,7 +57,7 @@ def key_of(job: Job, version: str, device: Device | None) -> str:
         job.backend.precision or "",
         sorted(options.items()),
         [_content(Path(path)) for path in named],
-        [(one.name, one.dims) for one in job.workload.shapes if one.name not in shaped],
+        [(shape.name, shape.dims) for shape in job.workload.shapes if shape.name not in shaped],
         job.workload.batch,
         version,
         *(("decode", decode) if decode is not None else ()),

@@ -182,8 +182,8 @@ def _inference(settings: Settings) -> Iterator[str]:
         yield f"Optimization Profile Index: {settings.profile_index}"
         yield f"Weight Streaming Budget: {_budget(settings)}"
     yield "Inputs:"
-    for one in settings.files:
-        yield f"{one.name}<-{one.path}"
+    for file in settings.files:
+        yield f"{file.name}<-{file.path}"
     if version.major >= 10:
         yield "Debug Tensor Save Destinations:"
 
@@ -194,8 +194,8 @@ def _run_shapes(settings: Settings) -> Iterator[str]:
         shapes = settings.profiles[settings.profile_index].optimum
     if not shapes:
         yield "Input inference shapes: model"
-    for one in shapes:
-        yield f"Input inference shape : {one.name}={dims_text(one.dims)}"
+    for shape in shapes:
+        yield f"Input inference shape : {shape.name}={dims_text(shape.dims)}"
 
 
 def _reporting(settings: Settings) -> Iterator[str]:
@@ -203,7 +203,7 @@ def _reporting(settings: Settings) -> Iterator[str]:
     yield "=== Reporting Options ==="
     yield f"Verbose: {enabled(reporting.verbose)}"
     yield f"Averages: {reporting.average_runs} inferences"
-    yield f"Percentiles: {','.join(f'{one:g}' for one in reporting.percentiles)}"
+    yield f"Percentiles: {','.join(f'{percentile:g}' for percentile in reporting.percentiles)}"
     yield "Dump refittable layers:Disabled"
     yield f"Dump output: {enabled(reporting.output)}"
     yield f"Profile: {enabled(reporting.profile)}"

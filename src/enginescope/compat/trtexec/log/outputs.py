@@ -123,12 +123,12 @@ def _binding(role: str, tensor: Tensor, settings: Settings) -> str:
 
 def _overridden(run: Run) -> Iterator[Line]:
     """Say which dynamic dimensions were taken as 1, as the run's notices have them."""
-    for one in run.notices:
-        if one.code not in ("I-DYNAMIC-SHAPE", "W-DYNAMIC-SHAPE"):
+    for notice in run.notices:
+        if notice.code not in ("I-DYNAMIC-SHAPE", "W-DYNAMIC-SHAPE"):
             continue
-        shapes = dict(one.evidence.get("shapes", {}))
-        if "input" in one.evidence:  # of runs stored before one notice was for all inputs
-            shapes[str(one.evidence["input"])] = one.evidence.get("shape", ())
+        shapes = dict(notice.evidence.get("shapes", {}))
+        if "input" in notice.evidence:  # of runs stored before one notice was for all inputs
+            shapes[str(notice.evidence["input"])] = notice.evidence.get("shape", ())
         for name, shape in shapes.items():
             yield Line(
                 "W",
@@ -204,8 +204,8 @@ _SAFE = frozenset("._-,")
 def output_lines(answers: Sequence[TensorValues]) -> tuple[Line, ...]:
     """Return ``--dumpOutput``: name and shape, then the values of each output."""
     parts = [
-        f"{on_one_line(one.name)}: ({dims_text(one.shape)})\n{_printed(numbers_of(one))}"
-        for one in answers
+        f"{on_one_line(answer.name)}: ({dims_text(answer.shape)})\n{_printed(numbers_of(answer))}"
+        for answer in answers
     ]
     return info("Output Tensors:", *parts)
 
@@ -221,7 +221,7 @@ def output_json(answers: Sequence[TensorValues]) -> bytes:
     """
     if not answers:
         raise UnsupportedError("--exportOutput", why="the run holds no outputs")
-    return encode([_record(one) for one in answers])
+    return encode([_record(answer) for answer in answers])
 
 
 def raw_file_name(tensor: TensorValues, role: str) -> str:
@@ -320,13 +320,13 @@ def profile_json(run: Run) -> bytes:
     rows: list[dict[str, Any]] = [{"count": run.profile.iterations or 0}]
     rows += [
         {
-            "name": one.name,
-            "timeMs": one.total_ms or 0.0,
-            "averageMs": one.mean_ms or 0.0,
-            "medianMs": one.median_ms or 0.0,
-            "percentage": one.share_pct or 0.0,
+            "name": layer.name,
+            "timeMs": layer.total_ms or 0.0,
+            "averageMs": layer.mean_ms or 0.0,
+            "medianMs": layer.median_ms or 0.0,
+            "percentage": layer.share_pct or 0.0,
         }
-        for one in run.profile.layers
+        for layer in run.profile.layers
     ]
     return encode(rows)
 

@@ -64,7 +64,7 @@ def _found(
         layers=layers,
         subject=view.layers[index].name,
         message=message,
-        evidence={"layer": index, "reformats": [view.layers[one].name for one in layers]},
+        evidence={"layer": index, "reformats": [view.layers[layer].name for layer in layers]},
         severity=Severity.INFO if border else None,
         advice=_AT_BORDER if border else None,
     )

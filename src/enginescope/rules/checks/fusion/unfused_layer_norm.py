@@ -62,7 +62,7 @@ def _operations(layer: Layer) -> tuple[str, ...]:
     if told:
         return told
     nodes = _NODE.findall(" ".join(layer.onnx_nodes) or layer.name)
-    return tuple(_NUMBER.sub("", one) for one in nodes)
+    return tuple(_NUMBER.sub("", node) for node in nodes)
 
 
 def _ends_in_mean(operations: tuple[str, ...]) -> bool:

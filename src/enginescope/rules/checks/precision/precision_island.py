@@ -93,7 +93,7 @@ def _found(
 def _main_type(view: LintView) -> DataType | None:
     """Return the type that most products of the plan read, if it is a reduced type."""
     products = view.of_types((*CONVOLUTIONS, *MATMULS))
-    counts = Counter(one.precision for one in products if one.precision is not None)
+    counts = Counter(product.precision for product in products if product.precision is not None)
     main = max(counts, key=lambda dtype: counts[dtype], default=None)
     return main if main in REDUCED else None
 
