@@ -7,12 +7,13 @@ Graphs within graphs of an ONNX model.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from enginescope.core.digest import sha256_of
-from enginescope.core.errors import BackendError, FormatError
+from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
 
 #: Operators that quantize, or compute on what is quantized.
@@ -40,24 +41,15 @@ def onnx_precision(path: Path) -> str:
     """Return ``fp32``, ``fp16``, ``bf16``, ``int8``, ``fp8`` or ``fp4``; weights elsewhere unread.
 
     Raises:
-        FormatError: It cannot be read, or is not an ONNX model.
+        BackendError: It cannot be read, or is not an ONNX model.
     """
-    onnx = require("onnx", purpose=f"reading {path.name}", install="enginescope")
-    try:
-        model = onnx.load(str(path), load_external_data=False)
-    except OSError as error:
-        raise FormatError(str(path), why=error.strerror or str(error)) from None
-    except Exception as error:  # noqa: BLE001 - each protobuf runtime has a DecodeError of its own
-        raise FormatError(str(path), why=f"it is not an ONNX model ({error})") from None
-    nodes = [
-        node
-        for own in (model.graph.node, *(function.node for function in model.functions))
-        for node in _all_nodes(onnx, own)
-    ]
-    operators = {one.op_type for one in nodes}
-    numbers = {one.data_type for graph in _graphs(onnx, model.graph) for one in graph.initializer}
-    numbers |= {number for node in nodes for number in _types_of(onnx, node)}
-    types = {onnx.TensorProto.DataType.Name(one) for one in numbers}
+    model = load_without_weights(str(path))
+    graphs = [each for root in (model.graph, *model.functions) for each in graphs_of(root)]
+    nodes = [node for graph in graphs for node in graph.node]
+    operators = {node.op_type for node in nodes}
+    numbers = {one.data_type for graph in graphs for one in getattr(graph, "initializer", ())}
+    numbers |= {number for node in nodes for number in _types_of(node)}
+    types = set(map(type_name, numbers))
     if types & _FOUR_BITS:
         return "fp4"
     if operators & _QUANTISED:
@@ -65,30 +57,20 @@ def onnx_precision(path: Path) -> str:
     return "bf16" if "BFLOAT16" in types else "fp16" if "FLOAT16" in types else "fp32"
 
 
-def _types_of(onnx: Any, node: Any) -> Iterator[int]:
+def _types_of(node: Any) -> Iterator[int]:
     """Yield the types that a node holds a constant of, or casts to."""
     for attribute in node.attribute:
-        if attribute.type == onnx.AttributeProto.TENSOR:
+        if attribute.HasField("t"):
             yield attribute.t.data_type
         elif node.op_type == "Cast" and attribute.name == "to":
             yield attribute.i
 
 
-def _graphs(onnx: Any, graph: Any) -> Iterator[Any]:
-    yield graph
-    for node in _all_nodes(onnx, graph.node):
-        for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.GRAPH:
-                yield attribute.g
-
-
-def _all_nodes(onnx: Any, nodes: Iterable[Any]) -> Iterator[Any]:
-    """Yield the nodes, and those of the graphs that they hold."""
-    for node in nodes:
-        yield node
-        for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.GRAPH:
-                yield from _all_nodes(onnx, attribute.g.node)
+def type_name(number: int) -> str | None:
+    """Return ONNX's name of an element type; ``None`` for a number that ONNX does not know."""
+    onnx = require("onnx", purpose="types", install="onnx")
+    known = onnx.TensorProto.DataType.DESCRIPTOR.values_by_number.get(number)
+    return None if known is None else str(known.name)
 
 
 def load_without_weights(path: str) -> Any:
@@ -152,7 +134,7 @@ def digest_of(path: str) -> str:
     digest = hashlib.sha256(sha256_of(model).encode())
     for name in names:
         file = model.parent / name
-        if not file.is_file():
+        if not os.path.isfile(file):  # noqa: PTH113 - Path.is_file raises for an impossible name
             raise BackendError(f"{path}", why=f"its weights file {name} is missing")
         digest.update(name.encode() + b"\0" + sha256_of(file).encode())
     return digest.hexdigest()

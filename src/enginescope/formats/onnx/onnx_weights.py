@@ -60,7 +60,7 @@ def _weights(graph: Any) -> Iterator[tuple[str, Any]]:
             if node.op_type == "Constant":
                 for attribute in node.attribute:
                     if attribute.name == "value":
-                        yield node.output[0], attribute.t
+                        yield from ((name, attribute.t) for name in node.output)
 
 
 def _peak(path: Path, tensor: Any) -> float:
@@ -71,7 +71,7 @@ def _peak(path: Path, tensor: Any) -> float:
         return 0.0
     try:
         values = onnx.numpy_helper.to_array(tensor, base_dir=str(path.parent))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
         raise BackendError(f"{path}", why=f"its weight {tensor.name}: {error}") from error
     sizes = np.abs(values.astype(np.float64))
     return float(sizes[np.isfinite(sizes)].max(initial=0.0))
