@@ -23,6 +23,8 @@ def _saved(folder: Path, *nodes: Any, dtype: int = 1, **weight: Any) -> Path:
     inputs[0].type.tensor_type.elem_type = dtype
     graph = helper.make_graph(nodes, "net", inputs, [])
     graph.initializer.append(TensorProto(name="w", dims=[3, 3], data_type=dtype))
+    if not weight:
+        graph.initializer[0].float_data.extend([0.5] * 9)
     for key, value in weight.items():
         graph.initializer[0].data_location = TensorProto.EXTERNAL
         graph.initializer[0].external_data.add(key=key, value=value)
