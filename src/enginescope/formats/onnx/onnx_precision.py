@@ -102,7 +102,7 @@ def external_data(tensor: Any, path: str) -> Any:
         wrong = next(
             (f"its {key} is {value}" for key, value in numbers if int(value or 0) < 0), None
         )
-    except ValueError as error:  # newer versions check the numbers themselves
+    except (TypeError, ValueError) as error:  # newer versions check keys and numbers themselves
         wrong = str(error)
     if wrong is not None:
         raise BackendError(

@@ -71,7 +71,7 @@ def _peak(path: Path, tensor: Any) -> float:
         return 0.0
     try:
         values = onnx.numpy_helper.to_array(tensor, base_dir=str(path.parent))
-    except (OSError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
+    except (OSError, TypeError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
         raise BackendError(f"{path}", why=f"its weight {tensor.name}: {error}") from error
     sizes = np.abs(values.astype(np.float64))
     return float(sizes[np.isfinite(sizes)].max(initial=0.0))
