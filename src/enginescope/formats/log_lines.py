@@ -86,7 +86,7 @@ class LogLine(NamedTuple):
     text: str
 
 
-_SUMMARY_LINE = re.compile(rf"^\s*{_HEADINGS}")
+SUMMARY_LINE = re.compile(_HEADINGS)
 #: What follows a summary's line and belongs to it: statistics, or the rest of one.
 _CONTINUED = re.compile(r"^(?!\[|=|&&&&|\s*[A-Z])\s*\S.*$")
 _JOINED = re.compile(rf" ?[/|;] (?={_HEADINGS})")
@@ -113,7 +113,7 @@ def log_lines(text: str, first: int = 1) -> Iterator[LogLine]:
                 continue
             yield from _apart(held)
             held = None
-        if _SUMMARY_LINE.match(line.text):
+        if SUMMARY_LINE.match(line.text.lstrip()):
             held, wraps = line, 0
         else:
             yield line
