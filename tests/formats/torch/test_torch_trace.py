@@ -104,6 +104,14 @@ def test_times_that_count_from_1970() -> None:
     assert times == pytest.approx(wanted)
 
 
+def test_an_operator_as_long_as_the_one_around_it() -> None:
+    """A file has the outer operator first."""
+    found, _ = read(trace(event("cpu_op", "aten::to", 5, 9), event("cpu_op", "aten::_copy", 5, 9)))
+    assert {one.name: one.total_ms for one in found.profile.layers} == pytest.approx(
+        {"aten::to": 0.0, "aten::_copy": 0.005}
+    )
+
+
 def test_other_traces() -> None:
     assert not is_torch_trace([{"cat": "Session", "name": "model_run", "dur": 1}])
     assert is_torch_trace(trace(event("kernel", "k", 1)))

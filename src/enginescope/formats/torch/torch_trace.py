@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 from enginescope.core.errors import FormatError
@@ -135,7 +136,7 @@ def _own_times(events: list[dict[str, Any]]) -> dict[str, float]:
     spent: dict[str, float] = defaultdict(float)
     for rows in threads.values():
         open_until: list[tuple[float, str]] = []
-        for start, negative, name in sorted(rows):
+        for start, negative, name in sorted(rows, key=itemgetter(0, 1)):  # ties as in the file
             while open_until and open_until[-1][0] <= start:
                 open_until.pop()
             if open_until:
