@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
-from tests.fuzz.mutations import mutated
+from tests.fuzz.mutations import mutated, with_odd_fields
 from tests.fuzz.targets import Target, models, seeds
 
 #: No case takes longer.
@@ -45,7 +45,7 @@ class Fuzz:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self._seed = seed
-        target, found = Target(folder), seeds()
+        self.outcomes, found = (target := Target(folder)).outcomes, seeds()
         foreign = found["foreign"]
         self._others = foreign
         #: Target, its sound files, how often it is drawn.
@@ -56,6 +56,7 @@ class Fuzz:
             ("run", target.run, list(target.runs.values()), 4),
             ("database", target.database, [target.index], 2),
             ("model", target.model, list(models()), 4),
+            ("session", target.session, list(models()), 4),
         )
 
     def case(self, number: int) -> tuple[str, Callable[[], None], bytes]:
@@ -63,7 +64,11 @@ class Fuzz:
         chance = random.Random(f"{self._seed}-{number}")
         weights = [weight for *_, weight in self._rooms]
         name, act, sound, _ = chance.choices(self._rooms, weights)[0]
-        data = mutated(chance.choice(sound), chance, self._others)
+        data = chance.choice(sound)
+        if name in ("model", "session") and chance.random() < 0.8:
+            data = with_odd_fields(data, chance)
+        else:
+            data = mutated(data, chance, self._others)
         return name, lambda: act(data), data
 
     def failures(self, numbers: Iterator[int], counts: Counter[str]) -> Iterator[Failure]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 #: Values that a reader does not expect.
 _ODD = (
@@ -121,3 +122,60 @@ def mutated(data: bytes, chance: random.Random, others: Sequence[bytes]) -> byte
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         data = chance.choice(MUTATIONS)(data, chance, others)
     return data
+
+
+_NUMBERS = (0, 1, -1, 7, 16, 255, 1 << 20, (1 << 31) - 1, -(1 << 31), (1 << 63) - 1, -(1 << 63))
+_NAMES = ("", "x", "y", "w", "Loop", "Conv", "\0", "ä", "x" * 5000, "../net", "ai.onnx.ml")
+
+
+def with_odd_fields(data: bytes, chance: random.Random) -> bytes:
+    """Change one to four fields of a model, which stays a protobuf message that can be read."""
+    import onnx
+
+    model = onnx.load_from_string(data)
+    for _ in range(chance.randint(1, 4)):
+        message, field = chance.choice(list(_fields(model)))
+        _change(message, field, chance)
+    return bytes(model.SerializeToString())
+
+
+def _fields(message: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each field that has a value, with its message."""
+    for field, value in message.ListFields():
+        yield message, field
+        if field.type == field.TYPE_MESSAGE:
+            for inner in value if isinstance(value, Sequence) else [value]:
+                yield from _fields(inner)
+
+
+def _change(message: Any, field: Any, chance: random.Random) -> None:
+    value = getattr(message, field.name)
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+        if field.type == field.TYPE_MESSAGE or chance.random() < 0.1:
+            message.ClearField(field.name)
+        else:
+            setattr(message, field.name, _odd(value, field, chance))
+        return
+    at = chance.randrange(len(value)) if value else 0
+    kept = list(value)
+    if chance.random() < 0.3:
+        del kept[at]
+    elif field.type == field.TYPE_MESSAGE or chance.random() < 0.3:
+        kept.append(chance.choice(kept))
+    else:
+        kept[at] = _odd(kept[at], field, chance)
+    message.ClearField(field.name)
+    getattr(message, field.name).extend(kept)
+
+
+def _odd(value: Any, field: Any, chance: random.Random) -> Any:
+    if isinstance(value, bytes):
+        return chance.choice((b"", value[:-3], value + b"\0", b"\xff" * len(value)))
+    if isinstance(value, str):
+        return chance.choice(_NAMES)
+    if isinstance(value, float):
+        return chance.choice((0.0, -1.0, float("nan"), float("inf"), 1e38))
+    if field.type == field.TYPE_ENUM:
+        return chance.choice(list(field.enum_type.values_by_number))
+    fits = [each for each in _NUMBERS if field.type == field.TYPE_INT64 or abs(each) < 1 << 31]
+    return chance.choice(fits)

@@ -5,9 +5,15 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+from enginescope.formats.onnx.onnx_flow import read_onnx_flow
+from enginescope.formats.onnx.onnx_weights import large_weights
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
@@ -15,9 +21,12 @@ from enginescope.core.errors import EnginescopeError
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.formats.onnx.onnx_graph import read_onnx_graph
+from enginescope.formats.onnx.onnx_inputs import read_onnx_inputs
+from enginescope.formats.onnx.onnx_precision import digest_of, onnx_precision
 from enginescope.formats.suites.suite_file import read_suite_file
 from enginescope.store.archive import Store
 from tests.formats import logs, plans, times
+from tests.fuzz.sessions import forked_workers
 from tests.render.screen import summary_text
 from tests.store.stored_runs import a_run
 
@@ -25,6 +34,7 @@ DATA = Path(__file__).parents[1] / "data"
 _MOST_BYTES = 30_000
 #: Exit code of an error that enginescope did not foresee.
 _BUG = 4
+_SHORT = ("--iterations", "3", "--warmup", "0", "--timeout", "4s", "--no-layers")
 _SUITE = """\
 [suite]
 models = ["samples"]
@@ -95,6 +105,7 @@ class Target:
         self.runs = {
             name: (self._store.runs_folder / "aaa" / name).read_bytes() for name in ("run.json",)
         }
+        self.outcomes: Counter[str] = Counter()
         self.index = (folder / "store" / "index.sqlite").read_bytes()
 
     def foreign(self, data: bytes) -> None:
@@ -143,9 +154,23 @@ class Target:
             raise AssertionError("a run is lost")
 
     def model(self, data: bytes) -> None:
-        """Read the graph of a model."""
+        """Read the graph, the inputs, the precision and the weights of a model."""
         path = self._written("net.onnx", data)
-        self._result(lambda: read_onnx_graph(path))
+        for read in _MODEL_READERS:
+            self._result(lambda read=read: read(path))  # type: ignore[misc]
+
+    def session(self, data: bytes) -> None:
+        """Measure a model: whatever ONNX Runtime does with it, a run with a plain outcome comes."""
+        path, folder = self._written("net.onnx", data), self._folder / "sessions"
+        with forked_workers():
+            self._main("bench", str(path), "--store", str(folder), *_SHORT)
+        store = Store(folder)
+        for row in store.rows():
+            outcome = store.load(row.id).outcome
+            if "Traceback (most recent call last)" in (outcome.detail or ""):
+                raise AssertionError(outcome.detail)
+            self.outcomes[outcome.kind.value] += 1
+        shutil.rmtree(folder, ignore_errors=True)
 
     def _stored(self) -> None:
         store = Store(self._folder / "store")
@@ -174,18 +199,51 @@ class Target:
             raise AssertionError(said.getvalue()[-2000:])
 
 
-def models() -> Iterator[bytes]:
-    """Yield small models."""
-    import onnx
-    from onnx import TensorProto, helper
+_MODEL_READERS: tuple[Callable[[Path], object], ...] = (
+    *(read_onnx_graph, read_onnx_inputs, read_onnx_flow, onnx_precision),
+    lambda path: large_weights(path, 1e3),
+    lambda path: digest_of(str(path)),
+)
 
-    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])]
-    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])]
-    weight = helper.make_tensor("w", TensorProto.FLOAT, [3, 3], [0.5] * 9)
-    nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["h"], name="matmul"),
-        helper.make_node("Relu", ["h"], ["y"], name="relu"),
-    ]
-    graph = helper.make_graph(nodes, "net", inputs, outputs, [weight])
-    opsets = [helper.make_opsetid("", 17)]
-    yield onnx.helper.make_model(graph, ir_version=8, opset_imports=opsets).SerializeToString()
+
+def models() -> Iterator[bytes]:
+    """Yield small models: products, a convolution with attributes, branches, weights apart."""
+    import onnx
+
+    yield _model("net (float[n,3] x) => (float[n,3] y)", "h = MatMul(x, w) y = Relu(h)", w=(3, 3))
+    convolution = """
+        c = Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]>(x, w)
+        p = MaxPool<kernel_shape = [2, 2]>(c)
+        size = Constant<value = int64[2] {1, -1}>()
+        f = Reshape(p, size)
+        y = Softmax<axis = -1>(f)
+    """
+    yield _model("net (float[1,3,16,16] x) => (float[1,m] y)", convolution, w=(4, 3, 3, 3))
+    branches = """
+        i = Cast<to = 7>(x)
+        g = Gather<axis = 0>(w, i)
+        s = ReduceSum<keepdims = 0>(g)
+        zero = Constant<value = float {0.0}>()
+        is_more = Greater(s, zero)
+        y = If(is_more) <
+            then_branch = t () => (float[n,4] a) { a = Identity(g) },
+            else_branch = e () => (float[n,4] b) { b = Neg(g) }
+        >
+    """
+    yield _model("net (int32[n] x) => (float[n,4] y)", branches, w=(1000, 4))
+    weight = onnx.TensorProto(name="w", data_type=1, dims=[3, 3], data_location=1)
+    weight.external_data.add(key="location", value="net.bin")
+    weight.external_data.add(key="offset", value="0")
+    yield _model("net (float[n,3] x) => (float[n,3] y)", "y = MatMul(x, w)", weight)
+
+
+def _model(signature: str, body: str, *others: Any, **weights: tuple[int, ...]) -> bytes:
+    from onnx import TensorProto, helper, parser
+
+    head = '<ir_version: 8, opset_import: ["" : 17]>'
+    model = parser.parse_model(f"{head} {signature} {{ {body} }}")
+    model.graph.initializer.extend(others)
+    for name, dims in weights.items():
+        values = [0.5] * math.prod(dims)
+        model.graph.initializer.append(helper.make_tensor(name, TensorProto.FLOAT, dims, values))
+    return bytes(model.SerializeToString())

@@ -27,7 +27,7 @@ def test_a_traceback_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     def wrong(_target: Target, _data: bytes) -> None:
         raise TypeError("planted")
 
-    for name in ("foreign", "screens", "suite", "run", "database", "model"):
+    for name in ("foreign", "screens", "suite", "run", "database", "model", "session"):
         monkeypatch.setattr(Target, name, wrong)
     (failure,) = Fuzz(tmp_path, 36).failures(numbers(0, 1, None), Counter())
     assert "planted" in failure.text

@@ -287,7 +287,7 @@ def _cut_notice(source: str, end: int, size: int) -> Notice:
 
 _MAX_DEPTH = 8
 #: Numbers of a file stay below: no measurement has more, and sums stay finite.
-LARGEST = 1e15
+LARGEST = 1e18
 #: Whole numbers of a file stay below: 64 bits with a sign.
 MAX_INT = 2**63
 

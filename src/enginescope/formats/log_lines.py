@@ -67,8 +67,11 @@ _TORCH = (
 )
 _TORCH_PREFIX = re.compile(_TORCH + "(?P<text>.*)$", re.DOTALL)
 _TORCH_LEVELS = {"INTERNAL_ERROR": "F", "CRITICAL": "F"}
-#: The same of TensorRT's logger in Python, which puts its name before the level.
-IS_SCRIPT_LOG = re.compile(rf"^(?:{_STAMP}\[TRT\] \[[VIWEF]\]|{_TORCH})", re.MULTILINE)
+#: The same of TensorRT's logger in Python, which puts its name before the level, and of loggers
+#: that samples bring along.
+IS_SCRIPT_LOG = re.compile(
+    rf"^(?:{_STAMP}\[TRT\] \[[VIWEF]\]|\[[VI]\] \[MemUsage[A-Z]|{_TORCH})", re.MULTILINE
+)
 
 
 class LogLine(NamedTuple):
@@ -86,7 +89,7 @@ class LogLine(NamedTuple):
     text: str
 
 
-_SUMMARY_LINE = re.compile(rf"^\s*{_HEADINGS}")
+SUMMARY_LINE = re.compile(_HEADINGS)
 #: What follows a summary's line and belongs to it: statistics, or the rest of one.
 _CONTINUED = re.compile(r"^(?!\[|=|&&&&|\s*[A-Z])\s*\S.*$")
 _JOINED = re.compile(rf" ?[/|;] (?={_HEADINGS})")
@@ -113,7 +116,7 @@ def log_lines(text: str, first: int = 1) -> Iterator[LogLine]:
                 continue
             yield from _apart(held)
             held = None
-        if _SUMMARY_LINE.match(line.text):
+        if SUMMARY_LINE.match(line.text.lstrip()):
             held, wraps = line, 0
         else:
             yield line
@@ -125,9 +128,13 @@ def _apart(line: LogLine) -> Iterator[LogLine]:
     return (line._replace(text=part) for part in _JOINED.split(line.text))
 
 
+#: A verbose line that matters: up to 8.5 the builder says so at that level alone.
+_BUILT = "Engine generation completed in "
+
+
 def _single_lines(text: str, first: int) -> Iterator[LogLine]:
     for at, line in enumerate(text.split("\n"), start=first):
-        if line[22:25] == "[V]" or line[22:31] == "[TRT] [V]":
+        if (line[22:25] == "[V]" or line[22:31] == "[TRT] [V]") and _BUILT not in line:
             continue
         if line[:1] != "[":
             found = _torch_line(at, line)
@@ -137,7 +144,7 @@ def _single_lines(text: str, first: int) -> Iterator[LogLine]:
         match = _PREFIX.match(line)
         if match is None:
             yield LogLine(at, None, is_library=False, text=line)
-        elif match[3] != "V":
+        elif match[3] != "V" or _BUILT in line:
             is_library = match[2] is not None or match[4] is not None
             yield LogLine(at, match[3], is_library=is_library, text=match[5])
 

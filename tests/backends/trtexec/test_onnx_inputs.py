@@ -67,5 +67,5 @@ def test_the_optimum_of_the_profile_in_use(tmp_path, options, shape) -> None:
 def test_a_file_that_is_no_model(tmp_path) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(b"not a protobuf")
-    with pytest.raises(BackendError, match="it is not an ONNX model"):
+    with pytest.raises(BackendError, match="not an ONNX model"):
         onnx_inputs(path)

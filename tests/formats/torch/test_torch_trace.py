@@ -90,6 +90,28 @@ def test_without_a_gpu_operators_have_their_own_time_on_the_cpu() -> None:
     assert "CPU time" in notice.message
 
 
+def test_times_that_count_from_1970() -> None:
+    begin = 1_661_203_462_598_738
+    operators = (
+        event("cpu_op", "aten::zeros", 19, begin),
+        event("cpu_op", "aten::zero_", 7, begin + 12),
+        event("cpu_op", "aten::add", 3, begin + 19),  # begins as the first ends
+        event("cpu_op", "aten::mul", 5, begin + 22),
+    )
+    found, _ = read(trace(*operators))
+    times = {one.name: one.total_ms for one in found.profile.layers}
+    wanted = {"aten::zeros": 0.012, "aten::zero_": 0.007, "aten::add": 0.003, "aten::mul": 0.005}
+    assert times == pytest.approx(wanted)
+
+
+def test_an_operator_as_long_as_the_one_around_it() -> None:
+    """A file has the outer operator first."""
+    found, _ = read(trace(event("cpu_op", "aten::to", 5, 9), event("cpu_op", "aten::_copy", 5, 9)))
+    assert {one.name: one.total_ms for one in found.profile.layers} == pytest.approx(
+        {"aten::to": 0.0, "aten::_copy": 0.005}
+    )
+
+
 def test_other_traces() -> None:
     assert not is_torch_trace([{"cat": "Session", "name": "model_run", "dur": 1}])
     assert is_torch_trace(trace(event("kernel", "k", 1)))

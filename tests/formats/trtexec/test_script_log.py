@@ -141,3 +141,17 @@ def test_a_weight_streaming_script() -> None:
     )
     ((log, _),) = parse_script_logs(text.encode(), "streaming.log")
     assert log.report.engine_bytes == 48 << 20
+
+
+@pytest.mark.parametrize("prefix", ["[02/03/2026-04:05:06] [TRT] ", ""])
+def test_a_build_that_is_stated_at_the_verbose_level(prefix: str) -> None:
+    """TensorRT to 8.5, also with the logger of a sample, which writes the level alone."""
+    text = (
+        f"{prefix}[I] [MemUsageChange] Init CUDA: CPU +172, GPU +0, now: CPU 196, GPU 545 (MiB)\n"
+        f"{prefix}[V] Running: FCToConvTransform\n"
+        f"{prefix}[V] Engine generation completed in 0.5 seconds.\n"
+        f"{prefix}[I] Loaded engine size: 12 MiB\n"
+    )
+    assert is_script_log(text)
+    ((log, _),) = parse_script_logs(text.encode(), "s.log")
+    assert (log.report.build_s, log.report.engine_bytes) == (0.5, 12 << 20)

@@ -89,3 +89,17 @@ def test_lines_that_only_begin_like_layers_are_no_plan(tmp_path: Path) -> None:
         read_plan_files(PlanFiles(plan=path))
     (run,) = import_artifacts([path]).runs
     assert run.plan is None
+
+
+def test_a_summary_without_its_title_before_others() -> None:
+    """READMEs leave the title out of one of several summaries."""
+    titled = [
+        "=== Performance summary ===",
+        "GPU Compute Time: min = 1 ms, max = 2 ms, mean = 1.5 ms",
+    ]
+    for lines in ([*titled[1:], *titled, *titled], [*titled, *titled, *titled]):
+        text = "\n".join(f"{line}\n```" for line in ["=== Model Options ===", *lines])
+        means = [
+            log.report.summaries[0].mean_ms for log, _ in parse_trtexec_logs(text.encode(), "a")
+        ]
+        assert means == [1.5, 1.5, 1.5]

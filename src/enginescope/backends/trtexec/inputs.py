@@ -13,10 +13,10 @@ import numpy as np
 
 from enginescope.backends.base import FeedSource, InputSpec
 from enginescope.backends.trtexec.options import Flags
-from enginescope.core.errors import BackendError, UnsupportedError
+from enginescope.core.errors import UnsupportedError
 from enginescope.core.jsonio import read_bytes
-from enginescope.core.optional import require
 from enginescope.core.record import Record, replace
+from enginescope.formats.onnx.onnx_precision import load_without_weights, type_name
 from enginescope.formats.tensors.tensor_files import load_tensor
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Job, Workload
@@ -46,24 +46,18 @@ def onnx_inputs(path: Path) -> tuple[InputSpec, ...]:
         MissingDependencyError: The onnx package is not installed.
         BackendError: The file is not an ONNX model.
     """
-    onnx = require("onnx", purpose="reading a model's inputs", install="enginescope")
-    try:
-        graph = onnx.load(str(path), load_external_data=False).graph
-    except Exception as error:  # each protobuf runtime has a DecodeError of its own
-        raise BackendError(
-            f"reading {path.name}", why=f"it is not an ONNX model ({error})"
-        ) from error
+    graph = load_without_weights(str(path)).graph
     constant = {one.name for one in graph.initializer}
     constant |= {one.values.name for one in graph.sparse_initializer}
-    return tuple(_spec(onnx, one) for one in graph.input if one.name not in constant)
+    return tuple(_spec(one) for one in graph.input if one.name not in constant)
 
 
-def _spec(onnx: Any, value: Any) -> InputSpec:
+def _spec(value: Any) -> InputSpec:
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
         return InputSpec(name=value.name, dtype=None, shape=(), type_text=str(kind))
     tensor = value.type.tensor_type
-    word = onnx.TensorProto.DataType.Name(tensor.elem_type)
+    word = type_name(tensor.elem_type) or "UNDEFINED"
     return InputSpec(
         name=value.name,
         dtype=_TYPES.get(word),

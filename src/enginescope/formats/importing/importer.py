@@ -107,6 +107,8 @@ def _amounts(kind: ArtifactKind, run: Run) -> Iterator[tuple[str, int]]:
             for one in run.tool.summaries
         )
         yield "printed statistic", sum(value is not None for row in figures for value in row)
+        built = (run.tool.build_s, run.tool.engine_bytes, run.tool.load_s)
+        yield "build figure", sum(value is not None for value in built)
 
 
 class Imported(Record, frozen=True, kw_only=True, eq=False):

@@ -13,7 +13,12 @@ from typing import Any
 from enginescope.core.errors import FormatError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
-from enginescope.formats.onnx.onnx_precision import inner_graphs, load_without_weights, node_name
+from enginescope.formats.onnx.onnx_precision import (
+    inner_graphs,
+    load_without_weights,
+    node_name,
+    type_name,
+)
 from enginescope.records.plan.plan import Plan
 from enginescope.records.tensor import DataType
 
@@ -180,8 +185,6 @@ def _fix(value: Any, shape: Sequence[int] | None) -> None:
 
 
 def _tensors(graph: Any) -> Iterator[tuple[str, FlowTensor]]:
-    onnx = require("onnx", purpose="types", install="enginescope")
-    names = onnx.TensorProto.DataType
     for value in (*graph.input, *graph.output, *graph.value_info):
         if value.type.HasField("tensor_type"):
             tensor = value.type.tensor_type
@@ -189,7 +192,7 @@ def _tensors(graph: Any) -> Iterator[tuple[str, FlowTensor]]:
             yield (
                 value.name,
                 FlowTensor(
-                    dtype=_TYPES.get(names.Name(tensor.elem_type)),
+                    dtype=_TYPES.get(type_name(tensor.elem_type) or ""),
                     shape=tuple(_size(one) for one in tensor.shape.dim) if known else None,
                 ),
             )

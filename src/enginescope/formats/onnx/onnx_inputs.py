@@ -78,8 +78,8 @@ _SAME_VALUES = frozenset(
 )
 #: Operators that turn a stored table into another form of the same size.
 _SAME_TABLE = frozenset({"Identity", "Cast", "DequantizeLinear"})
-#: ONNX Runtime's fused embeddings: number of an input of indices -> number of its table.
-_FUSED = {"EmbedLayerNormalization": {0: 2, 1: 4}}
+#: Operator, one of them ONNX Runtime's own -> number of an input of indices -> number of its table.
+_LOOKUPS = {"Gather": {1: 0}, "EmbedLayerNormalization": {0: 2, 1: 4}}
 
 
 class IndexedTable(Record, frozen=True, kw_only=True):
@@ -140,9 +140,10 @@ class _Tables:
                 self._nodes.append(node)
                 self._makers |= dict.fromkeys(node.output, node)
                 if node.op_type == "Constant":
-                    name = node.output[0]
                     values = (each.t for each in node.attribute if each.name == "value")
-                    self._shapes.update((name, tuple(each.dims)) for each in values)
+                    self._shapes |= {
+                        name: tuple(each.dims) for each in values for name in node.output
+                    }
 
     def of_inputs(self, inputs: set[str]) -> dict[str, IndexedTable]:
         found: dict[str, IndexedTable] = {}
@@ -160,16 +161,18 @@ class _Tables:
     def _uses(self) -> Iterator[tuple[str, str, int]]:
         """Yield indices, table and axis of every node that looks up entries."""
         for node in self._nodes:
-            if node.op_type == "Gather":
-                axes = (one.i for one in node.attribute if one.name == "axis")
-                yield node.input[1], node.input[0], next(axes, 0)
-            for at, table in _FUSED.get(node.op_type, {}).items():
+            axes = (one.i for one in node.attribute if one.name == "axis")
+            for at, table in _LOOKUPS.get(node.op_type, {}).items():
                 if max(at, table) < len(node.input) and node.input[at] and node.input[table]:
-                    yield node.input[at], node.input[table], 0
+                    yield node.input[at], node.input[table], next(axes, 0)
 
     def _source(self, tensor: str, through: frozenset[str]) -> str:
         """Return the tensor that this one has its values from."""
+        seen: set[str] = set()  # a broken model may have a loop
         while (maker := self._makers.get(tensor)) is not None and maker.op_type in through:
+            if tensor in seen or not maker.input:
+                break
+            seen.add(tensor)
             tensor = maker.input[0]
         return tensor
 

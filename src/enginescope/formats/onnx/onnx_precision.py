@@ -9,14 +9,15 @@ Also the values of its weights, wherever it holds them: initializers and Constan
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from enginescope.core.digest import sha256_of
-from enginescope.core.errors import BackendError, FormatError
+from enginescope.core.errors import BackendError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
 
@@ -45,24 +46,15 @@ def onnx_precision(path: Path) -> str:
     """Return ``fp32``, ``fp16``, ``bf16``, ``int8``, ``fp8`` or ``fp4``; weights elsewhere unread.
 
     Raises:
-        FormatError: It cannot be read, or is not an ONNX model.
+        BackendError: It cannot be read, or is not an ONNX model.
     """
-    onnx = require("onnx", purpose=f"reading {path.name}", install="enginescope")
-    try:
-        model = onnx.load(str(path), load_external_data=False)
-    except OSError as error:
-        raise FormatError(str(path), why=error.strerror or str(error)) from None
-    except Exception as error:  # noqa: BLE001 - each protobuf runtime has a DecodeError of its own
-        raise FormatError(str(path), why=f"it is not an ONNX model ({error})") from None
-    nodes = [
-        node
-        for own in (model.graph.node, *(function.node for function in model.functions))
-        for node in _all_nodes(onnx, own)
-    ]
-    operators = {one.op_type for one in nodes}
-    numbers = {one.data_type for graph in _graphs(onnx, model.graph) for one in graph.initializer}
-    numbers |= {number for node in nodes for number in _types_of(onnx, node)}
-    types = {onnx.TensorProto.DataType.Name(one) for one in numbers}
+    model = load_without_weights(str(path))
+    graphs = [each for root in (model.graph, *model.functions) for each in graphs_of(root)]
+    nodes = [node for graph in graphs for node in graph.node]
+    operators = {node.op_type for node in nodes}
+    numbers = {one.data_type for graph in graphs for one in getattr(graph, "initializer", ())}
+    numbers |= {number for node in nodes for number in _types_of(node)}
+    types = set(map(type_name, numbers))
     if types & _FOUR_BITS:
         return "fp4"
     if operators & _QUANTISED:
@@ -70,30 +62,20 @@ def onnx_precision(path: Path) -> str:
     return "bf16" if "BFLOAT16" in types else "fp16" if "FLOAT16" in types else "fp32"
 
 
-def _types_of(onnx: Any, node: Any) -> Iterator[int]:
+def _types_of(node: Any) -> Iterator[int]:
     """Yield the types that a node holds a constant of, or casts to."""
     for attribute in node.attribute:
-        if attribute.type == onnx.AttributeProto.TENSOR:
+        if attribute.HasField("t"):
             yield attribute.t.data_type
         elif node.op_type == "Cast" and attribute.name == "to":
             yield attribute.i
 
 
-def _graphs(onnx: Any, graph: Any) -> Iterator[Any]:
-    yield graph
-    for node in _all_nodes(onnx, graph.node):
-        for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.GRAPH:
-                yield attribute.g
-
-
-def _all_nodes(onnx: Any, nodes: Iterable[Any]) -> Iterator[Any]:
-    """Yield the nodes, and those of the graphs that they hold."""
-    for node in nodes:
-        yield node
-        for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.GRAPH:
-                yield from _all_nodes(onnx, attribute.g.node)
+def type_name(number: int) -> str | None:
+    """Return ONNX's name of an element type; ``None`` for a number that ONNX does not know."""
+    onnx = require("onnx", purpose="types", install="onnx")
+    known = onnx.TensorProto.DataType.DESCRIPTOR.values_by_number.get(number)
+    return None if known is None else str(known.name)
 
 
 def load_without_weights(path: str) -> Any:
@@ -125,7 +107,7 @@ def external_data(tensor: Any, path: str) -> Any:
         wrong = next(
             (f"its {key} is {value}" for key, value in numbers if int(value or 0) < 0), None
         )
-    except ValueError as error:  # newer versions check the numbers themselves
+    except (TypeError, ValueError) as error:  # newer versions check keys and numbers themselves
         wrong = str(error)
     if wrong is not None:
         raise BackendError(
@@ -157,7 +139,7 @@ def digest_of(path: str) -> str:
     digest = hashlib.sha256(sha256_of(model).encode())
     for name in names:
         file = model.parent / name
-        if not file.is_file():
+        if not os.path.isfile(file):  # noqa: PTH113 - Path.is_file raises for an impossible name
             raise BackendError(f"{path}", why=f"its weights file {name} is missing")
         digest.update(name.encode() + b"\0" + sha256_of(file).encode())
     return digest.hexdigest()
@@ -237,7 +219,7 @@ def _weights(graph: Any) -> Iterator[tuple[str, Any]]:
             if node.op_type == "Constant":
                 for attribute in node.attribute:
                     if attribute.name == "value":
-                        yield node.output[0], attribute.t
+                        yield from ((name, attribute.t) for name in node.output)
 
 
 def _peak(path: Path, tensor: Any) -> float:
@@ -248,7 +230,7 @@ def _peak(path: Path, tensor: Any) -> float:
         return 0.0
     try:
         values = onnx.numpy_helper.to_array(tensor, base_dir=str(path.parent))
-    except (OSError, ValueError) as error:
+    except (OSError, TypeError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
         raise BackendError(f"{path}", why=f"its weight {tensor.name}: {error}") from error
     sizes = np.abs(values.astype(np.float64))
     return float(sizes[np.isfinite(sizes)].max(initial=0.0))

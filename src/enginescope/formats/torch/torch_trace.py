@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 from enginescope.core.errors import FormatError
@@ -115,8 +116,8 @@ def _by_operator(events: list[dict[str, Any]], on_gpu: list[dict[str, Any]]) -> 
     spent: dict[str, float] = defaultdict(float)
     for event in sorted(on_gpu, key=lambda event: finite_number(event.get("ts")) or 0.0):
         name = names.get(_argument(event, "External id"), str(event.get("name")))
-        spent[name] += _duration_ms(event)
-    return dict(spent)
+        spent[name] += _duration_us(event)
+    return {name: total_us * _MS_PER_US for name, total_us in spent.items()}
 
 
 def _own_times(events: list[dict[str, Any]]) -> dict[str, float]:
@@ -126,24 +127,23 @@ def _own_times(events: list[dict[str, Any]]) -> dict[str, float]:
         start = finite_number(event.get("ts"))
         if event.get("cat") == _OPERATOR and start is not None:
             threads[event.get("pid"), event.get("tid")].append(
-                (start * _MS_PER_US, -_duration_ms(event), str(event.get("name")))
+                (start, -_duration_us(event), str(event.get("name")))
             )
     spent: dict[str, float] = defaultdict(float)
     for rows in threads.values():
         open_until: list[tuple[float, str]] = []
-        for start, negative, name in sorted(rows):
+        for start, negative, name in sorted(rows, key=itemgetter(0, 1)):  # ties as in the file
             while open_until and open_until[-1][0] <= start:
                 open_until.pop()
             if open_until:
                 spent[open_until[-1][1]] += negative
             spent[name] -= negative
             open_until.append((start - negative, name))
-    return {name: max(total, 0.0) for name, total in spent.items()}
+    return {name: max(total_us, 0.0) * _MS_PER_US for name, total_us in spent.items()}
 
 
-def _duration_ms(event: dict[str, Any]) -> float:
-    duration = finite_number(event.get("dur"))
-    return max(duration, 0.0) * _MS_PER_US if duration is not None else 0.0
+def _duration_us(event: dict[str, Any]) -> float:
+    return max(finite_number(event.get("dur")) or 0.0, 0.0)
 
 
 def _devices(raw: Any, used: set[Any]) -> Iterator[Device]:

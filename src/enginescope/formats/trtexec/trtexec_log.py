@@ -14,6 +14,7 @@ from enginescope.formats.log_facts import device_of
 from enginescope.formats.log_lines import (
     IS_LOG,
     IS_SCRIPT_LOG,
+    SUMMARY_LINE,
     LogLine,
     ProfileTable,
     SectionReader,
@@ -156,8 +157,9 @@ def _processes(text: str, source: str) -> list[tuple[int, str]]:
 
 def _summaries_from(text: str, at: int, end: int) -> list[int]:
     """Return where a process begins, and where each further summary in its lines does."""
-    summaries = [match.start() for match in _SUMMARY.finditer(text, at, end)]
-    return [at, *summaries[1:]]
+    titles = [match.start() for match in _SUMMARY.finditer(text, at, end)]
+    is_first = not titles or SUMMARY_LINE.search(text, at, titles[0]) is None
+    return [at, *titles[is_first:]]
 
 
 def _starts(text: str) -> tuple[list[int], int]:
