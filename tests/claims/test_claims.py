@@ -7,6 +7,7 @@ further presenters into `presented`: this file only walks them.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +16,27 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.samples import Mark
 from enginescope.records.verdict.load import LoadKind
 from enginescope.render.load.load_phrases import answer_text
+from enginescope.render.plans.findings import Linted
 from tests.claims import planted
 from tests.claims.offences import bare_percentiles, second_words
-from tests.claims.presented import of_comparison, of_load, of_run
+from tests.claims.presented import (
+    of_answer,
+    of_comparison,
+    of_findings,
+    of_gate,
+    of_history,
+    of_load,
+    of_run,
+    of_suite,
+)
+from tests.claims.recorded import PLANS, name_of, report_of, view_of
 
 RUNS = planted.runs()
 LOADS = planted.loads()
 COMPARISONS = planted.comparisons()
+GATES = planted.gates()
+HISTORIES = planted.histories_of_jobs()
+ANSWERS = planted.answers()
 
 
 def test_the_planted_runs_lack_each_thing_that_a_mark_names() -> None:
@@ -59,6 +74,50 @@ def test_a_comparison_has_one_word_for_its_verdict(name: str) -> None:
 def test_a_load_test_has_one_word_for_its_verdict(name: str) -> None:
     for presenter, made in of_load(LOADS[name]):
         assert list(second_words(made)) == [], presenter
+
+
+def check(presenter: str, made: Any) -> None:
+    assert list(bare_percentiles(made)) == [], presenter
+    assert list(second_words(made)) == [], presenter
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_no_output_of_a_gate_says_more_than_its_evidence(name: str) -> None:
+    for presenter, made in of_gate(GATES[name]):
+        check(presenter, made)
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_every_output_of_a_gate_has_the_same_words(name: str) -> None:
+    report = GATES[name]
+    told = {word for row in report.rows for word in [row.outcome.value] if row.is_bad}
+    for presenter, made in of_gate(report):
+        text = made if isinstance(made, str) else str(made)
+        assert all(word in text.lower() for word in told), presenter
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_no_history_says_more_than_its_evidence(name: str) -> None:
+    for presenter, made in of_history(HISTORIES[name]):
+        check(presenter, made)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_no_answer_of_a_verb_says_more_than_its_evidence(name: str) -> None:
+    for presenter, made in of_answer(name.split()[0], ANSWERS[name]):
+        check(presenter, made)
+
+
+def test_no_suite_says_more_than_its_evidence() -> None:
+    for presenter, made in of_suite(planted.suite()):
+        check(presenter, made)
+
+
+@pytest.mark.parametrize("file", PLANS, ids=name_of)
+def test_no_finding_says_more_than_its_evidence(file: Path) -> None:
+    linted = Linted(source=str(file), plan=view_of(file).run.plan, report=report_of(file))
+    for presenter, made in of_findings(linted):
+        check(presenter, made)
 
 
 def test_a_load_test_of_74_queries_states_no_p99_and_passes_nothing() -> None:

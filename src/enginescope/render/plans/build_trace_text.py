@@ -14,7 +14,7 @@ from enginescope.analysis.build_log.build_log_summary import (
     tuning_total_s,
 )
 from enginescope.core.units import format_bytes
-from enginescope.judge.units import format_significant
+from enginescope.judge.units import format_significant, signed
 from enginescope.records.plan.build_trace import BuildTrace, OptimisationStep, TimingCacheUse
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.short_names import column_apart
@@ -121,7 +121,7 @@ def _steps(story: BuildTrace) -> TextTable:
         (
             one.name,
             f"{one.layers:,}",
-            _UNKNOWN if one.change is None else f"{one.change:+,}".replace("-", "−"),
+            _UNKNOWN if one.change is None else signed(one.change, 0),
             *(f"{count:,}" for count in (one.fused, one.removed, one.retyped)),
         )
         for one in shown

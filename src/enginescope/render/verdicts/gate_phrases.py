@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.judge.units import counted, format_significant
+from enginescope.judge.units import counted, signed_pct
 from enginescope.judge.verdict import Verdict
 from enginescope.records.notice import weightiest
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
@@ -135,8 +135,8 @@ def change_text(row: GateRow) -> str:
     change = change_pct(verdict) if verdict else None
     if verdict is None or change is None:
         return UNKNOWN
-    text = f"{signed(change)} %"
-    between = signed(100 * (verdict.b / verdict.a - 1)) if verdict.a and verdict.b else None
+    text = f"{signed_pct(change)} %"
+    between = signed_pct(100 * (verdict.b / verdict.a - 1)) if verdict.a and verdict.b else None
     return text if text == f"{between} %" else f"{text}{basis_text(verdict.estimate)}"
 
 
@@ -145,7 +145,7 @@ def interval_text(row: GateRow) -> str:
     interval = row.verdict.estimate.interval if row.verdict and row.verdict.estimate else None
     if interval is None:
         return UNKNOWN
-    return f"{signed(100 * (interval.low - 1))} … {signed(100 * (interval.high - 1))} %"
+    return f"{signed_pct(100 * (interval.low - 1))} … {signed_pct(100 * (interval.high - 1))} %"
 
 
 def row_cells(row: GateRow) -> tuple[str, ...]:
@@ -232,14 +232,3 @@ def _counts(rows: Sequence[GateRow]) -> str:
 
 def _word(outcome: GateOutcome) -> str:
     return _SINGULARS.get(outcome, outcome.value)
-
-
-def signed(change_pct: float) -> str:
-    """Return a change in percent with its sign: ``−2.6``."""
-    if abs(change_pct) >= 100:
-        text = format_significant(abs(change_pct), 3)
-    else:
-        text = f"{abs(change_pct):.1f}" if abs(change_pct) >= 0.95 else f"{abs(change_pct):.2f}"
-    if not text.strip("0.,"):
-        return text
-    return f"{'−' if change_pct < 0 else '+'}{text}"

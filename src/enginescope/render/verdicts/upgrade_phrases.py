@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from enginescope.analysis.verdicts.printed_verdicts import THROUGHPUT, printed_cause
 from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.units import signed_pct
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     Stack,
@@ -164,7 +165,7 @@ def change_text(row: UpgradeRow) -> str:
     change = change_pct(row.verdict) if row.verdict else None
     if row.verdict is None or change is None:
         return UNKNOWN
-    return f"{_signed(change)}{basis_text(row.verdict.estimate)}"
+    return f"{signed_pct(change)} %{basis_text(row.verdict.estimate)}"
 
 
 def interval_text(row: UpgradeRow) -> str:
@@ -172,7 +173,7 @@ def interval_text(row: UpgradeRow) -> str:
     interval = row.verdict.estimate.interval if row.verdict and row.verdict.estimate else None
     if interval is None:
         return UNKNOWN
-    low, high = (_signed(100 * (end - 1)) for end in (interval.low, interval.high))
+    low, high = (f"{signed_pct(100 * (end - 1))} %" for end in (interval.low, interval.high))
     return f"{low.removesuffix(' %')} … {high}"
 
 
@@ -215,8 +216,3 @@ def sentence(model: UpgradedModel, row: UpgradeRow) -> str:
     figures = f"{metric_text(row)} {old} → {new}" if row.old is not None else metric_text(row)
     change = f", {change_text(row)}" if row.verdict and change_text(row) != UNKNOWN else ""
     return f"{name_of(model)} · {model.backend}: {row.kind.value}: {figures}{change}; {why_of(row)}"
-
-
-def _signed(change_pct: float) -> str:
-    places = 1 if abs(change_pct) >= 0.95 else 2
-    return f"{change_pct:+.{places}f} %".replace("-", "−")
