@@ -158,7 +158,7 @@ def row_cells(row: GateRow) -> tuple[str, ...]:
 def figures_sentence(row: GateRow) -> str | None:
     """Return a row's figures with interval and limit; ``None`` without any."""
     verdict = row.verdict
-    if verdict is None or row.metric is None:
+    if verdict is None or row.metric is None or verdict.a is verdict.b is None:
         return f"{_in_text(row.metric)}, limit {row.limit_pct:g} %" if row.metric else None
     before, after = values_of(row)
     interval = verdict.estimate.interval if verdict.estimate else None
