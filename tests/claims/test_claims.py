@@ -17,6 +17,8 @@ from enginescope.judge.samples import Mark
 from enginescope.records.verdict.load import LoadKind
 from enginescope.render.load.load_phrases import answer_text
 from enginescope.render.plans.findings import Linted
+from enginescope.store.archive import Store
+from tests.analysis.historic_runs import over_days
 from tests.claims import planted
 from tests.claims.offences import bare_percentiles, second_words
 from tests.claims.presented import (
@@ -28,8 +30,10 @@ from tests.claims.presented import (
     of_load,
     of_run,
     of_suite,
+    words,
 )
 from tests.claims.recorded import PLANS, name_of, report_of, view_of
+from tests.serve.conftest import client_of
 
 RUNS = planted.runs()
 LOADS = planted.loads()
@@ -118,6 +122,20 @@ def test_no_finding_says_more_than_its_evidence(file: Path) -> None:
     linted = Linted(source=str(file), plan=view_of(file).run.plan, report=report_of(file))
     for presenter, made in of_findings(linted):
         check(presenter, made)
+
+
+def test_no_page_of_the_server_says_more_than_the_evidence(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    for run in (*RUNS.values(), *over_days([4.0] * 12 + [4.4] * 12)):
+        store.save(run)
+    ids = [run.id for run in RUNS.values()][:2]
+    compared = f"/compare?run={ids[0]}&run={ids[1]}"
+    pages = ("/", "/runs", "/models", "/history?model=net.onnx", f"/runs/{ids[0]}", compared)
+    with client_of(store) as client:
+        for page in pages:
+            answered = client.get(page)
+            assert answered.status_code == 200, page
+            check(page, words(answered.text))
 
 
 def test_a_load_test_of_74_queries_states_no_p99_and_passes_nothing() -> None:
