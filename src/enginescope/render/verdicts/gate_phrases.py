@@ -11,6 +11,7 @@ from enginescope.judge.units import counted, signed_pct
 from enginescope.judge.verdict import Verdict
 from enginescope.records.notice import weightiest
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
+from enginescope.records.verdict.upgrade import UpgradeRow
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.verdict_phrases import (
@@ -140,7 +141,7 @@ def change_text(row: GateRow) -> str:
     return text if text == f"{between} %" else f"{text}{basis_text(verdict.estimate)}"
 
 
-def interval_text(row: GateRow) -> str:
+def interval_text(row: GateRow | UpgradeRow) -> str:
     """Return ``+5.8 … +8.1 %``; a dash without an interval."""
     interval = row.verdict.estimate.interval if row.verdict and row.verdict.estimate else None
     if interval is None:

@@ -16,7 +16,7 @@ from enginescope.records.verdict.upgrade import (
     UpgradeRow,
 )
 from enginescope.render.base.data_table import UNKNOWN, printable
-from enginescope.render.verdicts.gate_phrases import change_pct
+from enginescope.render.verdicts.gate_phrases import change_pct, interval_text
 from enginescope.render.verdicts.verdict_phrases import (
     basis_text,
     confidence_text,
@@ -166,15 +166,6 @@ def change_text(row: UpgradeRow) -> str:
     if row.verdict is None or change is None:
         return UNKNOWN
     return f"{signed_pct(change)} %{basis_text(row.verdict.estimate)}"
-
-
-def interval_text(row: UpgradeRow) -> str:
-    """Return ``+5.8 … +8.1 %``; a dash without an interval."""
-    interval = row.verdict.estimate.interval if row.verdict and row.verdict.estimate else None
-    if interval is None:
-        return UNKNOWN
-    low, high = (f"{signed_pct(100 * (end - 1))} %" for end in (interval.low, interval.high))
-    return f"{low.removesuffix(' %')} … {high}"
 
 
 def why_of(row: UpgradeRow) -> str:
