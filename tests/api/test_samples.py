@@ -15,6 +15,7 @@ RECORDED = {
     "resnet18/resnet18.graph.json": "trt86-h200/resnet18.graph.json",
     "resnet18/resnet18.profile.json": "trt86-h200/resnet18.profile.json",
     "resnet18/cuda_graph.profile.json": "trt86-h200-cudagraph/resnet18.profile.json",
+    "resnet18/cuda_graph.profile.log": "trt86-h200-cudagraph/resnet18.profile.log",
     "small_convnet/small_convnet.onnx.engine.graph.json": (
         "trt86-h200-process/small_convnet.onnx.engine.graph.json"
     ),

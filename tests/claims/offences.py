@@ -15,6 +15,7 @@ _STATED = re.compile(
 )
 _INTERVAL = re.compile(r" ?\(?95 % CI \d")
 _MARKED = re.compile(
+    r" ?→ [\d.,]+ m?s, .*?% CI \S+ … |"  # a change with its interval
     r" ?\(?(\d[\d,]* of [\d,]+ effective samples needed|p[\d.]+ has too few|no interval: )"
     r"|,? ?in \d+ processes"
 )
@@ -22,6 +23,7 @@ _MARKED = re.compile(
 _CELL = re.compile(r".*( … .*| \*)$|—?$")
 _NUMBER = re.compile(r"[\d.,]+( m?s\b|$)")
 _COLUMN = re.compile(r"p\d+(\.\d+)?(, ms| ms)?$")
+_ROW = re.compile(r"p\d+(\.\d+)?( latency)?")
 _CODES = tuple(reason.value for reason in Reason if "-" in reason.value)
 #: Words that would be a second one for a verdict.
 _SECOND_WORDS = (
@@ -65,7 +67,8 @@ def _in_tables(text: str) -> Iterator[str]:
         for at in columns.keys() & set(range(len(cells))):
             if not _CELL.match(cells[at]) and not set(cells[at]) <= set("-: ─"):
                 yield f"{columns[at]}: {cells[at]}"
-        named = [cell for cell in cells if re.fullmatch(r"p\d+(\.\d+)?", cell)]
+        named = [cell for cell in cells if _ROW.fullmatch(cell)]
+        named = named if any(map(_NUMBER.fullmatch, cells)) else []
         if named and not columns and not re.search(r" … | \*|needed|too few|no interval", line):
             yield line
 
@@ -89,7 +92,8 @@ def _in_document(made: Any, place: str = "") -> Iterator[str]:
     for name, value in made.items():
         column = re.fullmatch(r"(p\d+(?:\.\d+)?)(_ms)?", name)
         if column and value not in ("", None):
-            sure = made.get(f"{column[1]}_low_ms") or made.get(f"{column[1]}_low")
+            ends = (f"{column[1]}_low_ms", f"{column[1]}_low", f"{column[1]}_interval")
+            sure = any(made.get(end) for end in ends)
             if not sure and not made.get(f"{column[1]}_mark"):
                 yield f"{place}.{name}"
         yield from _in_document(value, f"{place}.{name}")

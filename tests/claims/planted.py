@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from enginescope.analysis.gate.gate import gate
+from enginescope.analysis.verdicts.history import histories
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, compare_sides
 from enginescope.core.record import replace
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.run import Run
+from enginescope.records.suite.suite import CellStatus, SuiteResult
+from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
+from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.load import LoadReport, Slo
+from tests.analysis.contend import contended
+from tests.analysis.gated_runs import job, processes
+from tests.analysis.historic_runs import over_days
 from tests.analysis.in_turn import in_turn, named
+from tests.analysis.lottery import drawn
+from tests.analysis.shapes import simulated
 from tests.judge.test_describe import bursty_tail
 from tests.render.load.load_reports import scenario, searched, single
 from tests.render.runs import measured_run
+from tests.render.verdicts import (
+    test_gate_files,
+    test_ladder_files,
+    test_lottery_files,
+    test_tune_files,
+)
+from tests.render.verdicts import test_upgrade_files as upgrade_files
+from tests.suites.made import cell, result, row, timed
 
 
 def _wandering(draw: np.random.Generator, n: int, phi: float) -> np.ndarray:
@@ -80,3 +99,55 @@ def comparisons() -> Mapping[str, MeasuredComparison]:
         "faster": compare_sides(named(*in_turn(0.9))),
         "inconclusive": compare_sides(named(*in_turn(1.01, rounds=4, noise=0.05))),
     }
+
+
+def gates() -> Mapping[str, GateReport]:
+    """Return gates of every outcome, and of a percentile that few samples do not carry."""
+    tail = GateTerms(limits=(Limit(metric="p99", regression_pct=5.0),))
+    sides = [
+        [run for at in (0, 1) for run in processes(ms, of=job(f"{at}.onnx"), first=first, n=n)]
+        for ms, first, n in ((4.0, 0, 60), (4.4, 60, 60))
+    ]
+    return {
+        "every outcome": test_gate_files.report(),
+        "inconclusive may pass": test_gate_files.report(inconclusive="pass"),
+        "p99 of few samples": gate(*sides, tail, name="main"),
+        "p99": gate(
+            *([*processes(ms, first=first, n=2_000)] for ms, first in ((4.0, 0), (4.4, 60))),
+            tail,
+            name="main",
+        ),
+    }
+
+
+def histories_of_jobs() -> Mapping[str, JobHistory]:
+    """Return histories of one level, of a change for the worse and one for the better."""
+    return {
+        name: histories(over_days([4.0] * 12 + [ms] * 12))[0]
+        for name, ms in (("level", 4.0), ("worse", 4.4), ("better", 3.0))
+    } | {"one session": histories(over_days([4.0]))[0]}
+
+
+def answers() -> Mapping[str, Any]:
+    """Return what other verbs have found; a name begins with the verb's."""
+    models = [upgrade_files.measured(f"m{ratio}", ratio) for ratio in (0.9, 1.0, 1.1)]
+    return {
+        "upgrade": upgrade_files.report(*models, upgrade_files.untimed("u")),
+        "lottery without variation": drawn.report(process_sd=0.003),
+        "lottery": drawn.report(build_sd=0.02, process_sd=0.003, seed=1),
+        "lottery of tactics": test_lottery_files.with_tactics(),
+        "ladder": test_ladder_files.report(),
+        "ladder with a figure": test_ladder_files.report("0.4300ms"),
+        "shapes": simulated.report(),
+        "contend": contended.report(),
+        "tune": test_tune_files.report(),
+        "tune without a gain": test_tune_files.report(1.0),
+    }
+
+
+def suite() -> SuiteResult:
+    """Return a suite of cells that ended in every way."""
+    cells = [cell(f"m{at}", spec) for at in range(2) for spec in ("ort-cpu", "ort-cuda")]
+    ended = [timed(one, 20.0 - 3 * at) for at, one in enumerate(cells)]
+    failed = [row(cell("m3"), CellStatus.CRASHED), row(cell("m4"), CellStatus.UNSUPPORTED)]
+    return result([*ended, *failed])

@@ -9,20 +9,49 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from typing import Any
+from xml.etree import ElementTree
+
+from enginescope.render.suites.suite_text import suite_tables
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.suites.suite_row import pooled_figures, run_figures
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+from enginescope.notebook.html.findings import findings_html
 from enginescope.notebook.html.measure import run_html
-from enginescope.notebook.html.verdicts import answer_html, verdicts_html
+from enginescope.notebook.html.verdicts import (
+    answer_html,
+    gate_html,
+    history_html,
+    suite_html,
+    upgrade_html,
+    verdicts_html,
+)
 from enginescope.records.run.run import Run
+from enginescope.records.suite.suite import SuiteResult
+from enginescope.records.verdict.gate import GateReport
+from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.load import LoadReport
-from enginescope.render.base.text import runs_table
+from enginescope.render.base.answer_tables import AnswerTables
+from enginescope.render.base.text import runs_table, stacked
 from enginescope.render.base.text_table import as_text
 from enginescope.render.charts.distribution import latency_boxes, latency_distribution, percentiles
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
+from enginescope.render.contend.contend_writers import (
+    contend_answer,
+    contend_csv,
+    contend_json,
+    contend_markdown,
+    contend_page,
+)
 from enginescope.render.html.images import Chart
+from enginescope.render.ladder.ladder_writers import (
+    ladder_answer,
+    ladder_json,
+    ladder_markdown,
+    ladder_page,
+    waterfall,
+)
 from enginescope.render.load.load_chart import load_chart
 from enginescope.render.load.load_phrases import answer_text
 from enginescope.render.load.load_writers import (
@@ -41,6 +70,42 @@ from enginescope.render.page.export import (
 from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
+from enginescope.render.plans.findings import Linted, findings_json, findings_sarif
+from enginescope.render.shapes.shapes_writers import (
+    shapes_answer,
+    shapes_csv,
+    shapes_json,
+    shapes_markdown,
+    shapes_page,
+)
+from enginescope.render.suites.suite_answer import suite_answer
+from enginescope.render.suites.suite_page import suite_page
+from enginescope.render.suites.suite_phrases import counts_sentence
+from enginescope.render.tune.tune_writers import (
+    tune_answer,
+    tune_csv,
+    tune_json,
+    tune_markdown,
+    tune_page,
+)
+from enginescope.render.verdicts.gate_junit import gate_junit
+from enginescope.render.verdicts.gate_sarif import gate_sarif
+from enginescope.render.verdicts.gate_writers import gate_answer, gate_json, gate_markdown
+from enginescope.render.verdicts.history import history_chart
+from enginescope.render.verdicts.history_page import history_page
+from enginescope.render.verdicts.history_text import history_json, history_rows, title_text
+from enginescope.render.verdicts.lottery_writers import (
+    lottery_answer,
+    lottery_json,
+    lottery_markdown,
+    lottery_page,
+)
+from enginescope.render.verdicts.upgrade_writers import (
+    upgrade_answer,
+    upgrade_json,
+    upgrade_markdown,
+    upgrade_page,
+)
 from enginescope.render.verdicts.verdict_writers import verdict_csv, verdict_markdown, verdict_text
 from tests.render.runs import measured_run
 from tests.render.screen import summary_text
@@ -90,6 +155,100 @@ def of_comparison(found: MeasuredComparison) -> Iterator[tuple[str, Any]]:
     yield "notebook", words(verdicts_html(found))
     yield "JSON", json.loads(compare_json(None, Chosen(), measured=found))
     yield "CSV", rows(verdict_csv(found))
+
+
+def of_gate(report: GateReport) -> Iterator[tuple[str, Any]]:
+    """Yield what each presenter makes of a gate: the action shows the Markdown as its summary."""
+    yield "terminal", screen(gate_answer(report, everything=True))
+    yield "Markdown", gate_markdown(report).decode()
+    yield "JUnit", "\n".join(xml_texts(gate_junit(report)))
+    sarif = json.loads(gate_sarif(report))
+    yield "SARIF", "\n".join(sarif_texts(sarif))
+    yield "SARIF's figures", sarif
+    yield "JSON", json.loads(gate_json(report))
+    yield "notebook", words(gate_html(report))
+
+
+def of_history(found: JobHistory) -> Iterator[tuple[str, Any]]:
+    """Yield what each presenter makes of a job's history."""
+    rows_of = "\n".join(f"{name} | {text}" for name, text in history_rows(found))
+    yield "terminal", f"{title_text(found)}\n{rows_of}"
+    yield "page", words(history_page([found], model="net.onnx").decode())
+    yield "chart", json.dumps(history_chart(found).spec, ensure_ascii=False)
+    yield "notebook", words(history_html(found))
+    yield "JSON", json.loads(history_json([found]))
+
+
+#: Verb -> its answer, and its writers of Markdown, a page, JSON and CSV.
+_WRITERS: dict[str, tuple[Any, ...]] = {
+    "upgrade": (upgrade_answer, upgrade_markdown, upgrade_page, upgrade_json),
+    "lottery": (lottery_answer, lottery_markdown, lottery_page, lottery_json),
+    "ladder": (ladder_answer, ladder_markdown, ladder_page, ladder_json),
+    "shapes": (shapes_answer, shapes_markdown, shapes_page, shapes_json, shapes_csv),
+    "contend": (contend_answer, contend_markdown, contend_page, contend_json, contend_csv),
+    "tune": (tune_answer, tune_markdown, tune_page, tune_json, tune_csv),
+}
+
+
+def of_answer(verb: str, report: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what each presenter makes of what a verb has found."""
+    answer, markdown, page, as_json, *as_csv = _WRITERS[verb]
+    yield "terminal", screen(answer(report))
+    yield "Markdown", markdown(report).decode()
+    yield "page", words(page(report).decode())
+    yield "JSON", json.loads(as_json(report))
+    yield (
+        "notebook",
+        words(upgrade_html(report) if verb == "upgrade" else answer_html(answer(report))),
+    )
+    for writer in as_csv:
+        yield "CSV", rows(writer(report))
+    if verb == "ladder":
+        yield "waterfall", "\n".join(waterfall(report, width=80))
+
+
+def of_suite(result: SuiteResult) -> Iterator[tuple[str, Any]]:
+    """Yield what each presenter makes of a suite."""
+    made = suite_answer(result)
+    tables = [as_text(table, width=WIDE) for table in stacked(suite_tables(result, width=WIDE))]
+    said = [counts_sentence(result), made.fastest, made.failed or ""]
+    yield "terminal", "\n".join((*said, *tables))
+    yield "page", words(suite_page(result, b"a\n1\n").decode())
+    yield "notebook", words(suite_html(result))
+
+
+def of_findings(linted: Linted) -> Iterator[tuple[str, Any]]:
+    """Yield what each presenter makes of the findings on a plan."""
+    yield "SARIF", "\n".join(sarif_texts(json.loads(findings_sarif([linted]))))
+    yield "notebook", words(findings_html(linted.report))
+    yield "JSON", json.loads(findings_json([linted]))
+
+
+def screen(answered: AnswerTables) -> str:
+    """Return an answer as a wide terminal shows it."""
+    tables = [as_text(one, width=WIDE) for one in stacked(answered.tables, has_notes=True)]
+    facts = [f"{name} | {text}" for name, text in answered.facts]
+    notices = [notice.message for notice in answered.notices]
+    return "\n".join((answered.answer, *facts, *tables, *notices))
+
+
+def xml_texts(data: bytes) -> Iterator[str]:
+    """Yield every attribute and text of an XML document."""
+    for element in ElementTree.fromstring(data).iter():
+        yield from element.attrib.values()
+        yield element.text or ""
+
+
+def sarif_texts(document: Any) -> Iterator[str]:
+    """Yield what SARIF has for people: rules, results and messages."""
+    if isinstance(document, dict):
+        for name, value in document.items():
+            if name in ("text", "markdown") and isinstance(value, str):
+                yield value
+            yield from sarif_texts(value)
+    elif isinstance(document, list):
+        for one in document:
+            yield from sarif_texts(one)
 
 
 def figures(cells: Any) -> dict[str, Any]:

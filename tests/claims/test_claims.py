@@ -7,6 +7,7 @@ further presenters into `presented`: this file only walks them.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +16,31 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.samples import Mark
 from enginescope.records.verdict.load import LoadKind
 from enginescope.render.load.load_phrases import answer_text
+from enginescope.render.plans.findings import Linted
+from enginescope.store.archive import Store
+from tests.analysis.historic_runs import over_days
 from tests.claims import planted
 from tests.claims.offences import bare_percentiles, second_words
-from tests.claims.presented import of_comparison, of_load, of_run
+from tests.claims.presented import (
+    of_answer,
+    of_comparison,
+    of_findings,
+    of_gate,
+    of_history,
+    of_load,
+    of_run,
+    of_suite,
+    words,
+)
+from tests.claims.recorded import PLANS, name_of, report_of, view_of
+from tests.serve.conftest import client_of
 
 RUNS = planted.runs()
 LOADS = planted.loads()
 COMPARISONS = planted.comparisons()
+GATES = planted.gates()
+HISTORIES = planted.histories_of_jobs()
+ANSWERS = planted.answers()
 
 
 def test_the_planted_runs_lack_each_thing_that_a_mark_names() -> None:
@@ -61,6 +80,64 @@ def test_a_load_test_has_one_word_for_its_verdict(name: str) -> None:
         assert list(second_words(made)) == [], presenter
 
 
+def check(presenter: str, made: Any) -> None:
+    assert list(bare_percentiles(made)) == [], presenter
+    assert list(second_words(made)) == [], presenter
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_no_output_of_a_gate_says_more_than_its_evidence(name: str) -> None:
+    for presenter, made in of_gate(GATES[name]):
+        check(presenter, made)
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_every_output_of_a_gate_has_the_same_words(name: str) -> None:
+    report = GATES[name]
+    told = {row.outcome.value for row in report.rows if report.fails(row)}
+    for presenter, made in of_gate(report):
+        text = made if isinstance(made, str) else str(made)
+        assert all(word in text.lower() for word in told), presenter
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_no_history_says_more_than_its_evidence(name: str) -> None:
+    for presenter, made in of_history(HISTORIES[name]):
+        check(presenter, made)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_no_answer_of_a_verb_says_more_than_its_evidence(name: str) -> None:
+    for presenter, made in of_answer(name.split()[0], ANSWERS[name]):
+        check(presenter, made)
+
+
+def test_no_suite_says_more_than_its_evidence() -> None:
+    for presenter, made in of_suite(planted.suite()):
+        check(presenter, made)
+
+
+@pytest.mark.parametrize("file", PLANS, ids=name_of)
+def test_no_finding_says_more_than_its_evidence(file: Path) -> None:
+    linted = Linted(source=str(file), plan=view_of(file).run.plan, report=report_of(file))
+    for presenter, made in of_findings(linted):
+        check(presenter, made)
+
+
+def test_no_page_of_the_server_says_more_than_the_evidence(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    for run in (*RUNS.values(), *over_days([4.0] * 12 + [4.4] * 12)):
+        store.save(run)
+    ids = [run.id for run in RUNS.values()][:2]
+    compared = f"/compare?run={ids[0]}&run={ids[1]}"
+    pages = ("/", "/runs", "/models", "/history?model=net.onnx", f"/runs/{ids[0]}", compared)
+    with client_of(store) as client:
+        for page in pages:
+            answered = client.get(page)
+            assert answered.status_code == 200, page
+            check(page, words(answered.text))
+
+
 def test_a_load_test_of_74_queries_states_no_p99_and_passes_nothing() -> None:
     """Its answer was ``p99 latency 7.80 ms``, the largest of 74, with ``passed: true``."""
     report = LOADS["74 queries"]
@@ -94,6 +171,9 @@ def test_the_parts_of_a_latency_are_of_one_query_and_add_up(name: str) -> None:
         "run | p99 ms | n\na | 7.80 | 74",
         "run      p99 ms   n\na        7.80     74",
         "| latency | p99 | 7.800 | none | enough |",
+        "| inconclusive | p99 latency | 4.022 ms | 4.426 ms | +10.0 % | — |",
+        "regression: p99 latency 4.022 ms → 4.426 ms, +10.0 %, limit 5 %",
+        "mean | p99 latency | 4.0 ms",
         [{"p": 99.0, "value_ms": 7.8, "interval": None, "mark": None}],
         [{"p99_ms": "7.8", "p99_low_ms": "", "p99_mark": ""}],
         {"summaries": [{"percentiles": [{"p": 99.0, "value_ms": 7.8}]}]},
@@ -117,6 +197,8 @@ def test_an_interval_beyond_the_evidence_is_found() -> None:
         "undecided: the interval is too wide",
         "A and B are the same within 1 %",
         "change -45.13 % against −2.572 %",
+        "regression: a.onnx is indistinguishable from its baseline",
+        "error | a.onnx | few-samples",
     ],
 )
 def test_a_second_word_is_found(made: str) -> None:

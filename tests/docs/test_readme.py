@@ -57,18 +57,18 @@ def test_the_picture_is_a_png_of_the_size_of_a_page(theme: str) -> None:
 
 
 def test_recorded_output_is_real(tmp_path: Path) -> None:
-    """Lint prints this, and the comparison is the recorded one of that command."""
+    """Lint prints this; the comparison and the run are the recorded ones of those commands."""
     shown = [one for body in re.findall(r"```\n(\$ .*?)```", README, re.DOTALL)
              for one in commands_of(body, "")]  # fmt: skip
     lint, compare, bench = (command.output for command in shown[1:])
     assert shown[1].line.startswith("enginescope lint")
-    assert bench[2].strip().startswith("latency") or bench[3].strip().startswith("latency")
     prepare(tmp_path)
     folder = Folder(tmp_path, {})
     folder.run(shown[0])
     for line, lines in (
         (shown[1].line, lint),
         ("enginescope compare cmp-c0dd8fe7 --store h200", compare),
+        ("enginescope runs show 0f5f34d1 --store h200", bench),
     ):
         folder.run(Command(line, 0, (), ""))
         assert lines[-1] == "…"

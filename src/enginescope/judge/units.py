@@ -29,6 +29,18 @@ def range_text(low: float, high: float, digits: int = 4) -> str:
     return f"{first} … {second}".replace("-", "−")
 
 
+def signed(value: float, places: int) -> str:
+    """Return ``+1.3`` or ``−2.6``; what rounds to 0 has no sign."""
+    rounded = round(value, places) or 0.0
+    return f"{rounded:{'+' if rounded else ''},.{places}f}".replace("-", "−")
+
+
+def signed_pct(change_pct: float) -> str:
+    """Return a change in percent: ``−2.6``, with two decimals below 0.95 and none from 100 up."""
+    size = abs(change_pct)
+    return signed(change_pct, 0 if size >= 99.95 else 1 if size >= 0.95 else 2)
+
+
 def format_ms(value_ms: float | None, digits: int = 4) -> str:
     """Return a duration as ``4.218 ms``, or in s from a minute up."""
     if value_ms is None:

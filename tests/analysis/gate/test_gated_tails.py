@@ -72,6 +72,7 @@ def test_too_few_samples_are_inconclusive_and_say_how_many_are_needed() -> None:
     assert report.result == "inconclusive"
     assert row.outcome is GateOutcome.INCONCLUSIVE
     assert row.verdict.reason is Reason.FEW_SAMPLES
+    assert (row.verdict.a, row.verdict.b) == (None, None)  # no output shows them
     assert "60 samples" in row.why
     assert "at least 92" in row.why
     assert why_text(row.verdict) == row.why

@@ -7,6 +7,7 @@ import pytest
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.plan_comparison.difference_causes import Cause
 from enginescope.analysis.plan_comparison.layer_changes import Relation
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
@@ -115,6 +116,20 @@ def test_own_times_beside_the_profilers_are_said() -> None:
     (told,) = compare([run_a(), replace(raw, profile=own)]).notices
     assert (told.code, told.evidence) == ("W-OTHER-PROFILE", {"A": False, "B": True})
     assert codes(run_a(), raw) == []
+
+
+def test_an_estimate_of_the_profilers_cost_is_not_compared_with_times_that_contain_it() -> None:
+    raw = replace(run_a(), profile=replace(run_a().profile, source="trtexec"))
+    tool = replace(report(), summaries=(ReportedSummary(metric="gpu_compute", mean_ms=5.0),))
+    estimated = replace(raw, tool=tool)
+    assert RunView(estimated).run.profile.sum_ms == pytest.approx(5.0)
+    for runs in ([estimated, raw], [raw, estimated], [estimated, raw, estimated]):
+        found = compare(runs)
+        assert [plan.sum_ms for plan in found.overview.plans] == [5.875] * len(runs)
+        assert "W-OTHER-PROFILE" not in codes(*runs)
+        assert all(pair.difference_ms == 0 for pair in found.against_first()[0].layers)
+    both = compare([estimated, estimated])
+    assert [plan.sum_ms for plan in both.overview.plans] == [pytest.approx(5.0)] * 2
 
 
 def test_other_networks() -> None:

@@ -57,9 +57,7 @@ def test_equal_states_need_no_word(state) -> None:
 
 def test_single_runs_show_their_temperatures() -> None:
     found = said(SETTLED, COLD, apart=True)
-    assert (
-        "A settled: 50 → 50 °C, +0 °C/min over 20.0 s; B cold: 51 → 5" in found["W-THERMAL-STATE"]
-    )
+    assert "A settled: 50 → 50 °C, 0 °C/min over 20.0 s; B cold: 51 → 5" in found["W-THERMAL-STATE"]
     assert "weaker evidence" in found["I-NOT-IN-TURN"]
     assert "heat left by one side" in found["I-NOT-IN-TURN"]
 

@@ -88,8 +88,8 @@ def test_no_printed_figure_is_decided() -> None:
     assert change_pct(pair.headline) == pytest.approx(-50)
     assert "--exportTimes" in (why_text(pair.headline) or "")
     assert headline_sentence(pair) == (
-        "Printed figures of B against A: throughput −50.0 %, GPU compute time +100.0 %, "
-        "enqueue time +0.0 %: the GPU is slower"
+        "Printed figures of B against A: throughput −50.0 %, GPU compute time +100 %, "
+        "enqueue time 0.00 %: the GPU is slower"
     )
 
 
@@ -132,7 +132,9 @@ def test_notices_of_a_long_tail_and_of_the_log() -> None:
     bound = "* Throughput may be bound by Enqueue Time rather than GPU Compute"
     found = compared(printed(), printed(870, 1.004, mean_ms=1.06, said=bound))
     notices = {one.code: one.message for one in measured_notices(found)}
-    assert notices["W-PRINTED-MEAN"].startswith("GPU compute time of B: median +0.4 %, mean +6.0 %")
+    assert notices["W-PRINTED-MEAN"].startswith(
+        "GPU compute time of B: median +0.40 %, mean +6.0 %"
+    )
     assert "in B " in notices["I-ENQUEUE-BOUND"]
     quiet = {one.code for one in measured_notices(compared(printed(), printed(870, 1.004)))}
     assert not quiet & {"W-PRINTED-MEAN", "I-ENQUEUE-BOUND"}

@@ -10,7 +10,7 @@ import pytest
 
 from enginescope.core.errors import FormatError, UsageError
 from enginescope.formats.importing.plan_files import PlanFiles, neighbour, read_plan_files
-from tests.formats import plans
+from tests.formats import plans, times
 from tests.formats.trtexec.test_script_log import LAYERS, PREFIX
 
 TIMES = [{"count": 5}, {"name": "conv + relu", "timeMs": 5.0, "averageMs": 1.0, "medianMs": 1.0}]
@@ -121,6 +121,19 @@ def test_a_named_file_goes_before_a_found_one(folder: Path, tmp_path: Path) -> N
     read = read_plan_files(PlanFiles(plan=folder / "net.engine.graph.json", profile=other))
     assert read.profile is not None
     assert read.profile.iterations == 9
+
+
+def test_layer_times_that_are_named_have_the_requests_of_their_own_timing(folder: Path) -> None:
+    """Layers of a CUDA graph were scaled to the requests of another run of the engine."""
+    plan, other = folder / "net.engine.graph.json", folder / "graph.profile.json"
+    other.write_text(json.dumps(TIMES))
+    (folder / "net.engine.times.json").write_text(json.dumps(times.records(10)))
+    read = read_plan_files(PlanFiles(plan=plan, profile=other))
+    assert (read.times, read.report and read.report.summaries) == (None, ())
+    (folder / "graph.times.json").write_text(json.dumps(times.records(20)))
+    own = read_plan_files(PlanFiles(plan=plan, profile=other)).times
+    assert own is not None
+    assert len(own.samples[0].values_ms) == 20
 
 
 def test_a_damaged_neighbour_leaves_a_notice_and_a_named_one_an_error(folder: Path) -> None:

@@ -6,7 +6,7 @@ profiler added, where that was measured or can be estimated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from enginescope.core.record import Record, replace
@@ -163,6 +163,25 @@ def profiler_cost(
     left_ms = sum(max(0.0, time - per_layer_ms) for time in timed)
     scale = min(1.0, whole_ms / left_ms) if left_ms else 1.0
     return ProfilerCost(per_layer_ms=per_layer_ms, scale=scale)
+
+
+def comparable(profiles: Sequence[Profile | None]) -> tuple[Profile | None, ...]:
+    """Return the profiles of several sides, with times that contain the same.
+
+    An estimate of the profiler's cost counts only where no side contains that cost; else the sides
+    that have one are as the profiler reported them.
+    """
+    decided = tuple(profile and layer_times(profile) for profile in profiles)
+    if all(profile.has_own_times for profile in decided if profile):
+        return decided
+    return tuple(profile and _as_reported(profile) for profile in decided)
+
+
+def _as_reported(profile: Profile) -> Profile:
+    if profile.profiler_ms is None:
+        return profile
+    layers = (replace(one, time_ms=one.raw_ms, raw_ms=None) for one in profile.layers)
+    return replace(profile, layers=tuple(layers), profiler_ms=None)
 
 
 def engine_ms(profile: Profile | None, whole: WholeRequest | None) -> float | None:

@@ -7,6 +7,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from enginescope.analysis import frames
+from enginescope.analysis.claims.layer_time import comparable
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison, compare_layers
 from enginescope.analysis.plan_comparison.plan_summary import (
     ComparedPlan,
@@ -281,6 +282,13 @@ def compare(
     plans = [
         compared_plan(run, label=label, name=name, plan_profile=plan_profile)
         for run, label, name in zip(runs, ascii_uppercase, given, strict=False)
+    ]
+    profiles = comparable([plan.view.run.profile for plan in plans])
+    plans = [
+        plan
+        if profile is plan.view.run.profile
+        else compared_plan(replace(plan.view.run, profile=profile), label=plan.label, name=name)
+        for plan, profile, name in zip(plans, profiles, given, strict=False)
     ]
     layers = None
     if len(plans) == 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from enginescope.analysis.claims.layer_time import layer_times
+from enginescope.analysis.claims.layer_time import comparable
 from enginescope.analysis.layers.layer_table import attribute, layer_rows
 from enginescope.analysis.layers.reformats import ReformatLayer, reformats
 from enginescope.analysis.plan_comparison.alignment import align
@@ -177,7 +177,7 @@ def compare_layers(
     a: tuple[Plan, Profile | None], b: tuple[Plan, Profile | None]
 ) -> LayerComparison:
     """Return what differs between two plans, each with its times."""
-    a, b = ((plan, profile and layer_times(profile)) for plan, profile in (a, b))
+    a, b = zip((a[0], b[0]), comparable((a[1], b[1])), strict=True)
     alignment = align(a[0], b[0])
     times = paired_times(alignment, a[1], b[1])
     a_ms, b_ms = (one[1].sum_ms if one[1] else None for one in (a, b))

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from enginescope.core.record import Record
+from enginescope.judge.units import signed
 from enginescope.records.run.telemetry import TEMPERATURE, GpuTelemetry, Telemetry, held_by
 
 #: Settled: the temperature changes by less, in °C a minute.
@@ -44,7 +45,7 @@ class ThermalState(Record, frozen=True, kw_only=True):
         if self.from_c is None or self.to_c is None or self.slope_c_per_min is None:
             return f"{self.state}: {self.why}" if self.why else self.state
         span = f"{self.from_c:.0f} → {self.to_c:.0f} °C"
-        slope = f"{round(self.slope_c_per_min):+d} °C/min over {self.duration_s:.1f} s"
+        slope = f"{signed(self.slope_c_per_min, 0)} °C/min over {self.duration_s:.1f} s"
         return f"{self.state}: {span}, {slope}{f'; {self.why}' if self.why else ''}"
 
 

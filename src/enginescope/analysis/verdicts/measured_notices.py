@@ -25,7 +25,7 @@ from enginescope.analysis.verdicts.printed_verdicts import (
 from enginescope.judge.comparison.hodges_lehmann import processes_needed, rounds_needed
 from enginescope.judge.comparison.ratio import FEWEST_TOGETHER
 from enginescope.judge.notice import Notice
-from enginescope.judge.units import format_significant, listed
+from enginescope.judge.units import format_significant, listed, signed_pct
 from enginescope.judge.verdict import Reason
 from enginescope.records.notice import weightiest
 
@@ -261,8 +261,8 @@ def _printed_tail(compared: MeasuredComparison) -> Found:
         if abs(mean - typical) > compared.threshold_pct:
             yield Notice(
                 code="W-PRINTED-MEAN",
-                message=f"GPU compute time of {pair.b}: median {typical:+.1f} %, mean "
-                f"{mean:+.1f} %; a part of the queries changed more than the typical one",
+                message=f"GPU compute time of {pair.b}: median {signed_pct(typical)} %, mean "
+                f"{signed_pct(mean)} %; a part of the queries changed more than the typical one",
                 evidence={"b": pair.b, "median_pct": typical, "mean_pct": mean},
             )
 

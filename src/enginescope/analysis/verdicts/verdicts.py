@@ -88,6 +88,8 @@ def _tail(sides: Sides, figure: Figure, p: float, terms: CompareConfig) -> Verdi
     if shortest < least:
         return replace(
             verdict,
+            a=None,
+            b=None,
             reason=Reason.FEW_SAMPLES,
             detail=f"{shortest:,} samples in a process are too few for p{p:g}; "
             f"measure at least {least:,} in each",

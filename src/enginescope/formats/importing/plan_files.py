@@ -80,12 +80,15 @@ T = TypeVar("T")
 _HEAD_BYTES = 4096
 # The word in a plan's name that a neighbor has another in the place of.
 _ROLE = re.compile(
-    r"^(?P<stem>.*?)(?P<joint>[._-]?)(?:graph|plan|layers|layer_?info|engine_?info)\.json$"
+    r"^(?P<stem>.*?)(?P<joint>[._-]?)(?:graph|plan|layers|layer_?info|engine_?info|profile)\.json$"
 )
 
 
 class PlanFiles(Record, frozen=True, kw_only=True):
     """Which files to read; ``None``: the one that is named like the plan, if it is there.
+
+    Of the timing it is the one that is named like `profile`, where that is named: another timing of
+    the plan says nothing of these layer times.
 
     Attributes:
         metadata: trex's of the timing.
@@ -246,16 +249,17 @@ class _Reader:
         self.artifacts: list[Artifact] = []
 
     def neighbours(self, given: PlanFiles) -> ReadBeside:
+        timing = given.profile or self._plan
         profile = self.read(given.profile, "profile", parse_profile)
         reports = [
-            self.read(given.metadata, "profile.metadata", parse_trex_metadata),
+            self.read(given.metadata, "profile.metadata", parse_trex_metadata, timing),
             self.read(given.build_metadata, "build.metadata", parse_trex_metadata),
         ]
         if reports[0] is None and given.metadata is None:  # what trex cut its metadata out of
-            log = timing_log(self._plan)
+            log = timing_log(timing)
             reports.append(self.read(log, "log", _timing_report) if log else None)
         report = merge_reports([one for one in reports if one is not None])
-        times = self.times(warmup_ms(report), given.profile)
+        times = self.times(warmup_ms(report), timing)
         if times is not None and report is not None:
             from enginescope.formats.trtexec.exported_times import summary_mismatches
 
@@ -316,17 +320,10 @@ class _Reader:
         self._keep(self._plan, ArtifactKind.SCRIPT_LOG)
         return plan
 
-    def times(self, warmup: float | None, profile: Path | None) -> ExportedTimes | None:
-        """Return the times of whole requests that lie beside the plan.
-
-        Args:
-            profile: File that was named for the layer times: ``times.json`` may be its name.
-        """
-        role = next((one for one in _TIMES_ROLES if neighbour(self._plan, one)), None)
+    def times(self, warmup: float | None, timing: Path) -> ExportedTimes | None:
+        """Return the times of whole requests that lie beside the file of a timing."""
+        role = next((one for one in _TIMES_ROLES if neighbour(timing, one)), None)
         if role is None:
-            return None
-        path = neighbour(self._plan, role)
-        if path is not None and profile is not None and path.samefile(profile):
             return None
 
         def parse(data: bytes, source: str) -> tuple[ExportedTimes, tuple[Notice, ...]]:
@@ -335,15 +332,16 @@ class _Reader:
                 raise FormatError(source, why="it holds layer times", expected="times of requests")
             return times_of(document, warmup_ms=warmup)
 
-        return self.read(None, role, parse)
+        return self.read(None, role, parse, timing)
 
     def read(
         self,
         named: Path | None,
         role: str,
         parse: Callable[[bytes, str], tuple[T, tuple[Notice, ...]]],
+        beside: Path | None = None,
     ) -> T | None:
-        path = named or neighbour(self._plan, role)
+        path = named or neighbour(beside or self._plan, role)
         if path is None:
             return None
         try:

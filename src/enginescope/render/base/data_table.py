@@ -16,6 +16,7 @@ from io import StringIO
 from typing import Any
 
 from enginescope.core.record import Record
+from enginescope.judge import units
 
 #: Rows written into the page itself; the others are in its data.
 STATIC_ROWS = 100
@@ -187,11 +188,8 @@ def number_text(value: float | None, places: int, *, signed: bool = False) -> st
     """Return a number with so many decimals; what rounds to 0 has no sign."""
     if value is None:
         return UNKNOWN
-    rounded = round(value, places) or 0.0
-    text = f"{abs(rounded):,.{places}f}"
-    if rounded < 0:
-        return f"−{text}"
-    return f"+{text}" if signed and rounded > 0 else text
+    text = units.signed(value, places)
+    return text if signed else text.lstrip("+")
 
 
 _FIGURE = re.compile(r"[-−+]?[\d,]+(?:\.(\d+))?")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from enginescope.judge.difference import none_above
 from enginescope.judge.samples import Interval
-from enginescope.judge.units import counted, listed
+from enginescope.judge.units import counted, listed, signed
 from enginescope.records.verdict.ladder import (
     LadderReport,
     LadderStep,
@@ -113,8 +113,7 @@ def level_text(report: LadderReport, rung: Rung) -> str:
 
 def signed_ms(report: LadderReport, value_ms: float) -> str:
     """Return milliseconds with their sign."""
-    text = f"{value_ms:+,.{places_of(report)}f}".replace("-", "−")
-    return text if text.strip("+−0.,") else text[1:]
+    return signed(value_ms, places_of(report))
 
 
 def ends_text(report: LadderReport, interval: Interval | None) -> str:

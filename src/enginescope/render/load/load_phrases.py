@@ -242,13 +242,14 @@ def loadgen_rows(figures: LoadGenFigures, latency: Summary | None) -> tuple[tupl
     """Return the figures of a scenario below `FIGURE_HEADERS`, to the nanosecond.
 
     Args:
-        latency: Says which percentiles are marked.
+        latency: Has the intervals of the percentiles, and says which are marked.
     """
     name = percentile_name(figures.p)
 
     def marked(p: float, value_ms: float) -> str:
         found = latency.percentile(p) if latency else None
-        return f"{_ns(value_ms)} {claims.MARK}" if found is None or found.mark else _ns(value_ms)
+        sure = found.interval if found and found.mark is None else None
+        return claims.level_cell(value_ms, sure, _ns)
 
     rows = [
         ("queries", f"{figures.queries:,}"),

@@ -22,7 +22,7 @@ from enginescope.analysis.build_log.build_log_summary import (
 )
 from enginescope.core.units import format_bytes
 from enginescope.formats.plan.tensor_format import parse_dtype
-from enginescope.judge.units import format_significant
+from enginescope.judge.units import format_significant, signed
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.build_trace import (
     BuildTrace,
@@ -220,7 +220,7 @@ def _steps(story: BuildTrace) -> TextTable:
         (
             one.name,
             f"{one.layers:,}",
-            _UNKNOWN if one.change is None else f"{one.change:+,}".replace("-", "−"),
+            _UNKNOWN if one.change is None else signed(one.change, 0),
             *(f"{count:,}" for count in (one.fused, one.removed, one.retyped)),
         )
         for one in shown

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
-from enginescope.judge.units import counted, format_significant
+from enginescope.judge.units import counted, signed_pct
 from enginescope.judge.verdict import Verdict
 from enginescope.records.notice import weightiest
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
+from enginescope.records.verdict.upgrade import UpgradeRow
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.verdict_phrases import (
@@ -135,17 +136,17 @@ def change_text(row: GateRow) -> str:
     change = change_pct(verdict) if verdict else None
     if verdict is None or change is None:
         return UNKNOWN
-    text = f"{signed(change)} %"
-    between = signed(100 * (verdict.b / verdict.a - 1)) if verdict.a and verdict.b else None
+    text = f"{signed_pct(change)} %"
+    between = signed_pct(100 * (verdict.b / verdict.a - 1)) if verdict.a and verdict.b else None
     return text if text == f"{between} %" else f"{text}{basis_text(verdict.estimate)}"
 
 
-def interval_text(row: GateRow) -> str:
+def interval_text(row: GateRow | UpgradeRow) -> str:
     """Return ``+5.8 … +8.1 %``; a dash without an interval."""
     interval = row.verdict.estimate.interval if row.verdict and row.verdict.estimate else None
     if interval is None:
         return UNKNOWN
-    return f"{signed(100 * (interval.low - 1))} … {signed(100 * (interval.high - 1))} %"
+    return f"{signed_pct(100 * (interval.low - 1))} … {signed_pct(100 * (interval.high - 1))} %"
 
 
 def row_cells(row: GateRow) -> tuple[str, ...]:
@@ -158,7 +159,7 @@ def row_cells(row: GateRow) -> tuple[str, ...]:
 def figures_sentence(row: GateRow) -> str | None:
     """Return a row's figures with interval and limit; ``None`` without any."""
     verdict = row.verdict
-    if verdict is None or row.metric is None:
+    if verdict is None or row.metric is None or verdict.a is verdict.b is None:
         return f"{_in_text(row.metric)}, limit {row.limit_pct:g} %" if row.metric else None
     before, after = values_of(row)
     interval = verdict.estimate.interval if verdict.estimate else None
@@ -232,14 +233,3 @@ def _counts(rows: Sequence[GateRow]) -> str:
 
 def _word(outcome: GateOutcome) -> str:
     return _SINGULARS.get(outcome, outcome.value)
-
-
-def signed(change_pct: float) -> str:
-    """Return a change in percent with its sign: ``−2.6``."""
-    if abs(change_pct) >= 100:
-        text = format_significant(abs(change_pct), 3)
-    else:
-        text = f"{abs(change_pct):.1f}" if abs(change_pct) >= 0.95 else f"{abs(change_pct):.2f}"
-    if not text.strip("0.,"):
-        return text
-    return f"{'−' if change_pct < 0 else '+'}{text}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
-from enginescope.judge.units import format_significant
+from enginescope.judge.units import format_significant, signed_pct
 from enginescope.records.verdict.history import JobHistory
 from enginescope.render.html.images import (
     X_TICKS,
@@ -159,7 +159,7 @@ def _changes(found: JobHistory, times: Sequence[float]) -> list[Spec]:
         {
             "at": _between(times, one.at),
             "letter": letter(number),
-            "change": f"{100 * (one.estimate.ratio - 1):+.1f} %",
+            "change": f"{signed_pct(100 * (one.estimate.ratio - 1))} %",
         }
         for number, one in enumerate(found.sure)
     ]

@@ -10,7 +10,7 @@ from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
 from enginescope.judge.comparison.change_points import FEWEST_POINTS
-from enginescope.judge.units import format_significant
+from enginescope.judge.units import format_significant, signed_pct
 from enginescope.records.verdict.history import FactChange, JobHistory, LevelChange
 from enginescope.render.verdicts.verdict_phrases import value_text
 
@@ -126,11 +126,7 @@ def _metric(found: JobHistory) -> str:
 
 
 def _percent(ratio: float) -> str:
-    change = 100 * (ratio - 1)
-    text = f"{abs(change):.1f}" if abs(change) < 100 else format_significant(abs(change), 3)
-    if not text.strip("0.,"):
-        return text
-    return f"{'−' if change < 0 else '+'}{text}"
+    return signed_pct(100 * (ratio - 1))
 
 
 def _s(count: int) -> str:

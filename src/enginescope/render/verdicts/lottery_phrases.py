@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enginescope.core.units import format_bytes
 from enginescope.judge.difference import none_above
 from enginescope.judge.stats.nested_variance import VarianceComponent
-from enginescope.judge.units import counted, format_ms, format_significant, format_span
+from enginescope.judge.units import counted, format_ms, format_significant, format_span, signed
 from enginescope.records.verdict.lottery import DrawnBuild, LayerDraw, LotteryReport
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
@@ -180,7 +180,7 @@ def _build_cells(build: DrawnBuild, report: LotteryReport) -> tuple[str, ...]:
     return (
         str(build.number),
         format_ms(build.median_ms),
-        f"{change:+.2f} %".replace("-", "−"),
+        f"{signed(change, 2)} %",
         f"{format_significant(build.build_s, 3)} s",
         _bytes(build.engine_bytes),
         _bytes(build.device_bytes),

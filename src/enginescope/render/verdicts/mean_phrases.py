@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from enginescope.analysis.verdicts.model_mean import ModelMean
+from enginescope.judge.units import signed_pct
 from enginescope.render.base.data_table import UNKNOWN, printable
-from enginescope.render.verdicts.gate_phrases import signed
 from enginescope.render.verdicts.verdict_phrases import confidence_text, title_of
 
 #: Models without a ratio that a line names; the rows above have each.
@@ -33,10 +33,10 @@ def mean_lines(mean: ModelMean, unit: str) -> str:
 
 
 def _figures(mean: ModelMean) -> tuple[str, str]:
-    change = f"{signed(100 * (mean.ratio - 1))} %"
+    change = f"{signed_pct(100 * (mean.ratio - 1))} %"
     if mean.interval is None:
         return change, UNKNOWN
-    low, high = (signed(100 * (end - 1)) for end in (mean.interval.low, mean.interval.high))
+    low, high = (signed_pct(100 * (end - 1)) for end in (mean.interval.low, mean.interval.high))
     return change, f"{low} … {high} %"
 
 

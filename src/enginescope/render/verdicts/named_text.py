@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.judge.units import counted, format_significant
+from enginescope.judge.units import counted, signed_pct
 from enginescope.records.verdict.named import NamedComparison, NamedVerdict
 from enginescope.render.base.figures import UNKNOWN, TextTable
 from enginescope.render.verdicts.verdict_phrases import kind_text, value_text
@@ -34,12 +34,6 @@ def _row(row: NamedVerdict) -> tuple[str, ...]:
         row.name,
         value_text(verdict.metric, verdict.a),
         value_text(verdict.metric, verdict.b),
-        UNKNOWN
-        if change is None
-        else f"{'+' if change > 0 else ''}{format_significant(change, 3)}",
+        UNKNOWN if change is None else signed_pct(change),
         kind_text(verdict),
     )
-
-
-def _signed(change: float) -> str:
-    return f"{'+' if change > 0 else ''}{format_significant(change, 3)}"

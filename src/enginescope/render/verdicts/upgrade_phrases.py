@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from enginescope.analysis.verdicts.printed_verdicts import THROUGHPUT, printed_cause
 from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.units import signed_pct
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     Stack,
@@ -15,7 +16,7 @@ from enginescope.records.verdict.upgrade import (
     UpgradeRow,
 )
 from enginescope.render.base.data_table import UNKNOWN, printable
-from enginescope.render.verdicts.gate_phrases import change_pct
+from enginescope.render.verdicts.gate_phrases import change_pct, interval_text
 from enginescope.render.verdicts.verdict_phrases import (
     basis_text,
     confidence_text,
@@ -164,16 +165,7 @@ def change_text(row: UpgradeRow) -> str:
     change = change_pct(row.verdict) if row.verdict else None
     if row.verdict is None or change is None:
         return UNKNOWN
-    return f"{_signed(change)}{basis_text(row.verdict.estimate)}"
-
-
-def interval_text(row: UpgradeRow) -> str:
-    """Return ``+5.8 … +8.1 %``; a dash without an interval."""
-    interval = row.verdict.estimate.interval if row.verdict and row.verdict.estimate else None
-    if interval is None:
-        return UNKNOWN
-    low, high = (_signed(100 * (end - 1)) for end in (interval.low, interval.high))
-    return f"{low.removesuffix(' %')} … {high}"
+    return f"{signed_pct(change)} %{basis_text(row.verdict.estimate)}"
 
 
 def why_of(row: UpgradeRow) -> str:
@@ -215,8 +207,3 @@ def sentence(model: UpgradedModel, row: UpgradeRow) -> str:
     figures = f"{metric_text(row)} {old} → {new}" if row.old is not None else metric_text(row)
     change = f", {change_text(row)}" if row.verdict and change_text(row) != UNKNOWN else ""
     return f"{name_of(model)} · {model.backend}: {row.kind.value}: {figures}{change}; {why_of(row)}"
-
-
-def _signed(change_pct: float) -> str:
-    places = 1 if abs(change_pct) >= 0.95 else 2
-    return f"{change_pct:+.{places}f} %".replace("-", "−")

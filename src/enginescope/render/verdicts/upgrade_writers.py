@@ -18,6 +18,7 @@ from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.charts.estimates import Estimate, estimate_chart
 from enginescope.render.html.answer_page import PageSection, answer_page
 from enginescope.render.html.images import Chart
+from enginescope.render.verdicts.gate_phrases import interval_text
 from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
 from enginescope.render.verdicts.upgrade_layers import layer_figures, layers_text, most_text
 from enginescope.render.verdicts.upgrade_phrases import (
@@ -26,7 +27,6 @@ from enginescope.render.verdicts.upgrade_phrases import (
     answer_text,
     change_text,
     evidence_text,
-    interval_text,
     is_listed,
     metric_text,
     name_of,

@@ -30,7 +30,7 @@ from enginescope.core.units import format_bytes
 from enginescope.judge import difference
 from enginescope.judge.comparison.ratio import FEWEST_TOGETHER, LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.samples import Interval
-from enginescope.judge.units import counted, format_ms, format_significant
+from enginescope.judge.units import counted, format_ms, format_significant, signed_pct
 from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Job
@@ -153,15 +153,11 @@ def _direction(verdict: Verdict) -> str | None:
     return _LESS_AND_MORE[unit_of(verdict.metric)][interval.low > 1]
 
 
-def _signed(change_pct: float) -> str:
-    return f"{change_pct:+.1f}".replace("-", "−")
-
-
 def _printed_sentence(pair: MeasuredPair) -> str:
     """Return ``Printed figures of B against A: throughput −12.7 %, …: the host is slower, …``."""
     rows = [verdict for verdict in pair.verdicts if verdict.metric in _PRINTED] or pair.verdicts
     changes = ", ".join(
-        f"{_PRINTED.get(verdict.metric, title_of(verdict.metric))} {_signed(change)} %"
+        f"{_PRINTED.get(verdict.metric, title_of(verdict.metric))} {signed_pct(change)} %"
         for verdict in rows
         if (change := change_pct(verdict)) is not None
     )

@@ -1,0 +1,51 @@
+"""One minus sign: numbers with a sign are written by `judge.units` alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from enginescope.judge.units import signed, signed_pct
+
+SOURCE = Path(__file__).parents[2] / "src/enginescope"
+UNITS = SOURCE / "judge/units.py"
+
+
+def own_signs(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines that write a sign of their own: ``{x:+.1f}``, or a hyphen made a minus."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+            first = ast.unparse(node.format_spec).lstrip("f'\"")
+            if first.startswith("+"):
+                yield node.lineno
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            given = [one.value for one in node.args if isinstance(one, ast.Constant)]
+            if node.func.attr == "replace" and given == ["-", "−"]:
+                yield node.lineno
+
+
+def test_no_other_file_writes_a_sign() -> None:
+    found = [
+        f"{path.relative_to(SOURCE)}:{line}"
+        for path in SOURCE.rglob("*.py")
+        if path != UNITS
+        for line in own_signs(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("code", ['f"{x:+.1f} %"', 'f"{x:+,}"', 'f"{x:.1f}".replace("-", "−")'])
+def test_a_sign_of_its_own_is_found(code: str) -> None:
+    assert list(own_signs(ast.parse(code)))
+
+
+def test_signs() -> None:
+    assert [signed(one, 1) for one in (1.25, -2.56, -0.04, 0.0, 1234.0)] == [
+        *("+1.2", "−2.6", "0.0", "0.0"),
+        "+1,234.0",
+    ]
+    changes = (0.5, -2.64, -45.13, 110.4, -0.001)
+    assert [signed_pct(one) for one in changes] == ["+0.50", "−2.6", "−45.1", "+110", "0.00"]
