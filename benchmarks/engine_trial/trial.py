@@ -170,6 +170,7 @@ class ModelTrial:
 
     def judge(self) -> dict[str, Any]:
         """Compare all sides with the reference; return and store their verdicts."""
+        (self._folder / "result.json").unlink(missing_ok=True)
         if not any((self._answers("honest", one) / _RUN).is_file() for one in PRECISIONS):
             raise ValueError("no engine has answered")
         reference = self._request(self._folder / "model.onnx", REFERENCE)
@@ -198,7 +199,10 @@ class ModelTrial:
             "family": self._model.family,
             "weights": "random" if self._model.write else "trained",
             **notes,
-            "verdicts": {side.label: _verdict(side) for side in found.sides},
+            "verdicts": {
+                side.label: _verdict(side) | {"moved": self._moved(number)}
+                for number, side in enumerate(found.sides)
+            },
             "notices": [notice.message for notice in found.notices],
         }
         (self._folder / "result.json").write_text(json.dumps(result, indent=1))
@@ -232,6 +236,36 @@ class ModelTrial:
             write_answers(answer_file(target, at), changed)
         return load_record(Run, folder, _RUN)
 
+    def _moved(self, number: int) -> float | None:
+        """Return how far damage moves the outputs, in honest errors: RMSE ÷ RMSE, in float64.
+
+        Below 1 the damage is smaller than the rounding of the honest engine.
+        """
+        outputs, honest = self._folder / "outputs", number - number % (1 + len(KINDS))
+        places = ["reference", f"side-{honest + 1}", f"side-{number + 1}"]
+        if number == honest or not all(answer_file(outputs / one, 0).is_file() for one in places):
+            return None
+        reference, plain, damaged = (
+            [
+                np.concatenate([np.ravel(one[at].data) for one in samples]).astype(np.float64)
+                for at in range(len(samples[0]))
+            ]
+            for samples in (
+                [read_answers(answer_file(outputs / place, at)) for at in range(self._count)]
+                for place in places
+            )
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = [
+                np.sqrt(np.square(c - b).mean() / np.square(b - a).mean())
+                for a, b, c in zip(reference, plain, damaged, strict=True)
+            ]
+        return float(np.nanmax(ratios))
+
+    @property
+    def _count(self) -> int:
+        return len(read_samples(self._folder))
+
     def _job(self, kind: str, precision: str) -> Job:
         stem = "weight" if kind == damage.WEIGHT else "model"
         name = f"{stem}.int8.onnx" if precision == "int8" else f"{stem}.onnx"
@@ -239,7 +273,7 @@ class ModelTrial:
 
     def _request(self, path: Path, on: str) -> Job:
         limits = Limits(timeout_s=400.0)
-        request = ValidateRequest(models=(path,), on=(on,), limits=limits)
+        request = ValidateRequest(models=(path,), on=(on,), limits=limits, is_elsewhere=True)
         return spanning_jobs(request, self._samples())[0]
 
     def _samples(self) -> tuple[Sample, ...]:
@@ -338,7 +372,10 @@ def _cell(verdict: dict[str, Any] | None, *, honest: bool) -> str:
         return "not run"
     if honest:
         return "passes" if verdict["passes"] else "**FAILS**"
-    return "**MISSED**" if verdict["passes"] else "caught"
+    if not verdict["passes"]:
+        return "caught"
+    moved = verdict.get("moved")
+    return "**MISSED**" if moved is None else f"**MISSED**, {moved:.1f} × rounding"
 
 
 def report(results: Sequence[dict[str, Any]]) -> tuple[str, dict[str, Any], bool]:
