@@ -245,26 +245,24 @@ class ModelTrial:
         places = ["reference", f"side-{honest + 1}", f"side-{number + 1}"]
         if number == honest or not all(answer_file(outputs / one, 0).is_file() for one in places):
             return None
-        reference, plain, damaged = (
-            [
-                np.concatenate([np.ravel(one[at].data) for one in samples]).astype(np.float64)
-                for at in range(len(samples[0]))
-            ]
-            for samples in (
-                [read_answers(answer_file(outputs / place, at)) for at in range(self._count)]
-                for place in places
-            )
-        )
+        held = [self._held(outputs / one) for one in places]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = [
-                np.sqrt(np.square(c - b).mean() / np.square(b - a).mean())
-                for a, b, c in zip(reference, plain, damaged, strict=True)
+                np.sqrt(
+                    np.square(held[2][name] - held[1][name]).mean()
+                    / np.square(held[1][name] - reference).mean()
+                )
+                for name, reference in held[0].items()
             ]
         return float(np.nanmax(ratios))
 
-    @property
-    def _count(self) -> int:
-        return len(read_samples(self._folder))
+    def _held(self, folder: Path) -> dict[str, Any]:
+        """Return the outputs of all samples in a folder, flat, in float64."""
+        samples = [read_answers(answer_file(folder, at)) for at in range(len(self._samples()))]
+        return {
+            each[0].name: np.concatenate([np.ravel(one.data) for one in each]).astype(np.float64)
+            for each in zip(*samples, strict=True)
+        }
 
     def _job(self, kind: str, precision: str) -> Job:
         stem = "weight" if kind == damage.WEIGHT else "model"
