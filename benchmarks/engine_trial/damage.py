@@ -22,8 +22,8 @@ _CAREFUL, _HONEST = 0.05, 0.1
 _VISIBLE = 0.1
 #: Quarters of the nodes that are quantized, the most first.
 _PARTS = ((0, 4), (1, 4), (0, 3), (2, 4), (0, 2), (1, 2), (3, 4), (0, 1))
-_QUANTIZED = ("Conv", "Gemm", "MatMul")
-_WEIGHTED = (*_QUANTIZED, "LSTM", "GRU")
+QUANTIZED = ("Conv", "Gemm", "MatMul")
+_WEIGHTED = (*QUANTIZED, "LSTM", "GRU")
 WEIGHT_FACTOR = 1.15
 #: Damage of recorded outputs, exact for what a wrong last layer gives.
 RECORDED = ("zeroed scores", "dead channel", "swapped classes")
@@ -42,7 +42,11 @@ class _Feeds:
 
 
 def write_int8(
-    source: Path, target: Path, samples: Sequence[Feeds], part: tuple[int, int] | None
+    source: Path,
+    target: Path,
+    samples: Sequence[Feeds],
+    part: tuple[int, int] | None,
+    operators: Sequence[str] = QUANTIZED,
 ) -> tuple[int, int]:
     """Write a model in INT8: Q/DQ nodes, symmetric, a scale for each channel of the weights.
 
@@ -52,6 +56,7 @@ def write_int8(
     Args:
         part: First quarter of the nodes to quantize, and the one behind the last; None: the
             largest part that is honest.
+        operators: What is quantized.
 
     Returns:
         The part that was quantized.
@@ -59,12 +64,13 @@ def write_int8(
     Raises:
         ValueError: No part is honest.
     """
+    target.unlink(missing_ok=True)
     model = onnx.load(source)
     for number, node in enumerate(model.graph.node):
         node.name = node.name or f"{node.op_type}_{number}"
     named = target.with_suffix(".named.onnx")
     onnx.save(model, named)
-    nodes = [node.name for node in model.graph.node if node.op_type in _QUANTIZED]
+    nodes = [node.name for node in model.graph.node if node.op_type in operators]
     reference = run(source, samples)
     errors: dict[tuple[int, int], float] = {}
 
@@ -80,6 +86,8 @@ def write_int8(
             return candidate
     part = part or min(errors, key=lambda one: errors[one])
     if errors.get(part, 0.0) > _HONEST:
+        named.unlink()
+        target.unlink()
         raise ValueError(f"no part of {source} has an honest INT8 conversion")
     quantized(*part)
     named.unlink()

@@ -46,7 +46,7 @@ def _turned() -> list[Feeds]:
 
 
 def _lines() -> list[Feeds]:
-    return [{"x": _signed(line(text))} for text in _TEXTS]
+    return [{"x": _signed(line(text))} for text in _TEXTS[:4]]
 
 
 def _faces() -> list[Feeds]:

@@ -9,7 +9,8 @@ the weight is the last one whose damage moves the outputs in FP32 by 10 % of the
 the one that moves them most.
 
 Passes if at most 1 of 36 honest engines fails, and of each kind at least 35 of 36 are caught. A run
-that was interrupted goes on where it ended.
+that was interrupted goes on where it ended. What engines answer is kept, so that the machine with
+the GPU needs to do ``--steps honest,weight`` alone.
 
 python -m benchmarks.engine_trial.trial FOLDER [--on ort-cpu|trt] [--trained FOLDER]
 """
@@ -19,22 +20,24 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import psutil
 from benchmarks.engine_trial import damage
-from benchmarks.engine_trial.models import MODELS, TrialModel, read_samples
+from benchmarks.engine_trial.models import MODELS, Feeds, TrialModel, read_samples
 
 from enginescope.analysis.errors.output_tolerance import ToleranceRequest
 from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.core.errors import BackendError, EnginescopeError
+from enginescope.core.record import replace
+from enginescope.core.sidecar import load_record, save_record
 from enginescope.formats.tensors.answer_files import answer_file, read_answers, write_answers
 from enginescope.records.run.job import Job, Limits
 from enginescope.records.run.run import Run
@@ -46,17 +49,29 @@ from enginescope.services.accuracy.validation_run import Plan, ValidationRun, co
 PRECISIONS = ("fp32", "fp16", "int8")
 KINDS = (*damage.RECORDED, damage.WEIGHT)
 MOST_FAILED, MOST_MISSED = 1, 1
+_REFERENCE, _RUN = "reference", "run.json"
+_CONV = "int8-convolutions.onnx"
 #: cuBLAS and cuDNN are not everywhere; TensorRT's own kernels and Myelin's serve every layer.
-_TRT = "workspace=2GiB&tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level="
+#: Builds at the same time share no timing cache.
+_TRT = (
+    "workspace=2GiB&timing_cache=none&tactic_sources={sources}&builder_optimization_level={level}"
+)
 _CPU = "ort-cpu?graph_optimization_level=disable"
 
 
-def backend(on: str, precision: str, level: int) -> str:
+class Search(NamedTuple):
+    """How TensorRT looks for tactics: `builder_optimization_level` and `tactic_sources`."""
+
+    level: int
+    sources: str
+
+
+def backend(on: str, precision: str, search: Search) -> str:
     """Return the backend of an engine side; INT8 models carry their ranges."""
     if on == "ort-cpu":
         return "ort-cpu:fp16" if precision == "fp16" else _CPU
     name = "trt" if precision == "fp32" else f"trt:{precision}"
-    return f"{name}?{_TRT}{level}"
+    return f"{name}?{_TRT.format(**search._asdict())}"
 
 
 class ModelTrial:
@@ -67,10 +82,11 @@ class ModelTrial:
         trained: Folder with the trained models; None: they are there already.
     """
 
-    def __init__(self, name: str, folder: Path, on: str, level: int, trained: Path | None) -> None:
+    def __init__(
+        self, name: str, folder: Path, on: str, search: Search, trained: Path | None
+    ) -> None:
         self._name = name
-        self._folder, self._on, self._level, self._trained = folder / name, on, level, trained
-        self._runs: dict[str, Run] = {}
+        self._folder, self._on, self._search, self._trained = folder / name, on, search, trained
 
     @property
     def _model(self) -> TrialModel:
@@ -96,7 +112,25 @@ class ModelTrial:
         weight = damage.write_weight_damage(model_file, damaged_file, self._scores(), samples)
         part = damage.write_int8(home / "model.onnx", home / "model.int8.onnx", samples, None)
         damage.write_int8(home / "weight.onnx", home / "weight.int8.onnx", samples, part)
-        done.write_text(json.dumps({"damaged_weight": weight, "quarters_in_int8": part}))
+        notes = {"damaged_weight": weight, "quarters_in_int8": part}
+        done.write_text(json.dumps(notes | self._write_convolutions(samples)))
+
+    def _write_convolutions(self, samples: Sequence[Feeds]) -> dict[str, Any]:
+        """Write a second INT8 model, for a runtime that refuses the first: convolutions alone."""
+        import onnx
+
+        home = self._folder
+        kinds = {node.op_type for node in onnx.load(home / "model.onnx").graph.node}
+        if "Conv" not in kinds or not kinds & {*damage.QUANTIZED} - {"Conv"}:
+            return {}
+        files = [(home / f"{stem}.onnx", home / f"{stem}.{_CONV}") for stem in ("model", "weight")]
+        part = None
+        try:
+            for source, target in files:
+                part = damage.write_int8(source, target, samples, part, ("Conv",))
+        except ValueError:
+            return {"convolutions_in_int8": None}
+        return {"convolutions_in_int8": part}
 
     def _scores(self) -> str:
         import onnx
@@ -104,15 +138,41 @@ class ModelTrial:
         model = onnx.load(self._folder / "model.onnx", load_external_data=False)
         return self._model.scores or str(model.graph.output[0].name)
 
-    def build(self, kind: str, precision: str) -> float:
-        """Build one engine into the cache; return the seconds it took."""
-        begin = time.perf_counter()
-        request = AnswerRequest(folder=str(self._folder / "built"))
-        collect_outputs(self._job(kind, precision), request, lambda _job, _progress: None)
+    def collect(self, kind: str, precision: str, seconds: float) -> float:
+        """Build one engine and keep what it answers; return the seconds it took."""
+        folder, begin = self._answers(kind, precision), time.perf_counter()
+        if (folder / _RUN).is_file():
+            return 0.0
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        request = AnswerRequest(
+            folder=str(folder), samples=self._samples(), preprocessing=Preprocessing()
+        )
+        limits = Limits(timeout_s=seconds, build_timeout_s=seconds)
+        job = replace(self._job(kind, precision), limits=limits)
+        second = self._folder / f"{'weight' if kind == damage.WEIGHT else 'model'}.{_CONV}"
+        try:
+            run = collect_outputs(job, request, lambda _job, _progress: None)
+        except EnginescopeError as error:
+            if precision != "int8" or not second.is_file():
+                raise
+            print(f"{self._name}: {kind} in int8: convolutions alone, since {str(error)[-600:]}")
+            job = self._request(second, backend(self._on, precision, self._search))
+            run = collect_outputs(
+                replace(job, limits=limits), request, lambda _job, _progress: None
+            )
+        save_record(run, folder, _RUN)
         return time.perf_counter() - begin
+
+    def _answers(self, kind: str, precision: str) -> Path:
+        stem = "weight" if kind == damage.WEIGHT else "honest"
+        return self._folder / "answers" / f"{precision}-{stem}"
 
     def judge(self) -> dict[str, Any]:
         """Compare all sides with the reference; return and store their verdicts."""
+        (self._folder / "result.json").unlink(missing_ok=True)
+        if not any((self._answers("honest", one) / _RUN).is_file() for one in PRECISIONS):
+            raise ValueError("no engine has answered")
         reference = self._request(self._folder / "model.onnx", REFERENCE)
         sides = [
             Side(label=f"{precision}: {kind}", job=self._job(kind, precision))
@@ -120,7 +180,7 @@ class ModelTrial:
             for kind in ("honest", *KINDS)
         ]
         plan = Plan(
-            sides=Sides(reference=Side(label="reference", job=reference), others=tuple(sides),
+            sides=Sides(reference=Side(label=_REFERENCE, job=reference), others=tuple(sides),
                         note=None),
             samples=self._samples(),
             preprocessing=Preprocessing(),
@@ -139,47 +199,79 @@ class ModelTrial:
             "family": self._model.family,
             "weights": "random" if self._model.write else "trained",
             **notes,
-            "verdicts": {side.label: _verdict(side) for side in found.sides},
+            "verdicts": {
+                side.label: _verdict(side) | {"moved": self._moved(number)}
+                for number, side in enumerate(found.sides)
+            },
             "notices": [notice.message for notice in found.notices],
         }
         (self._folder / "result.json").write_text(json.dumps(result, indent=1))
         return result
 
     def _collect(self, side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
-        """Damage the recorded outputs of the honest engine; run every other side."""
+        """Return what an engine has answered, damaged where that is asked; run the reference."""
+        if side.label == _REFERENCE:
+            return run_here()
         precision, _, kind = side.label.partition(": ")
-        if kind not in damage.RECORDED:
-            self._runs[side.label] = run_here()
-            return self._runs[side.label]
-        honest = self._runs.get(f"{precision}: honest")
-        if honest is None:
-            raise BackendError(side.label, why="the honest engine has no outputs")
-        outputs = Path(request.folder).parent
-        number = 1 + PRECISIONS.index(precision) * (1 + len(KINDS))
-        Path(request.folder).mkdir(parents=True, exist_ok=True)
+        folder = self._answers(kind, precision)
+        if not (folder / _RUN).is_file():
+            raise BackendError(side.label, why="the engine has no outputs")
+        target = Path(request.folder)
+        target.mkdir(parents=True, exist_ok=True)
         count, scores = len(request.samples), self._scores()
         classes = (0, 0)
-        if count:
-            every = [read_answers(answer_file(outputs / "reference", at)) for at in range(count)]
+        if count and kind in damage.RECORDED:
+            reference = target.parent / _REFERENCE
+            every = [read_answers(answer_file(reference, at)) for at in range(count)]
             named = [next(one for one in each if one.name == scores) for each in every]
             classes = damage.strongest(self._model, named)
         for at in range(count):
-            held = read_answers(answer_file(outputs / f"side-{number}", at))
+            held = read_answers(answer_file(folder, at))
             changed = [
-                damage.damaged(self._model, kind, one, classes) if one.name == scores else one
+                damage.damaged(self._model, kind, one, classes)
+                if one.name == scores and kind in damage.RECORDED
+                else one
                 for one in held
             ]
-            write_answers(answer_file(Path(request.folder), at), changed)
-        return honest
+            write_answers(answer_file(target, at), changed)
+        return load_record(Run, folder, _RUN)
+
+    def _moved(self, number: int) -> float | None:
+        """Return how far damage moves the outputs, in honest errors: RMSE ÷ RMSE, in float64.
+
+        Below 1 the damage is smaller than the rounding of the honest engine.
+        """
+        outputs, honest = self._folder / "outputs", number - number % (1 + len(KINDS))
+        places = ["reference", f"side-{honest + 1}", f"side-{number + 1}"]
+        if number == honest or not all(answer_file(outputs / one, 0).is_file() for one in places):
+            return None
+        held = [self._held(outputs / one) for one in places]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = [
+                np.sqrt(
+                    np.square(held[2][name] - held[1][name]).mean()
+                    / np.square(held[1][name] - reference).mean()
+                )
+                for name, reference in held[0].items()
+            ]
+        return float(np.nanmax(ratios))
+
+    def _held(self, folder: Path) -> dict[str, Any]:
+        """Return the outputs of all samples in a folder, flat, in float64."""
+        samples = [read_answers(answer_file(folder, at)) for at in range(len(self._samples()))]
+        return {
+            each[0].name: np.concatenate([np.ravel(one.data) for one in each]).astype(np.float64)
+            for each in zip(*samples, strict=True)
+        }
 
     def _job(self, kind: str, precision: str) -> Job:
         stem = "weight" if kind == damage.WEIGHT else "model"
         name = f"{stem}.int8.onnx" if precision == "int8" else f"{stem}.onnx"
-        return self._request(self._folder / name, backend(self._on, precision, self._level))
+        return self._request(self._folder / name, backend(self._on, precision, self._search))
 
     def _request(self, path: Path, on: str) -> Job:
         limits = Limits(timeout_s=400.0)
-        request = ValidateRequest(models=(path,), on=(on,), limits=limits)
+        request = ValidateRequest(models=(path,), on=(on,), limits=limits, is_elsewhere=True)
         return spanning_jobs(request, self._samples())[0]
 
     def _samples(self) -> tuple[Sample, ...]:
@@ -215,20 +307,12 @@ def _verdict(side: ValidatedSide) -> dict[str, Any]:
     return {"passes": side.passes, "row": side.tolerance, "outputs": outputs}
 
 
-def _prepare(trial: ModelTrial) -> None:
-    trial.prepare()
-
-
-def _build(trial: ModelTrial, kind: str, precision: str) -> float:
-    return trial.build(kind, precision)
-
-
-def _judge(trial: ModelTrial) -> dict[str, Any]:
-    return trial.judge()
+def _step(trial: ModelTrial, step: str, *arguments: Any) -> Any:
+    return getattr(trial, step)(*arguments)
 
 
 class Schedule:
-    """Runs the steps of every model, each as soon as those before it are done.
+    """Runs steps of models in processes of their own.
 
     Args:
         jobs: Processes at a time.
@@ -239,50 +323,37 @@ class Schedule:
         self._pool = ProcessPoolExecutor(jobs)
         self._deadline = deadline
         self._begin = time.monotonic()
-        self._open: dict[Future[Any], tuple[str, str]] = {}
 
-    def run(self, trials: dict[str, ModelTrial], *, builds: bool) -> None:
-        """Prepare, build and judge every model; print what cannot be done."""
-        for name, trial in trials.items():
-            self._add(name, "prepare", partial(_prepare, trial))
-        while self._open:
+    def run(
+        self, trials: dict[str, ModelTrial], steps: Sequence[tuple[str, Sequence[Any]]]
+    ) -> None:
+        """Do each step for every model, in their order; print what cannot be done."""
+        waiting: dict[Future[Any], str] = {
+            self._pool.submit(_step, trial, step, *arguments): " ".join(
+                (f"{name}: {step}", *(str(one) for one in arguments[:2]))
+            )
+            for step, arguments in steps
+            for name, trial in trials.items()
+        }
+        while waiting:
             left = self._deadline - time.monotonic()
-            done, _ = wait(self._open, timeout=max(left, 0.0), return_when=FIRST_COMPLETED)
+            done, _ = wait(waiting, timeout=max(left, 0.0), return_when=FIRST_COMPLETED)
             if not done:
                 break
             for future in done:
-                name, step = self._open.pop(future)
-                is_done = self._is_done(name, step, future)
-                if step == "prepare" and is_done and builds:
-                    self._add_builds(name, trials[name])
-                elif self._is_ready(name, step, is_done=is_done):
-                    self._add(name, "judge", partial(_judge, trials[name]))
-        for name, step in self._open.values():
-            print(f"{name}: no time left to {step}")
+                self._say(waiting.pop(future), future)
+        for what in waiting.values():
+            print(f"no time left for {what}")
 
-    def _is_ready(self, name: str, step: str, *, is_done: bool) -> bool:
-        """Whether the steps before the last are over; an engine that failed is said there."""
-        if step == "judge" or (step == "prepare" and not is_done):
-            return False
-        return not any(other == name for other, _ in self._open.values())
-
-    def _add_builds(self, name: str, trial: ModelTrial) -> None:
-        for kind in ("honest", damage.WEIGHT):
-            for precision in PRECISIONS:
-                task = partial(_build, trial, kind, precision)
-                self._add(name, f"build {kind} in {precision}", task)
-
-    def _add(self, name: str, step: str, task: Callable[[], Any]) -> None:
-        self._open[self._pool.submit(task)] = name, step
-
-    def _is_done(self, name: str, step: str, future: Future[Any]) -> bool:
+    def _say(self, what: str, future: Future[Any]) -> None:
         error, at = future.exception(), time.monotonic() - self._begin
-        if error is None:
-            print(f"{at:4.0f} s  {name}: {step}", flush=True)
-            return True
-        kind = "" if isinstance(error, EnginescopeError) else f"{type(error).__name__}: "
-        print(f"{at:4.0f} s  {name}: cannot {step}: {kind}{str(error)[:300]}", flush=True)
-        return False
+        said = ""
+        if error is not None:
+            kind = "" if isinstance(error, EnginescopeError) else f"{type(error).__name__}: "
+            said = f" failed: {kind}{str(error)[:600]}"
+        elif isinstance(future.result(), float):
+            said = f" ({future.result():.1f} s)"
+        print(f"{at:4.0f} s  {what}{said}", flush=True)
 
     def close(self) -> None:
         """End every process of the pool, and those that they started."""
@@ -299,7 +370,10 @@ def _cell(verdict: dict[str, Any] | None, *, honest: bool) -> str:
         return "not run"
     if honest:
         return "passes" if verdict["passes"] else "**FAILS**"
-    return "**MISSED**" if verdict["passes"] else "caught"
+    if not verdict["passes"]:
+        return "caught"
+    moved = verdict.get("moved")
+    return "**MISSED**" if moved is None else f"**MISSED**, {moved:.1f} × rounding"
 
 
 def report(results: Sequence[dict[str, Any]]) -> tuple[str, dict[str, Any], bool]:
@@ -341,14 +415,17 @@ def _sentences(counts: dict[str, dict[str, int]], wanted: int) -> Iterator[str]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="for models, engines and results")
+    parser.add_argument("folder", type=Path, help="for models, answers and results")
     parser.add_argument("--on", choices=["ort-cpu", "trt"], default="ort-cpu")
     parser.add_argument("--trained", type=Path, help="folder that `trained.py` wrote")
     parser.add_argument("--only", default="", help="part of a model's name")
+    parser.add_argument("--steps", default="prepare,honest,weight,judge")
+    parser.add_argument("--precisions", default=",".join(PRECISIONS), help="engines to collect")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2))
     parser.add_argument("--level", type=int, default=1, help="builder_optimization_level")
-    parser.add_argument("--seconds", type=float, default=480.0, help="time limit of the whole")
-    parser.add_argument("--again", action="store_true", help="judge again what has a result")
+    parser.add_argument("--sources", default="-CUDNN,-CUBLAS,-CUBLAS_LT", help="tactic_sources")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="time limit of the whole")
+    parser.add_argument("--each", type=float, default=400.0, help="time limit of an engine, in s")
     parser.add_argument("--output", type=Path, help="JSON file; by default FOLDER/trial.json")
     return parser.parse_args()
 
@@ -357,18 +434,26 @@ def main() -> int:
     asked = _arguments()
     asked.folder.mkdir(parents=True, exist_ok=True)
     schedule = Schedule(asked.jobs, time.monotonic() + asked.seconds)
+    search = Search(asked.level, asked.sources)
     trials = {
-        name: ModelTrial(name, asked.folder, asked.on, asked.level, asked.trained)
+        name: ModelTrial(name, asked.folder, asked.on, search, asked.trained)
         for name in MODELS
         if asked.only in name
     }
-    left = {
-        name: trial
-        for name, trial in trials.items()
-        if asked.again or not (asked.folder / name / "result.json").is_file()
-    }
-    schedule.run(left, builds=asked.on == "trt")
+    steps = asked.steps.split(",")
+    engines = [
+        ("collect", (kind, precision, asked.each))
+        for kind in ("honest", damage.WEIGHT)
+        for precision in asked.precisions.split(",")
+        if ("honest" if kind == "honest" else "weight") in steps
+    ]
+    for one in ([("prepare", ())], engines, [("judge", ())]):
+        schedule.run(
+            trials, [(step, how) for step, how in one if step == "collect" or step in steps]
+        )
     schedule.close()
+    if "judge" not in steps:
+        return 0
     files = [asked.folder / name / "result.json" for name in trials]
     results = [json.loads(one.read_text()) for one in files if one.is_file()]
     table, counts, holds = report(results)

@@ -65,6 +65,17 @@ def test_a_factor_that_rounding_shows_too_is_expected(rounded: float, fails: boo
     assert ("systematic-scale" in codes(comparison.result())) is fails
 
 
+@pytest.mark.parametrize(("size", "fails"), [(0.02, False), (0.03, True)])
+def test_a_factor_beyond_the_honest_error_is_systematic_whatever_its_share(size, fails) -> None:
+    """It explains half of the squared error, and 1.4 or 2.1 of the honest RMSE; 1.5 may be."""
+    values = wave(1000)
+    error = size * np.sqrt(0.5) * (wave(1000) + cross_wave(1000))
+    comparison = SideComparison("B", lambda _: tolerance_named("int8"))
+    rounded = values + 0.01 * cross_wave(1000)
+    comparison.add(0, "s", [tensor(values)], [tensor(values + error)], [[tensor(rounded)]])
+    assert codes(comparison.result()) == ({"systematic-scale"} if fails else set())
+
+
 def test_the_factors_share_of_the_error_is_named() -> None:
     error = 0.006 * (np.sqrt(0.8) * wave(1000) + np.sqrt(0.2) * cross_wave(1000))
     found = reason(side([wave(1000)], [wave(1000) + error], "fp16"), "systematic-scale")

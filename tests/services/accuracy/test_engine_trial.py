@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from enginescope.formats.tensors.answer_files import tensor_of
+from tests.analysis.answers import side
 
 pytest.importorskip("onnxruntime")
 
@@ -48,6 +49,22 @@ def test_a_recurrent_model_gets_a_damaged_weight_and_an_int8_form(tmp_path) -> N
     assert damage.write_int8(source, folder / "int8.onnx", samples, None) == (0, 4)
 
 
+def test_convolutions_name_their_kernel_and_can_be_the_only_ones_in_int8(tmp_path) -> None:
+    onnx = pytest.importorskip("onnx")
+    folder = tmp_path / "ViT"
+    folder.mkdir()
+    MODELS["ViT"].write(folder)
+    source, target = folder / "model.onnx", folder / "int8.onnx"
+    (patches,) = (node for node in onnx.load(source).graph.node if node.op_type == "Conv")
+    kernel = next(one for one in patches.attribute if one.name == "kernel_shape")
+    assert list(kernel.ints) == [16, 16]  # where TensorRT 8.6 looks for it beside Q/DQ weights
+    damage.write_int8(source, target, read_samples(folder)[:1], (0, 4), ("Conv",))
+    graph = onnx.load(target).graph
+    dequantized = {one for n in graph.node if n.op_type == "DequantizeLinear" for one in n.output}
+    weighted = {n.op_type for n in graph.node if len(n.input) > 1 and n.input[1] in dequantized}
+    assert weighted == {"Conv"}
+
+
 def result(name: str, **passes: bool | None) -> dict[str, Any]:
     verdicts = {
         f"{precision}: {kind}": {"passes": kind == "honest"}
@@ -79,3 +96,16 @@ def test_an_engine_that_did_not_run_is_not_counted_as_fine() -> None:
     assert counts["honest"] == {"run": 35, "wrong": 0}
     assert "not run" in table
     assert not holds
+
+
+def test_a_recorded_engine_that_gives_the_last_step_at_every_step_fails(data) -> None:
+    """TensorRT 8.6 answered so for a GRU before a matrix product with Q/DQ nodes."""
+    with np.load(data / "trt86-h100-gru" / "scores.npz") as held:
+        steps = {name: held[name][:, :, 0] for name in held.files}
+    reference, wrong = steps.pop("reference"), steps.pop("int8")
+    assert (wrong == wrong[:, -1:]).all()
+    assert np.std(wrong[:, -1] - reference[:, -1]) < 0.02 * np.std(reference)
+    assert not side(list(reference), list(wrong), "int8").passes
+    assert set(steps) == {"tf32", "fp16"}
+    for row, honest in steps.items():
+        assert side(list(reference), list(honest), row).passes

@@ -41,6 +41,8 @@ _LEVERAGE, _SCATTER = 0.05, 0.2
 _UNLIKE = 0.75
 #: A factor may be as far from 1 as so many times the rounded reference's own factor.
 _ROUNDED_SLOPES = 2.0
+#: What one factor and one offset explain is no rounding beyond so many times the honest error.
+_ROUNDED_SHARE = 1.5
 #: Share of samples nearer to another's reference from which on they are taken for mixed up.
 _ASTRAY_PCT = 10.0
 #: A best class may change where it leads by less than so many times the RMSE that is allowed.
@@ -326,6 +328,8 @@ def _systematic(
         return
     enough = _SYSTEMATIC if moments.count >= _SOME_ELEMENTS else _SYSTEMATIC_OF_SOME
     enough = _SYSTEMATIC_OF_FEW if moments.count < _FEW_ELEMENTS else enough
+    if noise is not None and moments.count >= _SOME_ELEMENTS and moments.rmse:
+        enough = min(enough, (_ROUNDED_SHARE * noise.rmse / moments.rmse) ** 2)
     if (
         (share or 0.0) >= enough
         and abs(slope - 1) > limit + 1e-15
