@@ -34,6 +34,8 @@ ROUNDS = LOOKS[-1]
 #: Steps of the work of a live side.
 STEPS = 20_000
 LIVE_PCT = 5.0
+#: Many short rounds, so that both sides of one meet the same load. Seconds, at most so many.
+SHORT_ROUNDS = {"callables": (0.04, 400), "commands": (0.1, 240)}
 
 Array = np.ndarray
 Rounds = list[Array]
@@ -130,9 +132,10 @@ def live_row(name: str, make: Callable[[int], object], more_pct: float, count: i
     """Return a row of the table of live comparisons, in Markdown."""
     kinds, rounds = [], []
     begin = time.monotonic()
+    seconds, most = SHORT_ROUNDS[name]
     for number in range(count):
         sides = (make(STEPS), make(round((1 + more_pct / 100) * STEPS)))
-        answer = judge.compare(*sides, seconds=0.3, seed=number)
+        answer = judge.compare(*sides, seconds=seconds, rounds=most, seed=number)
         kinds.append(answer.verdict.kind)
         rounds.append(answer.measured_rounds)
         how = f"{answer.ended.value}, {answer.verdict.reason.value}, {rounds[-1]} rounds"
