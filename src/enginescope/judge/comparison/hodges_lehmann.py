@@ -215,11 +215,11 @@ def level_of_processes(medians: Sequence[float], *, confidence: float = 0.95) ->
     if series.size < 2 or (series <= 0).any():
         return None
     logs = np.log(series)
-    found = paired_shift(logs, confidence=confidence)
-    if found.low is None or found.high is None:
-        found = student_paired_shift(logs, confidence=confidence)
-    assert found.low is not None
-    assert found.high is not None
+    shift = paired_shift(logs, confidence=confidence)
+    if shift.low is None or shift.high is None:
+        shift = student_paired_shift(logs, confidence=confidence)
+    assert shift.low is not None
+    assert shift.high is not None
     middle = float(np.median(logs))  # what is shown lies within
-    low, high = min(found.low, middle), max(found.high, middle)
+    low, high = min(shift.low, middle), max(shift.high, middle)
     return Interval(low=math.exp(low), high=math.exp(high), confidence=confidence)
