@@ -16,14 +16,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from in_rounds import DIFFERENT
 from printed import print_table, share
 from process_kinds import PROCESS_KINDS, ProcessKind, processes
 
 from enginescope.analysis.verdicts.comparability import ASSUMED_SCATTER_PCT
 from enginescope.judge.comparison.hodges_lehmann import level_of_processes
-from enginescope.judge.comparison.non_inferiority import NonInferiority, non_inferiority
-from enginescope.judge.comparison.ratio import ratio_by_scatter, ratio_of_few_processes
-from enginescope.judge.verdict import RatioEstimate
+from enginescope.judge.comparison.ratio import decide, ratio_by_scatter, ratio_of_few_processes
+from enginescope.judge.verdict import RatioEstimate, VerdictKind
 
 LIMIT_PCT = 2.0
 #: Processes of the baseline and of the current side.
@@ -69,20 +69,22 @@ def estimate(a: Array, b: Array) -> RatioEstimate:
 
 def gated(row: Row) -> str:
     """Return a row of the first table, in Markdown."""
-    places: dict[float, list[NonInferiority]] = {pct: [] for pct in (0.0, *PLANTED_PCT)}
-    covers = []
+    kinds: dict[float, list[VerdictKind]] = {pct: [] for pct in (0.0, *PLANTED_PCT)}
+    covers, within = [], []
     for a, b in row.draws():
-        for pct, found in places.items():
+        for pct, found in kinds.items():
             made = estimate(a, (1 + pct / 100) * b)
-            found.append(non_inferiority(made, LIMIT_PCT))
+            kind, _ = decide(made, LIMIT_PCT)
+            found.append(kind)
             if pct == 0.0 and made.interval is not None:
                 covers.append(made.interval.low <= 1 <= made.interval.high)
-    same, worse = places[0.0], NonInferiority.WORSE
+                within.append(made.interval.high <= 1 + LIMIT_PCT / 100 and kind not in DIFFERENT)
+    same, worse = kinds[0.0], VerdictKind.SLOWER
     cells = [
         share(one is worse for one in same),
-        share(one in (worse, NonInferiority.BETTER) for one in same),
-        share(one is NonInferiority.WITHIN for one in same),
-        *(share(one is worse for one in places[pct]) for pct in PLANTED_PCT),
+        share(one in DIFFERENT for one in same),
+        share(within),
+        *(share(one is worse for one in kinds[pct]) for pct in PLANTED_PCT),
         share(covers),
     ]
     return f"| {_counts(row.counts)} | {row.kind.name} | {row.scatter_pct:g} % | {_joined(cells)} |"

@@ -4,6 +4,8 @@
 standard deviation of 1 %, and processes within a session by 1 %. A gate compares the newest session
 with the one before, five processes on each side, in latency and p99 with limits of 2 %; the store
 holds earlier sessions, or none. The second table counts baselines that get ``W-FLAKY-BASELINE``.
+The third follows gates of latency whose inconclusive job is measured again, as ``gate`` does by
+default: both sides interleaved in a session of their own, until a look decides.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ from printed import print_table, share
 from process_kinds import PROCESS_KINDS, ProcessKind
 
 from enginescope.analysis.gate.gate import gate
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.records.progress import RoundPosition
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateTerms, Limit
 
@@ -25,6 +30,7 @@ PROCESSES = 5
 SAMPLES = 300
 SCATTER = 0.01
 TERMS = GateTerms(limits=tuple(Limit(metric=one, regression_pct=2.0) for one in ("latency", "p99")))
+LATENCY = GateTerms(limits=TERMS.limits[:1])
 PLANTED_PCT = (5.0, 10.0)
 #: Of processes, for the second table: ordinary up to 2 %.
 SCATTERS = (0.003, 0.01, 0.02, 0.05, 0.1)
@@ -115,6 +121,56 @@ def flaky_row(row: Baselines) -> str:
     return f"| {row.kind.name} | {100 * row.scatter:g} % | {' | '.join(cells)} |"
 
 
+class Again(NamedTuple):
+    """Gates of one job in its latency, measured again where they are inconclusive."""
+
+    session_sd: float
+    planted_pct: float
+    gates: int
+
+
+def again_row(row: Again) -> str:
+    """Return a row of the third table, in Markdown."""
+    rng = np.random.default_rng([54, int(1e4 * row.session_sd), int(10 * row.planted_pct)])
+    first, last, rounds = [], [], []
+    for _ in range(row.gates):
+        levels = np.exp(row.session_sd * rng.standard_normal((2, 1)))
+        levels = levels * np.exp(SCATTER * rng.standard_normal((2, PROCESSES)))
+        levels[1] *= 1 + row.planted_pct / 100
+        sides = [runs_at(one[None], rng, at) for at, one in enumerate(levels)]
+        outcome = gate(*sides, LATENCY, measurements=2).rows[0].outcome
+        first.append(outcome)
+        if outcome is GateOutcome.INCONCLUSIVE:
+            outcome, count = measured_again(row.planted_pct, rng)
+            rounds.append(count)
+        last.append(outcome)
+    wanted = (GateOutcome.INCONCLUSIVE, GateOutcome.REGRESSION)
+    counts = [one.count(outcome) for one in (first, last) for outcome in wanted]
+    shares = (f"{100 * count / row.gates:.1f}" for count in counts)
+    sd = f"{100 * row.session_sd:g} %"
+    mean = f"{np.mean(rounds):.0f}" if rounds else "none"
+    return f"| {sd} | {row.planted_pct:g} % | {' | '.join(shares)} | {mean} |"
+
+
+def measured_again(planted_pct: float, rng: np.random.Generator) -> tuple[GateOutcome, int]:
+    """Return the outcome of an interleaved comparison, and after how many rounds it ended."""
+    levels = np.exp(SCATTER * rng.standard_normal((2, LOOKS[-1])))
+    levels[1] *= 1 + planted_pct / 100
+    sides = [
+        [
+            replace(run, turn=RoundPosition(comparison="again", side=side, round=at, place=0))
+            for at, run in enumerate(runs_at(one[None], rng, 2))
+        ]
+        for side, one in zip("AB", levels, strict=True)
+    ]
+    for count in LOOKS:
+        some = (side[:count] for side in sides)
+        row = gate(*some, LATENCY, measurements=2, begun=("again",)).rows[0]
+        if row.outcome is not GateOutcome.INCONCLUSIVE:
+            break
+    return row.outcome, count
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -143,6 +199,17 @@ def main() -> None:
             pool.map(
                 flaky_row,
                 [Baselines(kind, scatter, gates) for kind in KINDS for scatter in SCATTERS],
+            ),
+        )
+        print_table(
+            f"Inconclusive gates of latency are measured again; {gates:,} gates a row",
+            (
+                *("sessions differ by", "planted", "inconclusive at first, %", "regression, %"),
+                *("inconclusive at last, %", "regression at last, %", "rounds"),
+            ),
+            pool.map(
+                again_row,
+                [Again(sd, pct, gates) for sd in (0.0, 0.01, 0.02) for pct in (0.0, 5.0)],
             ),
         )
 

@@ -18,6 +18,8 @@ SCRIPTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("modes.py", ("--series", "100"), ("--series", "400")),
     ("contradictions.py", ("--pairs", "50"), ("--pairs", "400", "--live-minutes", "60")),
     ("verdicts.py", ("--comparisons", "30"), ("--comparisons", "200")),
+    ("judge_alone.py", ("--comparisons", "60"), ("--comparisons", "1000", "--live", "20")),
+    ("referee.py", ("--sessions", "5"), ("--sessions", "200")),
     ("few_processes.py", ("--comparisons", "60"), ("--comparisons", "2000")),
     ("tails.py", ("--gates", "6"), ("--gates", "100")),
     ("sessions.py", ("--gates", "4"), ("--gates", "40")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -45,6 +46,15 @@ def test_what_no_number_of_rounds_would_settle_ends_early() -> None:
     answer = judge.compare(*sides(1.0, sd=0.5))
     assert answer.ended is Ended.VAIN
     assert answer.measured_rounds < 60
+
+
+def test_a_ratio_at_the_threshold_is_measured_on() -> None:
+    """Where it stands is no promise: it may well move off the threshold."""
+    rounds = [[1.0 + 0.03 * math.sin(3 * at)] for at in range(60)]
+    at_edge = [[1.0099 + 0.01 * (at >= 16)] for at in range(60)]
+    answer = judge.compare(judge.Recorded(tuple(rounds), "A"), judge.Recorded(tuple(at_edge), "B"))
+    assert answer.measured_rounds > 16
+    assert answer.verdict.kind is VerdictKind.SLOWER
 
 
 def test_several_sides_are_compared_with_the_first() -> None:

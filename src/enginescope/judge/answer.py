@@ -97,10 +97,8 @@ class Answer:
         more = [pair.verdict.more for pair in open_pairs if pair.verdict.more is not None]
         if any(pair.verdict.reason is Reason.UNSTABLE for pair in open_pairs):
             return "stop what disturbs the unstable side, or measure longer in each round"
-        if self.ended is Ended.VAIN or not more:
-            return (
-                "no realistic number of rounds would settle it; reduce the variation of the sides"
-            )
+        if not more:
+            return "no realistic number of rounds settles it; reduce the variation of the sides"
         return f"about {counted(max(more), 'more round')} would probably settle it"
 
     def __str__(self) -> str:

@@ -21,12 +21,14 @@ import numpy as np
 
 from enginescope.judge.answer import Answer, Pair
 from enginescope.judge.comparison.looks import Tally, looks_up_to
+from enginescope.judge.comparison.process_states import decide_sides
 from enginescope.judge.comparison.ratio import (
+    FLOOR_ROUNDS,
     LOOK_CONFIDENCE,
     LOOKS,
     MOST_ROUNDS,
+    chance_of_decision,
     corrected_ratio,
-    decide,
     middle_of,
     more_needed,
     ratio_of_counting_rounds,
@@ -50,8 +52,8 @@ from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 #: A measurement of one side in one round.
 SECONDS = 0.5
 THRESHOLD_PCT = 1.0
-#: An experiment goes on only if it is probably decided within so many times its rounds.
-_WORTH = 4
+#: An experiment ends where the chance that its last look decides is smaller.
+_LEAST_CHANCE = 0.05
 #: What a comparison of two sides is called whose values are not of a metric of enginescope.
 METRIC = "time"
 
@@ -183,12 +185,13 @@ class Comparison:
             return Standing.DECIDED
         if len(self.experiment.whole_rounds()) < LOOKS[1]:
             return Standing.GO_ON  # one disturbed round of the first look may be all the variation
-        most = _WORTH * self._looks[-1]
-        open_verdicts = [pair.verdict for pair in pairs if not pair.verdict.is_decided]
         is_vain = all(
-            verdict.reason is Reason.INTERVAL_TOO_WIDE
-            and (verdict.more is None or verdict.more > most)
-            for verdict in open_verdicts
+            pair.verdict.reason is Reason.INTERVAL_TOO_WIDE
+            and pair.verdict.estimate is not None
+            and chance_of_decision(pair.verdict.estimate, self.threshold_pct, self._looks[-1])
+            < _LEAST_CHANCE
+            for pair in pairs
+            if not pair.verdict.is_decided
         )
         return Standing.VAIN if is_vain else Standing.GO_ON
 
@@ -225,10 +228,12 @@ def verdict_of(
     first, second = ([_median(entry) for entry in side] for side in (a, b))
     uncertainties = [[entry.uncertainty_pct for entry in side] for side in (a, b)]
     estimate, used = ratio_of_counting_rounds((first, second), uncertainties, confidence=confidence)
-    kind, reason = decide(estimate, threshold_pct)
-    is_open = kind is VerdictKind.INCONCLUSIVE
-    if is_open and estimate.disturbed is not None and estimate.disturbed.unstable is not None:
-        reason = Reason.UNSTABLE
+    kind, reason, detail = decide_sides(estimate, used, threshold_pct)
+    more = None
+    if reason is Reason.INTERVAL_TOO_WIDE:
+        more = more_needed(estimate, threshold_pct)
+    elif reason is Reason.PROCESS_STATES:
+        more = FLOOR_ROUNDS - estimate.n_a
     return Verdict(
         metric=METRIC,
         kind=kind,
@@ -241,8 +246,11 @@ def verdict_of(
         samples_b=sum(map(_count, b)),
         processes_a=len(a),
         processes_b=len(b),
-        more=more_needed(estimate, threshold_pct) if reason is Reason.INTERVAL_TOO_WIDE else None,
-        corrected_ratio=None if is_open else corrected_ratio(estimate, threshold_pct),
+        more=more,
+        detail=detail,
+        corrected_ratio=None
+        if kind is VerdictKind.INCONCLUSIVE
+        else corrected_ratio(estimate, threshold_pct),
     )
 
 

@@ -11,9 +11,11 @@ import json
 import shlex
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from time import perf_counter, perf_counter_ns
 from typing import Any, Protocol
 
@@ -29,6 +31,8 @@ Conditions = dict[str, Any]
 
 #: A sample shorter than this has more of the clock in it than of the work.
 _LEAST_SAMPLE_S = 20e-6
+#: The median of so many calls says how long one takes; a pause of the process does not move it.
+_CALLS = 1_000
 #: A command is not started more often in one measurement.
 _MOST_STARTS = 50
 _MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
@@ -80,11 +84,14 @@ class Function:
 
     def _calls(self, seconds: float) -> int:
         """Warm up, and return the number of calls of a sample."""
-        begin, calls = perf_counter(), 0
-        while calls == 0 or perf_counter() - begin < seconds:
+        times: deque[int] = deque(maxlen=_CALLS)
+        begin = now = perf_counter_ns()
+        while now - begin < seconds * 1e9:
+            before = now
             self.function()
-            calls += 1
-        return max(1, round(_LEAST_SAMPLE_S * calls / (perf_counter() - begin)))
+            now = perf_counter_ns()
+            times.append(now - before)
+        return max(1, round(_LEAST_SAMPLE_S * 1e9 / max(median(times), 1)))
 
     def _times_ms(self, calls: int, seconds: float) -> list[float]:
         function = self.function

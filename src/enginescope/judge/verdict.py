@@ -139,3 +139,15 @@ class Verdict:
     def is_decided(self) -> bool:
         """Whether it says faster, slower or same."""
         return self.kind in (VerdictKind.FASTER, VerdictKind.SLOWER, VerdictKind.SAME)
+
+    @property
+    def rules_out_a_loss(self) -> bool:
+        """Whether an open verdict excludes a loss above the threshold.
+
+        Its interval may reach far on the better side.
+        """
+        interval = self.estimate.interval if self.estimate is not None else None
+        if interval is None or self.reason is not Reason.INTERVAL_TOO_WIDE:
+            return False
+        worst = 1 / interval.low if self.higher_is_better else interval.high
+        return worst <= 1 + self.threshold_pct / 100

@@ -13,13 +13,14 @@ from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import (
     LOOK_CONFIDENCE,
     LOOKS,
+    chance_of_decision,
     corrected_ratio,
     decide,
     more_needed,
     ratio_of_rounds,
 )
 from enginescope.judge.samples import Interval
-from enginescope.judge.verdict import RatioEstimate, Reason, VerdictKind
+from enginescope.judge.verdict import RatioEstimate, Reason, Verdict, VerdictKind
 
 
 def estimate(low: float, ratio: float, high: float, n: int = 10) -> RatioEstimate:
@@ -146,3 +147,45 @@ def test_a_ratio_far_from_the_limit_needs_no_correction() -> None:
     assert corrected_ratio(far, 1.0) == pytest.approx(0.5, rel=1e-6)
     near = replace(far, interval=Interval(low=0.45, high=1.2, confidence=0.99))
     assert corrected_ratio(near, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("ends", "higher_is_better", "expected"),
+    [
+        ((0.99, 1.03, 1.05), False, False),  # it may be worse, or nothing
+        ((0.90, 0.99, 1.01), False, True),  # wide on the side that does no harm
+        ((0.90, 0.97, 1.03), False, False),
+        ((0.99, 1.01, 1.2), True, True),
+        ((0.97, 1.01, 1.2), True, False),
+    ],
+)
+def test_an_open_verdict_may_rule_out_a_loss(ends, higher_is_better, expected) -> None:
+    verdict = Verdict(
+        metric="latency",
+        kind=VerdictKind.INCONCLUSIVE,
+        reason=Reason.INTERVAL_TOO_WIDE,
+        estimate=estimate(*ends),
+        threshold_pct=2.0,
+        higher_is_better=higher_is_better,
+    )
+    assert verdict.rules_out_a_loss is expected
+    assert not replace(verdict, reason=Reason.UNSTABLE).rules_out_a_loss
+    assert not replace(verdict, estimate=None).rules_out_a_loss
+
+
+def test_the_chance_of_a_decision_is_how_often_later_looks_decide() -> None:
+    """Of a truth that is drawn as the first look leaves it."""
+    draw, sd, first, last = np.random.default_rng(7), 0.02, 16, 60
+    differences = draw.normal(0, 1, first)
+    differences *= sd / differences.std(ddof=1)
+    found = ratio_of_rounds(np.ones(first), np.exp(differences), confidence=0.99)
+    truths = draw.normal(math.log(found.ratio), sd / math.sqrt(first), 300)
+    decided = 0
+    for truth in truths:
+        more = draw.normal(truth, sd, last - first)
+        later = np.exp([*differences, *more])
+        kind, _ = decide(ratio_of_rounds(np.ones(last), later, confidence=0.99), 1.0)
+        decided += kind is not VerdictKind.INCONCLUSIVE
+    assert chance_of_decision(found, 1.0, last) == pytest.approx(decided / 300, abs=0.1)
+    assert chance_of_decision(found, 1.0, first) == 0.0
+    assert chance_of_decision(estimate(1.02, 1.03, 1.04), 1.0, 20) == pytest.approx(1.0, abs=0.01)

@@ -37,9 +37,8 @@ from enginescope.analysis.verdicts.verdicts import verdict_on
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.judge.comparison.looks import LOOKS_ERROR
-from enginescope.judge.comparison.non_inferiority import NonInferiority, non_inferiority
 from enginescope.judge.notice import Notice
-from enginescope.judge.verdict import Reason, Verdict, VerdictKind
+from enginescope.judge.verdict import Verdict, VerdictKind
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow, GateTerms, Limit
 from enginescope.records.verdict.lottery import BuildSpread
@@ -273,7 +272,7 @@ def _row(
         kept = tuple(notice for notice in notices if notice.code not in _SAID_BY_FLAKY)
         notices = (flaky, *kept)
     return job.row(
-        _outcome(verdict, limit_pct),
+        _outcome(verdict),
         metric=metric,
         limit_pct=limit_pct,
         verdict=verdict,
@@ -305,20 +304,14 @@ def _has(metric: str, runs: Sequence[Run]) -> bool:
     return all(process_value(RunView(run), metric) is not None for run in runs)
 
 
-def _outcome(verdict: Verdict, limit_pct: float) -> GateOutcome:
+def _outcome(verdict: Verdict) -> GateOutcome:
     disturbed = verdict.estimate.disturbed if verdict.estimate else None
     is_unstable = disturbed is not None and disturbed.unstable == "b"
     if is_unstable and verdict.kind not in (VerdictKind.SLOWER, VerdictKind.INCOMPARABLE):
         return GateOutcome.UNSTABLE
     if verdict.kind is not VerdictKind.INCONCLUSIVE:
         return _OUTCOMES[verdict.kind]
-    if verdict.reason is Reason.INTERVAL_TOO_WIDE and verdict.estimate is not None:
-        place = non_inferiority(
-            verdict.estimate, limit_pct, higher_is_better=verdict.higher_is_better
-        )
-        if place is NonInferiority.WITHIN:
-            return GateOutcome.NO_REGRESSION
-    return GateOutcome.INCONCLUSIVE
+    return GateOutcome.NO_REGRESSION if verdict.rules_out_a_loss else GateOutcome.INCONCLUSIVE
 
 
 _OUTCOMES = {

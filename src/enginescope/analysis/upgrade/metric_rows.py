@@ -11,7 +11,6 @@ from enginescope.analysis.verdicts.compared_figures import HEADLINE
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
 from enginescope.analysis.verdicts.verdicts import verdict_on
 from enginescope.core.record import replace
-from enginescope.judge.comparison.non_inferiority import NonInferiority, non_inferiority
 from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.run.run import OutcomeKind
@@ -102,12 +101,8 @@ def _row(verdict: Verdict, *, decides: bool) -> UpgradeRow:
 def _kind(verdict: Verdict) -> tuple[UpgradeKind, str]:
     if verdict.is_decided:
         return _KINDS[verdict.kind], verdict.reason.value
-    if verdict.reason is Reason.INTERVAL_TOO_WIDE and verdict.estimate is not None:
-        place = non_inferiority(
-            verdict.estimate, verdict.threshold_pct, higher_is_better=verdict.higher_is_better
-        )
-        if place is NonInferiority.WITHIN:
-            return UpgradeKind.SAFE, UpgradeReason.NOT_WORSE.value
+    if verdict.rules_out_a_loss:
+        return UpgradeKind.SAFE, UpgradeReason.NOT_WORSE.value
     return UpgradeKind.INCONCLUSIVE, verdict.reason.value
 
 

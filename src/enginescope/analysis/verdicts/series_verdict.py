@@ -13,10 +13,9 @@ import numpy as np
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.comparability import CompareConfig
-from enginescope.judge.comparison.process_states import unsettled_states
+from enginescope.judge.comparison.process_states import decide_sides
 from enginescope.judge.comparison.ratio import (
     corrected_ratio,
-    decide,
     middle_of,
     more_needed,
     ratio_by_scatter,
@@ -87,22 +86,10 @@ def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict |
         return None
     estimate, used = _estimate(sides, metric, medians, terms)
     estimate = allow_for_sessions(estimate, terms.sessions)
-    kind, reason = decide(estimate, terms.threshold_pct)
-    if kind is VerdictKind.INCONCLUSIVE and (
-        (estimate.disturbed is not None and estimate.disturbed.unstable is not None)
-        or is_unstable(sides, metric)
-    ):
+    kind, reason, detail = decide_sides(estimate, used, terms.threshold_pct)
+    if kind is VerdictKind.INCONCLUSIVE and detail is None and is_unstable(sides, metric):
         reason = Reason.UNSTABLE
     step = _clock_step(sides, metric)
-    detail = None
-    if estimate.method == "rounds" and kind in (VerdictKind.FASTER, VerdictKind.SLOWER):
-        states = unsettled_states(used, estimate.ratio, terms.threshold_pct)
-        if states is not None:
-            kind, reason = VerdictKind.INCONCLUSIVE, Reason.PROCESS_STATES
-            detail = (
-                f"processes of one side run at one of two levels, "
-                f"{format_significant(states.gap_pct, 2)} % apart ({states.low} and {states.high})"
-            )
     if step is not None and _is_lost_in(step, estimate, kind, terms.threshold_pct):
         kind, reason = VerdictKind.INCONCLUSIVE, Reason.CLOCK_STEP
         detail = f"the clock has steps of {format_significant(100 * step, 2)} % of the median"

@@ -215,12 +215,11 @@ def level_of_processes(medians: Sequence[float], *, confidence: float = 0.95) ->
     if series.size < 2 or (series <= 0).any():
         return None
     logs = np.log(series)
-    found = paired_shift(logs, confidence=confidence)
-    low, high = found.low, found.high
-    if low is None or high is None:
-        error = float(logs.std(ddof=1)) / math.sqrt(series.size)
-        reach = student_quantile((1 + confidence) / 2, series.size - 1) * error
-        low, high = float(logs.mean()) - reach, float(logs.mean()) + reach
+    shift = paired_shift(logs, confidence=confidence)
+    if shift.low is None or shift.high is None:
+        shift = student_paired_shift(logs, confidence=confidence)
+    assert shift.low is not None
+    assert shift.high is not None
     middle = float(np.median(logs))  # what is shown lies within
-    low, high = min(low, middle), max(high, middle)
+    low, high = min(shift.low, middle), max(shift.high, middle)
     return Interval(low=math.exp(low), high=math.exp(high), confidence=confidence)

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from enginescope.judge.comparison.ratio import FLOOR_ROUNDS
+from enginescope.judge.comparison.ratio import FLOOR_ROUNDS, decide
 from enginescope.judge.stats.series import as_series
+from enginescope.judge.units import format_significant
+from enginescope.judge.verdict import RatioEstimate, Reason, VerdictKind
 
 #: The states lie so many standard deviations of either apart. Eight processes of one normal level
 #: look like it in one of nine cases, sixteen in one of a hundred: it costs them eight rounds more.
@@ -78,3 +80,28 @@ def unsettled_states(
     if states is None or abs(math.log(ratio)) > math.log1p(states.gap_pct / 100):
         return None
     return states
+
+
+def decide_sides(
+    estimate: RatioEstimate, sides: Sequence[Sequence[float]], threshold_pct: float
+) -> tuple[VerdictKind, Reason, str | None]:
+    """Return what may be said of B, why, and what the reason alone does not say.
+
+    As `decide`, of processes whose medians are known: a difference that may be how the states of
+    few processes fell is open.
+
+    Args:
+        sides: Medians of the processes of each side that `estimate` uses.
+    """
+    kind, reason = decide(estimate, threshold_pct)
+    if kind is VerdictKind.INCONCLUSIVE:
+        is_unstable = estimate.disturbed is not None and estimate.disturbed.unstable is not None
+        return kind, Reason.UNSTABLE if is_unstable else reason, None
+    if estimate.method != "rounds" or kind is VerdictKind.SAME:
+        return kind, reason, None
+    states = unsettled_states(sides, estimate.ratio, threshold_pct)
+    if states is None:
+        return kind, reason, None
+    gap = f"{format_significant(states.gap_pct, 2)} % apart ({states.low} and {states.high})"
+    detail = f"processes of one side run at one of two levels, {gap}"
+    return VerdictKind.INCONCLUSIVE, Reason.PROCESS_STATES, detail

@@ -130,6 +130,28 @@ def more_needed(
     return max(1, math.ceil(n * factor) - n) if factor <= 100 else None
 
 
+def chance_of_decision(estimate: RatioEstimate, threshold_pct: float, units: int) -> float:
+    """Return the chance that an interval from `units` units in all would decide it.
+
+    The half-width falls with the square root of their number. The ratio will lie about the present
+    one, as far as the units still to come can move it (predictive distribution).
+
+    Returns:
+        0 where the present interval says nothing of later ones: there is none, or it is a point.
+    """
+    interval = estimate.interval
+    n = max(estimate.n_a, estimate.n_b)
+    if interval is None or interval.low == interval.high or units <= n:
+        return 0.0
+    edge, middle = math.log1p(threshold_pct / 100), math.log(estimate.ratio)
+    half = (math.log(interval.high) - math.log(interval.low)) / 2
+    error = half / _NORMAL.inv_cdf((1 + interval.confidence) / 2) * math.sqrt(1 - n / units)
+    later = NormalDist(middle, error)
+    least = half * math.sqrt(n / units)
+    beyond, room = max(edge, least), max(edge - least, 0.0)
+    return 1 - later.cdf(beyond) + later.cdf(-beyond) + later.cdf(room) - later.cdf(-room)
+
+
 #: So many processes of both sides together say how processes scatter, where one scatter is taken
 #: for both; fewer lie too often on one of two levels by chance, and seem not to scatter.
 FEWEST_TOGETHER = 6
