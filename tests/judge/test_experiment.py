@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enginescope.judge.comparison.looks import looks_up_to
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.ratio import EARLY_LOOK, LOOKS
 from enginescope.judge.errors import UsageError
 from enginescope.judge.experiment import (
     GIVE_UP_AFTER,
@@ -240,3 +240,35 @@ def test_looks_are_four_at_most_and_none_before_there_can_be_an_interval(rounds:
     assert 1 <= len(looks) <= len(LOOKS)
     assert looks[0] >= LOOKS[0]
     assert looks[-1] == max(rounds, LOOKS[0])
+
+
+class Levels:
+    """Plays processes whose level is that of the side, with a scatter."""
+
+    def __init__(self, scatter: float, *levels: float) -> None:
+        self.scatter, self.levels = scatter, levels
+        self.draw = np.random.default_rng(5)
+
+    def __call__(self, position: Position) -> Measured[int]:
+        level = self.levels[position.side] * np.exp(self.scatter * self.draw.standard_normal())
+        return Measured(source=0, values=level * STEADY)
+
+
+@pytest.mark.parametrize(("factor", "rounds"), [(5.0, 3), (0.2, 3), (1.2, 8)])
+def test_an_obvious_difference_ends_at_the_early_look(factor: float, rounds: int) -> None:
+    experiment = Experiment(2, Levels(0.02, 1.0, factor))
+    ended = experiment.run(Rules(stands=lambda _: Standing.DECIDED))
+    assert ended is Ended.DECIDED
+    assert len(experiment.whole_rounds()) == rounds
+
+
+def test_the_early_look_is_wrong_next_to_never() -> None:
+    """Of equal sides whose processes scatter by 20 %, none of 300 is asked about early."""
+    asked = []
+    for seed in range(300):
+        source = Levels(0.2, 1.0, 1.0)
+        source.draw = np.random.default_rng(seed)
+        Experiment(2, source).run(
+            Rules(looks=(8,), stands=lambda one: asked.append(len(one.whole_rounds())))
+        )
+    assert EARLY_LOOK not in asked

@@ -18,8 +18,10 @@ from statistics import median
 from time import perf_counter
 from typing import Generic, TypeVar
 
+import numpy as np
+
 from enginescope.judge.comparison.looks import Tally
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.ratio import LOOKS, ratio_of_counting_rounds
 from enginescope.judge.comparison.steady_rounds import disturbance_limit_pct, uncertainty_pct
 from enginescope.judge.errors import UsageError
 from enginescope.judge.samples import Array
@@ -228,6 +230,18 @@ class Experiment(Generic[S]):
             if len(row) == self.sides
         ]
 
+    def is_obvious(self) -> bool:
+        """Whether a side differs from the first by a factor that few rounds show."""
+        rows = [row for row in self.whole_rows() if all(map(_has_values, row))]
+        sides = list(zip(*rows, strict=True))
+        medians = [[float(np.median(one.measured.values)) for one in side] for side in sides]
+        known = [[one.uncertainty_pct for one in side] for side in sides]
+        pairs = [
+            ratio_of_counting_rounds((medians[0], medians[side]), (known[0], known[side]))[0]
+            for side in range(1, len(sides))
+        ]
+        return any(pair.interval is not None for pair in pairs)
+
     def left_s(self, looks: tuple[int, ...], counting: int) -> tuple[float, float] | None:
         """Return the seconds that are probably left until the next look, and until the last.
 
@@ -309,7 +323,7 @@ class Experiment(Generic[S]):
         if self._uncertainties(self._rounds[-1]) is not None:
             if tally.complete == 1 and rules.is_vain(self):
                 return Ended.VAIN
-            if tally.take_look():
+            if tally.take_look() and (not tally.is_early or self.is_obvious()):
                 standing = rules.stands(self)
                 if standing is not Standing.GO_ON:
                     return Ended.DECIDED if standing is Standing.DECIDED else Ended.VAIN
@@ -320,6 +334,10 @@ class Experiment(Generic[S]):
             return None
         last = sum(entry.seconds or 0.0 for entry in self._rounds[-1].values())
         return Ended.LATE if perf_counter() - begin + last > rules.max_time_s else None
+
+
+def _has_values(entry: Entry[S]) -> bool:
+    return entry.measured.values is not None and len(entry.measured.values) > 0
 
 
 def is_hopeless(measured: Sequence[Measured[S]]) -> bool:

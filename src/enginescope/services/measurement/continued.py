@@ -179,7 +179,8 @@ def _standing(
         is_first = tally.complete == 1 and uncertainties_pct is not None
         if is_first or tally.take_look() or tally.is_over:
             interim = compared(tuple(zip(*upto, strict=True)))
-            if (tally.complete > 1 and is_decided(interim)) or interim.is_vain:
+            is_open = tally.complete == 1 or (tally.is_early and not interim.is_final)
+            if (not is_open and is_decided(interim)) or interim.is_vain:
                 return tally.looks, True
     if tally.is_over:
         tally.extend()

@@ -7,8 +7,9 @@ from statistics import median
 from time import perf_counter
 
 from enginescope.analysis.ladder.figures import median_of, period
-from enginescope.analysis.tune.halving import RUNGS, ranked, search_ratio, slower_by_evidence
+from enginescope.analysis.tune.halving import RUNGS, ranked, slower_by_evidence
 from enginescope.judge.comparison.hodges_lehmann import level_of_processes
+from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.experiment import SPARE_SHARE
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
@@ -199,7 +200,7 @@ class Search:
             state=state,
             value=median(values) if values else None,
             interval=level_of_processes(values) if values else None,
-            ratio=search_ratio(base[: len(values)], values) if is_compared else None,
+            ratio=ratio_of_few_rounds(base[: len(values)], values) if is_compared else None,
             rounds=len(values),
             dropped_after=self._dropped.get(number),
             trtexec_ms=candidate.trtexec_ms,
