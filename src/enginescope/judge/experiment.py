@@ -174,6 +174,9 @@ class Experiment(Generic[S]):
         Raises:
             KeyboardInterrupt, SystemExit: Before the first whole round; there is no answer then.
         """
+        self.ended = self._recorded_end(rules)
+        if self.ended is not None:
+            return self.ended
         tally = self.tally(rules.looks)
         if self._spare is None:
             self._spare = max(1, rules.looks[-1] * self.sides // SPARE_SHARE)
@@ -234,8 +237,8 @@ class Experiment(Generic[S]):
         """Whether a side differs from the first by a factor that few rounds show."""
         rows = [row for row in self.whole_rows() if all(map(_has_values, row))]
         sides = list(zip(*rows, strict=True))
-        medians = [[float(np.median(one.measured.values)) for one in side] for side in sides]
-        known = [[one.uncertainty_pct for one in side] for side in sides]
+        medians = [[float(np.median(entry.measured.values)) for entry in side] for side in sides]
+        known = [[entry.uncertainty_pct for entry in side] for side in sides]
         pairs = [
             ratio_of_counting_rounds((medians[0], medians[side]), (known[0], known[side]))[0]
             for side in range(1, len(sides))
@@ -257,6 +260,22 @@ class Experiment(Generic[S]):
         round_s = median(round_times)
         ahead = [look - counting for look in looks if look > counting] or [0]
         return ahead[0] * round_s, ahead[-1] * round_s
+
+    def rows(self) -> list[dict[int, Entry[S]]]:
+        """Return the rounds so far: side -> its entry that stands."""
+        return [row for row in self._rounds if row]
+
+    def _recorded_end(self, rules: Rules[S]) -> Ended | None:
+        """Return how the recorded rounds ended, all their looks taken again; ``None``: not yet."""
+        before: Experiment[S] = Experiment(self.sides, self._measure)
+        tally, ended = Tally(rules.looks), None
+        for number, row in enumerate(self._rounds):
+            before._rounds.append(row)
+            before.table += [entry for entry in self.table if entry.position.round == number]
+            if len(row) == self.sides:
+                tally.add(self._uncertainties(row))
+                ended = before._ended(rules, tally)
+        return ended
 
     def of_side(self, side: int) -> tuple[S, ...]:
         """Return the sources of all measurements of a side, in order."""

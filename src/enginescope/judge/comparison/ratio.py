@@ -172,15 +172,15 @@ def ratio_of_rounds(
     if len(a) != len(b):
         raise UsageError(f"{len(a)} and {len(b)} rounds", why="a round has both sides")
     differences = _logs(b) - _logs(a)
-    found = _of_rounds(paired_shift(differences, confidence=confidence), len(a), confidence)
-    if found.interval is not None or len(a) < EARLY_LOOK:
-        return found
+    by_ranks = _of_rounds(paired_shift(differences, confidence=confidence), len(a), confidence)
+    if by_ranks.interval is not None or len(a) < EARLY_LOOK:
+        return by_ranks
     is_early = len(a) < LOOKS[0]
     sure = max(confidence, LOOK_CONFIDENCE) if is_early else confidence
     student = _student_of_rounds(differences, sure)
     assert student.interval is not None
     is_obvious = student.interval.low > OBVIOUS or student.interval.high < 1 / OBVIOUS
-    return student if is_obvious or not is_early else found
+    return student if is_obvious or not is_early else by_ranks
 
 
 def ratio_of_few_rounds(
@@ -194,9 +194,9 @@ def ratio_of_few_rounds(
     if len(a) >= LOOKS[0] or len(a) != len(b):
         return ratio_of_rounds(a, b, confidence=confidence)
     differences = _logs(b) - _logs(a)
-    found = _of_rounds(paired_shift(differences, confidence=confidence), len(a), confidence)
-    if found.interval is not None or len(a) < 2:
-        return found
+    by_ranks = _of_rounds(paired_shift(differences, confidence=confidence), len(a), confidence)
+    if by_ranks.interval is not None or len(a) < 2:
+        return by_ranks
     return _student_of_rounds(differences, confidence)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from enginescope.core.record import Record
+from enginescope.judge.samples import Array, frozen
 from enginescope.records.run.job import InputShape
 
 
@@ -49,3 +52,19 @@ class ShapeOutcome(Record, frozen=True, kw_only=True):
     profiles: tuple[int | None, ...]
     why: tuple[str | None, ...]
     why_no_graph: str | None = None
+
+    @property
+    def later_medians(self) -> dict[int, float]:
+        """The median of each shape's requests after the first of a visit, in ms."""
+        times: dict[int, list[float]] = {}
+        for visit in self.visits:
+            times.setdefault(visit.point, []).extend(visit.later_ms)
+        return {point: float(np.median(values)) for point, values in times.items()}
+
+    @property
+    def relative_times(self) -> Array:
+        """These requests in the order they were timed, each ÷ the median of its shape."""
+        medians = self.later_medians
+        return frozen(
+            [later / medians[visit.point] for visit in self.visits for later in visit.later_ms]
+        )

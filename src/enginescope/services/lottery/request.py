@@ -33,7 +33,6 @@ class LotteryRequest(MeasureRequest, frozen=True, kw_only=True):
     builds: int = BUILDS
     processes: int = PROCESSES
     timing_cache: Path | None = None
-    max_time_s: float | None = None
     budget_s: float | None = None
 
 

@@ -35,7 +35,6 @@ class SensitivityRequest(MeasureRequest, frozen=True, kw_only=True):
     samples: SampleRequest = SampleRequest()
     max_error: float | None = None
     rounds: int = ROUNDS
-    max_time_s: float | None = None
 
 
 def check_sensitivity_request(request: SensitivityRequest) -> None:

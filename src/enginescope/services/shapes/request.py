@@ -58,7 +58,6 @@ class ShapesRequest(MeasureRequest, frozen=True, kw_only=True):
         visits: How often a process changes to each shape.
         requests: Of one visit.
         workload: Other inputs, seed and mode; its stop rule and warm-up are not used.
-        store: Built engines are stored there.
     """
 
     model: Path
