@@ -179,6 +179,17 @@ def telemetry_rule(telemetry: TelemetryRule | Depth) -> TelemetryRule:
     return TelemetryRule(depth=telemetry) if isinstance(telemetry, str) else telemetry
 
 
+def check_bounds(*bounds: tuple[str, int, int, int]) -> None:
+    """Raise `UsageError` for a parameter out of range.
+
+    Args:
+        bounds: Name, value, least and most of each.
+    """
+    for name, value, least, most in bounds:
+        if not least <= value <= most:
+            raise UsageError(f"`{name}` {value}", why=f"it is not between {least} and {most:,}")
+
+
 def raise_unless_ok(run: Run) -> None:
     """Raise `UnsupportedError` or `BackendError` if a run failed."""
     from enginescope.runner.inputs.collect_outputs import raise_unless_ok as check
