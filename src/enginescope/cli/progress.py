@@ -148,6 +148,10 @@ class JobProgress(Shown[Live], MeasurementObserver):
         """Remember an interrupt, whose answer is shown before the program ends."""
         self.interruption = error
 
+    def extent(self) -> str:
+        """Return after how many rounds an interrupt came; nothing where that is not known."""
+        return ""
+
     def left(self) -> str:
         """Return what stands after an interrupt, and the command line that goes on."""
         from enginescope.cli.process_options import command_line
@@ -226,7 +230,7 @@ def exit_code(progress: JobProgress, usual: int = 0) -> int:
     """Return the exit code; after an interrupt say what stands and how to go on."""
     if progress.interruption is None:
         return usual
-    warn(f"enginescope: interrupted; {progress.left()}")
+    warn(f"enginescope: interrupted{progress.extent()}; {progress.left()}")
     code = progress.interruption.code if isinstance(progress.interruption, SystemExit) else None
     return code if isinstance(code, int) else EXIT_INTERRUPTED
 

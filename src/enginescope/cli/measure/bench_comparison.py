@@ -96,6 +96,10 @@ class RoundsProgress(JobProgress):
             self._comparison = run.turn.comparison
             self._can_continue = run.turn.plan is not None
 
+    def extent(self) -> str:
+        """Return after how many rounds an interrupt came."""
+        return f" after {self._measured} of at most {counted(self._most, 'round')}"
+
     def standing(self) -> str:
         """Return what an interrupt leaves in the store, and how to compare it."""
         count = "1 run is" if self._stored == 1 else f"{self._stored} runs are"

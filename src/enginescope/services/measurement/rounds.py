@@ -398,8 +398,9 @@ def run_rounds(
         seed=jobs[0].workload.seed,
     )
     rounds, ended = keep_rounds(jobs, pacing, request, store, observer)
-    for notice in rounds.notices():
-        observer.warn(notice.message)
+    if ended is Ended.LATE:
+        for notice in rounds.notices():
+            observer.warn(notice.message)
     named = named_sides(rounds.sides)
     return InterleavedResult(
         sides=named,
