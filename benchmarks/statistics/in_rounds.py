@@ -8,7 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS, decide, ratio_of_rounds
+from enginescope.judge.comparison.ratio import (
+    EARLY_LOOK,
+    LOOK_CONFIDENCE,
+    LOOKS,
+    decide,
+    ratio_of_rounds,
+)
 from enginescope.judge.verdict import RatioEstimate, VerdictKind
 
 DIFFERENT = (VerdictKind.FASTER, VerdictKind.SLOWER)
@@ -69,6 +75,9 @@ def compare_in_rounds(
     """
     looks: list[RatioEstimate] = []
     kind, rounds = VerdictKind.INCONCLUSIVE, 0
+    early = ratio_of_rounds(a[:EARLY_LOOK], b[:EARLY_LOOK], confidence=schedule.confidence)
+    if early.interval is not None:
+        return Ended(decide(early, threshold_pct)[0], EARLY_LOOK, (early,))
     for rounds in schedule.looks:
         looks.append(ratio_of_rounds(a[:rounds], b[:rounds], confidence=schedule.confidence))
         kind = decide(looks[-1], threshold_pct)[0]

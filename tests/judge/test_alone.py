@@ -20,6 +20,9 @@ DRAWS = {
     "backends/changing.py",  # of shapes within a process
 }
 
+#: Services that run jobs in a loop which is none over rounds: one job for each of two stacks.
+LOOPS = {"services/upgrade/library_memory.py", "services/upgrade/stacks.py"}
+
 JUDGE = """
 import sys
 import enginescope
@@ -75,6 +78,24 @@ def test_one_module_runs_rounds() -> None:
             if is_random or is_imported:
                 drawing.add(path.relative_to(SOURCE).as_posix())
     assert drawing == DRAWS
+
+
+def _calls(node: ast.AST, name: str) -> bool:
+    called = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
+    return any(name in (getattr(func, "id", None), getattr(func, "attr", None)) for func in called)
+
+
+def test_one_module_places_processes_in_rounds() -> None:
+    """No other module gives a process its place in a round, or runs jobs in a loop of its own."""
+    placing, looping = set(), set()
+    for path in (SOURCE / "services").rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        name = path.relative_to(SOURCE).as_posix()
+        placing |= {name} if _calls(tree, "RoundPosition") else set()
+        loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
+        looping |= {name for loop in loops if _calls(loop, "run_jobs")}
+    assert placing == {"services/measurement/rounds.py"}
+    assert looping == LOOPS
 
 
 def test_the_import_is_cheap() -> None:

@@ -388,7 +388,7 @@ def build_json(report: BuildReport) -> bytes:
 
 LOADED = MEASURED | frozenset(
     {
-        *("answer", "verdict", "kind", "passed", "command", "steps", "loadgen"),
+        *("answer", "tag", "verdict", "kind", "passed", "command", "steps", "loadgen"),
         *("highest_met", "lowest_missed", "inconclusive"),
     }
 )

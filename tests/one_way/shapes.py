@@ -24,7 +24,7 @@ def _shapes(name: str, *flags: str, file: str = "m.onnx", **options) -> Case:
             {
                 *("answer", "build", "latency_ms", "interval", "items_per_s", "items_interval"),
                 *("value_ms", "ratio", "knee", "cliffs", "time", "opt", "opt_shapes"),
-                *("notices", "created", "command"),
+                *("notices", "created", "command", "comparison", "rounds", "processes", "changes"),
             }
         ),
     )

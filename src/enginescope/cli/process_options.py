@@ -53,6 +53,20 @@ stop_options = add_options(
     option("--iterations", type=COUNT, help="Time exactly this many iterations in each process."),
     option("--duration", type=DURATION_MS, help="Time each process for this long.  [default: 1s]"),
 )
+#: Add the options that end all rounds early, and that go on from those in the store.
+rounds_end_options = add_options(
+    option(
+        "--max-time",
+        type=DURATION_MS,
+        help="Maximum total time; measures fewer rounds if needed.",
+    ),
+    option(
+        "--continue",
+        "continues",
+        is_flag=True,
+        help="Continue the newest rounds of the same jobs in the store.",
+    ),
+)
 #: Add tags and place of the runs that are stored, and ``--json``.
 stored_options = add_options(tags_option, store_option, json_option)
 
@@ -75,7 +89,13 @@ def process_workload(options: dict[str, Any]) -> Workload:
 def process_fields(options: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a `MeasureRequest`, but for its workload."""
     limits = Limits(timeout_s=options["timeout"] / 1e3) if options["timeout"] else None
-    return {"process_limits": limits, **stored_fields(options)}
+    most_ms = options.get("max_time")
+    return {
+        "process_limits": limits,
+        "continues": options.get("continues", False),
+        "max_time_s": most_ms and most_ms / 1e3,
+        **stored_fields(options),
+    }
 
 
 def stored_fields(options: dict[str, Any]) -> dict[str, Any]:

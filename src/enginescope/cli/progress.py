@@ -17,7 +17,12 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from enginescope.cli.messages import detail, is_usual, note, warn
-from enginescope.cli.verb import ending_in_order, naming_flags, saying_what_stands
+from enginescope.cli.verb import (
+    EXIT_INTERRUPTED,
+    ending_in_order,
+    naming_flags,
+    saying_what_stands,
+)
 from enginescope.judge.units import format_ms
 from enginescope.records.environment import ClockLock
 from enginescope.records.progress import Progress
@@ -95,7 +100,13 @@ _PHASES = {
 
 
 class JobProgress(Shown[Live], MeasurementObserver):
-    """Shows the progress of jobs, between ``with`` and its end."""
+    """Shows the progress of jobs, between ``with`` and its end.
+
+    Attributes:
+        can_continue: The verb has ``--continue``.
+    """
+
+    can_continue = False
 
     def __init__(self, jobs: tuple[Job, ...] = ()) -> None:
         self._jobs = jobs
@@ -132,6 +143,24 @@ class JobProgress(Shown[Live], MeasurementObserver):
         subjects = [one.subject for one in self._jobs]
         names = dict(zip(subjects, subject_names(self._jobs), strict=True))
         return job_text(job, names.get(job.subject))
+
+    def interrupted(self, error: BaseException) -> None:
+        """Remember an interrupt, whose answer is shown before the program ends."""
+        self.interruption = error
+
+    def extent(self) -> str:
+        """Return after how many rounds an interrupt came; nothing where that is not known."""
+        return ""
+
+    def left(self) -> str:
+        """Return what stands after an interrupt, and the command line that goes on."""
+        from enginescope.cli.process_options import command_line
+
+        if not self.can_continue:
+            return self.standing()
+        typed = command_line()
+        again = typed if " --continue" in typed else f"{typed} --continue"
+        return f"{self.standing()}; to continue: {again}"
 
     def standing(self) -> str:
         """Return what an interrupt leaves in the store."""
@@ -190,10 +219,20 @@ class ProcessProgress(JobProgress, MeasurementObserver):
 
 
 @contextmanager
-def measuring(progress: JobProgress) -> Iterator[None]:
+def measuring(progress: JobProgress, *, can_continue: bool = False) -> Iterator[None]:
     """In this block, show `progress`, name flags in errors, and say what an interrupt leaves."""
-    with naming_flags(), ending_in_order(), progress, saying_what_stands(progress.standing):
+    progress.can_continue = can_continue
+    with naming_flags(), ending_in_order(), progress, saying_what_stands(progress.left):
         yield
+
+
+def exit_code(progress: JobProgress, usual: int = 0) -> int:
+    """Return the exit code; after an interrupt say what stands and how to go on."""
+    if progress.interruption is None:
+        return usual
+    warn(f"enginescope: interrupted{progress.extent()}; {progress.left()}")
+    code = progress.interruption.code if isinstance(progress.interruption, SystemExit) else None
+    return code if isinstance(code, int) else EXIT_INTERRUPTED
 
 
 def describe(progress: Progress) -> str:

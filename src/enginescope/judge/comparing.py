@@ -116,8 +116,7 @@ class Comparison:
 
     def run(self) -> Answer:
         """Measure until every pair is decided, or more rounds would not settle it."""
-        recorded = self._recorded_end()
-        ended = recorded or self.experiment.run(
+        ended = self.experiment.run(
             Rules(looks=self._looks, stands=self._stands, max_time_s=self._max_time_s),
             lambda tally: self._watch(tally, self._left_s(tally)),
         )
@@ -128,7 +127,7 @@ class Comparison:
         experiment = self.experiment
         return Answer(
             sides=tuple(source.name for source in self.sources),
-            pairs=tuple(self._pair(number) for number in range(1, len(self.sources))),
+            pairs=tuple(self._pair(number, experiment) for number in range(1, len(self.sources))),
             ended=ended,
             evidence=min((source.evidence for source in self.sources), key=_strength),
             rounds=experiment.tally(self._looks).counting,
@@ -154,16 +153,6 @@ class Comparison:
         """Return what is decided so far, as if it were interrupted."""
         return self.answer(Ended.INTERRUPTED)
 
-    def _recorded_end(self) -> Ended | None:
-        """Return how the recorded rounds ended; ``None``: they did not."""
-        tally = self.experiment.tally(self._looks)
-        if not self.experiment.table:
-            return None
-        standing = self._stands(self.experiment) if tally.counting >= self._looks[0] else None
-        if standing is Standing.DECIDED:
-            return Ended.DECIDED
-        return Ended.LAST_LOOK if tally.is_over else None
-
     def _measure(self, position: Position) -> Measured[Conditions]:
         began = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         source = self.sources[position.side]
@@ -179,11 +168,11 @@ class Comparison:
             return None
         return left[1] if self._max_time_s is None else min(left[1], self._max_time_s)
 
-    def _stands(self, _experiment: Experiment[Conditions]) -> Standing:
-        pairs = [self._pair(number) for number in range(1, len(self.sources))]
+    def _stands(self, experiment: Experiment[Conditions]) -> Standing:
+        pairs = [self._pair(number, experiment) for number in range(1, len(self.sources))]
         if all(pair.verdict.is_decided for pair in pairs):
             return Standing.DECIDED
-        if len(self.experiment.whole_rounds()) < LOOKS[1]:
+        if len(experiment.whole_rounds()) < LOOKS[1]:
             return Standing.GO_ON  # one disturbed round of the first look may be all the variation
         is_vain = all(
             pair.verdict.reason is Reason.INTERVAL_TOO_WIDE
@@ -195,10 +184,10 @@ class Comparison:
         )
         return Standing.VAIN if is_vain else Standing.GO_ON
 
-    def _pair(self, number: int) -> Pair:
+    def _pair(self, number: int, experiment: Experiment[Conditions]) -> Pair:
         rounds = [
             (entries[0], entries[number])
-            for entries in self.experiment.whole_rows()
+            for entries in experiment.whole_rows()
             if entries[0].is_measured
             and entries[number].is_measured
             and entries[number].measured.values is not None

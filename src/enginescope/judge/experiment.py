@@ -18,8 +18,10 @@ from statistics import median
 from time import perf_counter
 from typing import Generic, TypeVar
 
+import numpy as np
+
 from enginescope.judge.comparison.looks import Tally
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.ratio import LOOKS, ratio_of_counting_rounds
 from enginescope.judge.comparison.steady_rounds import disturbance_limit_pct, uncertainty_pct
 from enginescope.judge.errors import UsageError
 from enginescope.judge.samples import Array
@@ -172,6 +174,9 @@ class Experiment(Generic[S]):
         Raises:
             KeyboardInterrupt, SystemExit: Before the first whole round; there is no answer then.
         """
+        self.ended = self._recorded_end(rules)
+        if self.ended is not None:
+            return self.ended
         tally = self.tally(rules.looks)
         if self._spare is None:
             self._spare = max(1, rules.looks[-1] * self.sides // SPARE_SHARE)
@@ -228,6 +233,18 @@ class Experiment(Generic[S]):
             if len(row) == self.sides
         ]
 
+    def is_obvious(self) -> bool:
+        """Whether a side differs from the first by a factor that few rounds show."""
+        rows = [row for row in self.whole_rows() if all(map(_has_values, row))]
+        sides = list(zip(*rows, strict=True))
+        medians = [[float(np.median(entry.measured.values)) for entry in side] for side in sides]
+        known = [[entry.uncertainty_pct for entry in side] for side in sides]
+        pairs = [
+            ratio_of_counting_rounds((medians[0], medians[side]), (known[0], known[side]))[0]
+            for side in range(1, len(sides))
+        ]
+        return any(pair.interval is not None for pair in pairs)
+
     def left_s(self, looks: tuple[int, ...], counting: int) -> tuple[float, float] | None:
         """Return the seconds that are probably left until the next look, and until the last.
 
@@ -243,6 +260,22 @@ class Experiment(Generic[S]):
         round_s = median(round_times)
         ahead = [look - counting for look in looks if look > counting] or [0]
         return ahead[0] * round_s, ahead[-1] * round_s
+
+    def rows(self) -> list[dict[int, Entry[S]]]:
+        """Return the rounds so far: side -> its entry that stands."""
+        return [row for row in self._rounds if row]
+
+    def _recorded_end(self, rules: Rules[S]) -> Ended | None:
+        """Return how the recorded rounds ended, all their looks taken again; ``None``: not yet."""
+        before: Experiment[S] = Experiment(self.sides, self._measure)
+        tally, ended = Tally(rules.looks), None
+        for number, row in enumerate(self._rounds):
+            before._rounds.append(row)
+            before.table += [entry for entry in self.table if entry.position.round == number]
+            if len(row) == self.sides:
+                tally.add(self._uncertainties(row))
+                ended = before._ended(rules, tally)
+        return ended
 
     def of_side(self, side: int) -> tuple[S, ...]:
         """Return the sources of all measurements of a side, in order."""
@@ -309,7 +342,7 @@ class Experiment(Generic[S]):
         if self._uncertainties(self._rounds[-1]) is not None:
             if tally.complete == 1 and rules.is_vain(self):
                 return Ended.VAIN
-            if tally.take_look():
+            if tally.take_look() and (not tally.is_early or self.is_obvious()):
                 standing = rules.stands(self)
                 if standing is not Standing.GO_ON:
                     return Ended.DECIDED if standing is Standing.DECIDED else Ended.VAIN
@@ -320,6 +353,10 @@ class Experiment(Generic[S]):
             return None
         last = sum(entry.seconds or 0.0 for entry in self._rounds[-1].values())
         return Ended.LATE if perf_counter() - begin + last > rules.max_time_s else None
+
+
+def _has_values(entry: Entry[S]) -> bool:
+    return entry.measured.values is not None and len(entry.measured.values) > 0
 
 
 def is_hopeless(measured: Sequence[Measured[S]]) -> bool:

@@ -134,19 +134,10 @@ class Command:
         return Measured(source={}, values=frozen(times))
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A program that measures itself, by the JSONL protocol.
+class Program(Command):
+    """A program that measures itself, by the JSONL protocol."""
 
-    Attributes:
-        arguments: Of the process; no shell reads them.
-        timeout_s: Of each process; it is killed then.
-    """
-
-    arguments: tuple[str, ...]
-    name: str
-    timeout_s: float = 600.0
-    evidence: EvidenceLevel = EvidenceLevel.INTERLEAVED
+    __slots__ = ()
 
     def measure(self, round_number: int, seconds: float) -> Measured[Conditions]:
         """Start the program, ask it to measure, and read its samples."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from enginescope.analysis.shapes.knee import cliffs_of, knee_of
-from enginescope.analysis.shapes.levels import first_costs, later_medians, levels_of, part_costs
+from enginescope.analysis.shapes.levels import first_costs, levels_of, part_costs
 from enginescope.analysis.shapes.proposal import propose, weighted
 from enginescope.records.run.job import InputShape, ShapePoint, Workload
 from enginescope.records.run.run import ShapeOutcome, ShapeVisit
@@ -72,7 +72,7 @@ def outcomes(
 def report(times_ms: Sequence[float] = TIMES_MS, *, count: int = 1, **more: object) -> ShapesReport:
     """Return the report of simulated processes."""
     runs = outcomes(times_ms, **more)
-    medians = [later_medians(run) for run in runs]
+    medians = [run.later_medians for run in runs]
     levels = weighted(levels_of(points(), runs), None)
     return ShapesReport(
         model="net.onnx",

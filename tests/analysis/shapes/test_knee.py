@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from enginescope.analysis.shapes.knee import cliffs_of, knee_of
-from enginescope.analysis.shapes.levels import later_medians
 from tests.analysis.shapes.simulated import outcomes, points
 
 
 def knee(times_ms=None, gain_pct=10.0, **more):
     runs = outcomes(times_ms, **more) if times_ms else outcomes(**more)
-    return knee_of(points(), [later_medians(run) for run in runs], gain_pct)
+    return knee_of(points(), [run.later_medians for run in runs], gain_pct)
 
 
 def test_the_smallest_shape_above_which_little_is_gained() -> None:
@@ -38,7 +37,7 @@ def test_few_processes_leave_the_uncertainty_unknown() -> None:
 
 
 def test_shapes_with_the_same_items_have_no_knee() -> None:
-    runs = [later_medians(run) for run in outcomes()]
+    runs = [run.later_medians for run in outcomes()]
     found = knee_of(points((1,) * 5), runs, 10.0)
     assert found.named is None
     assert "same number of items" in str(found.why)
@@ -62,7 +61,7 @@ def test_noise_decides_nothing() -> None:
 
 def cliffs(times_ms, **more):
     runs = outcomes(times_ms, **more)
-    return cliffs_of(points(), [later_medians(run) for run in runs])
+    return cliffs_of(points(), [run.later_medians for run in runs])
 
 
 def test_a_shape_slower_than_a_larger_one_is_named_with_the_fastest() -> None:

@@ -174,6 +174,7 @@ def test_the_threshold_it_was_started_with_is_kept(store, played, convnet, capsy
     command = ["bench", str(convnet), *two(), "--compare", "--threshold", "4"]
     main(command)
     played.interrupted_after = None
+    capsys.readouterr()
     main(["compare", comparison_in(store), "--continue", "--json"])
     assert json.loads(capsys.readouterr().out)["measured"]["threshold_pct"] == 4
 

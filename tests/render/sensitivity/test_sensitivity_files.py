@@ -17,8 +17,8 @@ from enginescope.analysis.sensitivity.ranking import (
     ranked,
     saved_time,
 )
-from enginescope.analysis.tune.halving import search_ratio
 from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.verdict.sensitivity import (
@@ -53,7 +53,7 @@ LIMIT = 0.01
 def timed(factor: float) -> LayerTime:
     """Return the time of a model that takes so much of FP32's."""
     values = [factor * (1 + 0.004 * (at % 4)) * one for at, one in enumerate(BASE)]
-    return saved_time(BASE[0], values[0], search_ratio(BASE, values), len(BASE))
+    return saved_time(BASE[0], values[0], ratio_of_few_rounds(BASE, values), len(BASE))
 
 
 def model(

@@ -8,8 +8,9 @@ import json
 
 import pytest
 
-from enginescope.analysis.tune.halving import confirmed, search_ratio
+from enginescope.analysis.tune.halving import confirmed
 from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import Interval
 from enginescope.notebook.html.verdicts import answer_html
@@ -40,7 +41,7 @@ def alternative(number: int, options: str, factor: float, **fields) -> Alternati
         backend=f"ort-cpu{options}",
         value=values[0],
         interval=Interval(low=min(values), high=max(values), confidence=0.95),
-        ratio=search_ratio(BASE, values) if number else None,
+        ratio=ratio_of_few_rounds(BASE, values) if number else None,
         **{"rounds": 8, **fields},
     )
 

@@ -165,8 +165,8 @@ def test_a_budget_has_best_numbers_of_its_own(convnet, tmp_path, planted) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"builds": 2}, "builds: 2 is not between 3 and 26"),
-        ({"processes": 1}, "processes: 1 is not between 2 and 100"),
+        ({"builds": 2}, "`builds` 2: it is not between 3 and 26"),
+        ({"processes": 1}, "`processes` 1: it is not between 2 and 100"),
         ({"workload": es.Workload(stop=es.StopRule(iterations=5))}, "iterations: 5"),
         ({"on": "fake"}, "fake makes no build"),
         ({"on": "trtexec"}, "trtexec makes no build"),

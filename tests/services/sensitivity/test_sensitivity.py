@@ -204,7 +204,7 @@ def test_a_crashing_model_is_a_failure_and_no_figure(tmp_path, planted) -> None:
     [
         ({"to": "fp4"}, UsageError, "one of fp16, int8"),
         ({"by": "node"}, UsageError, "one of layer, block"),
-        ({"rounds": 2}, UsageError, "is not within 3"),
+        ({"rounds": 2}, UsageError, "is not between 3"),
         ({"max_error": 0.0}, UsageError, "is not above 0"),
         ({"on": "ort-cpu:fp16"}, UsageError, "FP32 is what layers are converted from"),
         ({"on": "fake"}, UnsupportedError, "fp16 layers on fake"),

@@ -13,6 +13,7 @@ from enginescope.judge.evidence import EvidenceLevel
 from enginescope.records.run.job import DimSize, Limits, Mode, Workload
 from enginescope.records.verdict.shapes import ShapesReport
 from enginescope.services.shapes.request import parse_sizes, parse_sweep, parse_weight
+from enginescope.store.archive import Store
 from tests.fakes import loading, models
 from tests.plants.in_process import workers_in_process
 
@@ -49,7 +50,9 @@ def test_onnxruntime_has_levels_costs_and_a_profile(perceptron, tmp_path) -> Non
     assert report.evidence is EvidenceLevel.INTERLEAVED
     assert report.knee.gain_pct == 5
     assert len(report.profiles) == 1
-    assert not (tmp_path / "store" / "runs").exists()  # the runs are not stored
+    rows = Store(tmp_path / "store").rows()
+    assert len(rows) >= report.rounds
+    assert all(f"cmp-{report.comparison}" in row.tags for row in rows)
 
 
 def test_a_shape_that_the_model_rejects_is_named(tmp_path) -> None:

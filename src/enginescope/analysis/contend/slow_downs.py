@@ -11,11 +11,11 @@ import numpy as np
 
 from enginescope.analysis.claims.percentile import needed_in_each
 from enginescope.core.record import Record, replace
-from enginescope.judge.comparison.hodges_lehmann import level_of_processes, student_paired_shift
-from enginescope.judge.comparison.ratio import decide, ratio_of_rounds
-from enginescope.judge.samples import Array, Interval
+from enginescope.judge.comparison.hodges_lehmann import level_of_processes
+from enginescope.judge.comparison.ratio import decide, ratio_of_few_rounds
+from enginescope.judge.samples import Array
 from enginescope.judge.stats.describe import percentile
-from enginescope.judge.verdict import RatioEstimate, VerdictKind
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.contend import (
     ContenderSet,
@@ -95,23 +95,6 @@ def _rate(values: Array) -> float:
 
 def _p99(values: Array) -> float:
     return percentile(values, 99.0)
-
-
-def ratio_of_few_rounds(alone: Sequence[float], together: Sequence[float]) -> RatioEstimate:
-    """Return together ÷ alone over the rounds; where ranks are too few, by Student's t."""
-    estimate = ratio_of_rounds(alone, together, confidence=CONFIDENCE)
-    if estimate.interval is not None or len(alone) < 2:
-        return estimate
-    shift = student_paired_shift(np.log(together) - np.log(alone), confidence=CONFIDENCE)
-    assert shift.low is not None
-    assert shift.high is not None
-    low, high = (float(np.exp(end)) for end in (shift.low, shift.high))
-    return replace(
-        estimate,
-        ratio=min(max(estimate.ratio, low), high),
-        interval=Interval(low=low, high=high, confidence=CONFIDENCE),
-        is_student=True,
-    )
 
 
 def _slow_down(

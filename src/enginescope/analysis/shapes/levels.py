@@ -21,19 +21,11 @@ CONFIDENCE = 0.95
 _PARTS: tuple[CostKind, ...] = ("profile", "bind", "graph")
 
 
-def later_medians(outcome: ShapeOutcome) -> dict[int, float]:
-    """Return the median of each shape's requests after the first of a visit, in ms."""
-    times: dict[int, list[float]] = {}
-    for visit in outcome.visits:
-        times.setdefault(visit.point, []).extend(visit.later_ms)
-    return {point: float(np.median(values)) for point, values in times.items()}
-
-
 def levels_of(
     points: Sequence[ShapePoint], outcomes: Sequence[ShapeOutcome]
 ) -> tuple[ShapeLevel, ...]:
     """Return the level of each shape; each process is one figure."""
-    medians = [later_medians(outcome) for outcome in outcomes]
+    medians = [outcome.later_medians for outcome in outcomes]
     return tuple(_level(at, point, outcomes, medians) for at, point in enumerate(points))
 
 

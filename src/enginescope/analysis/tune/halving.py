@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from enginescope.core.record import replace
 from enginescope.judge.comparison.hodges_lehmann import paired_shift, student_paired_shift
 from enginescope.judge.comparison.ratio import (
     LOOK_CONFIDENCE,
@@ -22,8 +21,6 @@ from enginescope.judge.comparison.ratio import (
     middle_of,
     ratio_of_rounds,
 )
-from enginescope.judge.samples import Interval
-from enginescope.judge.verdict import RatioEstimate
 from enginescope.records.verdict.tune import Confirmation
 
 #: Rounds after which alternatives are dropped; the search ends with the last.
@@ -66,22 +63,6 @@ def slower_by_evidence(costs: Costs) -> tuple[int, ...]:
 def _low(differences: np.ndarray) -> float:
     low = student_paired_shift(differences, confidence=_DROP_CONFIDENCE).low
     return -math.inf if low is None else low
-
-
-def search_ratio(default: Sequence[float], other: Sequence[float]) -> RatioEstimate:
-    """Return other ÷ default with a 95 % interval: by ranks, or by Student's t of few rounds.
-
-    Args:
-        default, other: Values of the same rounds, at least one.
-    """
-    estimate = ratio_of_rounds(default, other)
-    if estimate.interval is not None or len(default) < 3:
-        return estimate
-    shift = student_paired_shift(np.log(other) - np.log(default), confidence=0.95)
-    assert shift.low is not None
-    assert shift.high is not None
-    interval = Interval(low=math.exp(shift.low), high=math.exp(shift.high), confidence=0.95)
-    return replace(estimate, ratio=math.exp(shift.value), interval=interval, is_student=True)
 
 
 def confirmed(

@@ -9,7 +9,6 @@ import click
 
 from enginescope.cli.options import (
     COUNT,
-    DURATION_MS,
     FILE,
     FROM_0,
     PATH,
@@ -22,12 +21,13 @@ from enginescope.cli.process_options import (
     on_option,
     process_fields,
     process_workload,
+    rounds_end_options,
     shape_option,
     stop_options,
     stored_options,
     timeout_option,
 )
-from enginescope.cli.progress import ProcessProgress, measuring
+from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     default=ROUNDS,
     help="Fresh processes of each model that is timed.",
 )
-@option("--max-time", type=DURATION_MS, help="Maximum total time; measures less if needed.")
+@rounds_end_options
 @timeout_option
 @option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
 @option("--csv", "csv_file", type=FILE, help="Write layers and models as CSV to FILE.")
@@ -114,7 +114,7 @@ def command(model: Path, **options: Any) -> int:
     files = [options["markdown"], options["csv_file"], options["html"]]
     check_outputs(files, [str(model)])
     progress = ProcessProgress()
-    with measuring(progress):
+    with measuring(progress, can_continue=True):
         report = measure_sensitivity(_request(model, options), progress)
     present_report(
         report,
@@ -128,7 +128,7 @@ def command(model: Path, **options: Any) -> int:
     tags = [f"{COMPARISON_TAG}{comparison}" for comparison in report.comparisons[-1:]]
     steps = [step(options, "the runs", "runs list", "--tag", tag) for tag in tags]
     end_report(options, *steps, opened=("html", "csv_file", "markdown"))
-    return 0
+    return exit_code(progress)
 
 
 def _request(model: Path, options: dict[str, Any]) -> SensitivityRequest:
@@ -141,7 +141,6 @@ def _request(model: Path, options: dict[str, Any]) -> SensitivityRequest:
         max_error=options["max_error"],
         workload=process_workload(options),
         rounds=options["rounds"],
-        max_time_s=options["max_time"] and options["max_time"] / 1e3,
         **process_fields(options),
     )
 

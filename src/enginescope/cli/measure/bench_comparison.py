@@ -14,12 +14,12 @@ from rich.text import Text
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredPair
 from enginescope.cli.compare_options import terms_of
 from enginescope.cli.messages import next_steps, words
-from enginescope.cli.progress import JobProgress, describe, job_text
+from enginescope.cli.progress import JobProgress, describe, exit_code, job_text, measuring
 from enginescope.cli.report_output import print_json
 from enginescope.cli.run_output import present
-from enginescope.cli.verb import EXIT_RUN_FAILED, ending_in_order, saying_what_stands
+from enginescope.cli.verb import EXIT_RUN_FAILED
 from enginescope.judge.comparison.ratio import LOOKS
-from enginescope.judge.units import counted
+from enginescope.judge.units import counted, format_span
 from enginescope.records.progress import Progress, RoundPosition
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import OutcomeKind, Run
@@ -41,7 +41,7 @@ class RoundsProgress(JobProgress):
     """Shows the round and its process; one line a look, and one for each process that fails."""
 
     _most = 0
-    _so_far = ""
+    _so_far = _left = ""
     _measured = 0
     _counting = 0
     _last_line = 0
@@ -52,8 +52,8 @@ class RoundsProgress(JobProgress):
         """Print what is compared, where no live line shows it."""
         self._begin_rounds(jobs, most)
         if not self._live:
-            sides = f"{len(jobs)} sides"
-            self._line(f"comparing {sides}, interleaved, at most {most} rounds …")
+            what = f"comparing {len(jobs)} sides, interleaved" if len(jobs) > 1 else "measuring"
+            self._line(f"{what}, at most {most} rounds …")
 
     def _begin_rounds(self, jobs: tuple[Job, ...], most: int) -> None:
         self._jobs, self._most = jobs, most
@@ -64,15 +64,16 @@ class RoundsProgress(JobProgress):
         more = "the answer is final, so no round is added" if is_decided else "continuing"
         self._line(f"{tag} after {counted(rounds, 'round')}: {more}")
 
-    def round_ended(self, measured: int, counting: int) -> None:
+    def round_ended(self, measured: int, counting: int, left_s: float | None) -> None:
         """Print how far it is, where no look did for some rounds."""
         self._measured, self._counting = measured, counting
+        self._left = f", at most {format_span(left_s)} left" if left_s is not None else ""
         if measured - self._last_line < LOOKS[0] + 1 or self._live:
             return
         self._last_line = measured
         left_out = measured - counting
         why = f"; {left_out} noisy or failed, left out" if left_out else ""
-        self._line(f"{measured} of at most {self._most} rounds measured{why} …")
+        self._line(f"{measured} of at most {self._most} rounds measured{self._left}{why} …")
 
     def looked(self, comparison: MeasuredComparison, rounds: int) -> None:
         """Show an interim result."""
@@ -95,13 +96,18 @@ class RoundsProgress(JobProgress):
             self._comparison = run.turn.comparison
             self._can_continue = run.turn.plan is not None
 
+    def extent(self) -> str:
+        """Return after how many rounds an interrupt came."""
+        return f" after {self._measured} of at most {counted(self._most, 'round')}"
+
     def standing(self) -> str:
         """Return what an interrupt leaves in the store, and how to compare it."""
         count = "1 run is" if self._stored == 1 else f"{self._stored} runs are"
         if self._comparison is None:
             return f"{count} stored"
-        more = " --continue" if self._can_continue else ""
-        return f"{count} stored; enginescope compare {comparison_tag(self._comparison)}{more}"
+        tag = comparison_tag(self._comparison)
+        more = f"; enginescope compare {tag} --continue" if self._can_continue else f": {tag}"
+        return f"{count} stored{more}"
 
     def turn_started(self, turn: RoundPosition, job: Job) -> None:
         """Show a process that starts."""
@@ -114,7 +120,7 @@ class RoundsProgress(JobProgress):
     def _show(self, turn: RoundPosition, job: Job, doing: str) -> None:
         if self._live is None:
             return
-        of = f"{turn.round + 1} of at most {self._most}, {self._counting} count"
+        of = f"{turn.round + 1} of at most {self._most}, {self._counting} count{self._left}"
         place = f"round {of} · {turn.side} {job_text(job)}"
         lines = [place, f"  {doing}", *([self._so_far] if self._so_far else [])]
         self._live.update(Text("\n".join(lines), overflow="ellipsis", no_wrap=True))
@@ -146,13 +152,13 @@ def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
         **fields,
     )
     progress = RoundsProgress()
-    with ending_in_order(), progress, saying_what_stands(progress.standing):
+    with measuring(progress):
         result = compare_interleaved(request, progress)
     if result.comparison is None:
         present(result.failed, as_json=options["as_json"], store=options["store_folder"])
     else:
         _present(result.comparison, options)
-    return 0 if result.is_ok else EXIT_RUN_FAILED
+    return exit_code(progress, 0 if result.is_ok else EXIT_RUN_FAILED)
 
 
 def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:

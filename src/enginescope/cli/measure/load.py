@@ -27,7 +27,7 @@ from enginescope.cli.process_options import (
     stored_fields,
     stored_options,
 )
-from enginescope.cli.progress import JobProgress, measuring
+from enginescope.cli.progress import JobProgress, exit_code, measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
 from enginescope.records.run.job import Workload
@@ -144,8 +144,12 @@ def command(target: str, **options: Any) -> int:
         markdown=load_markdown,
         html=load_page,
     )
-    end_report(options, step(options, "report", "report", report.trials[-1].run[:8]))
-    return int(report.kind in (LoadKind.MISSED, LoadKind.INCONCLUSIVE))
+    shown = [step(options, "report", "report", report.trials[-1].run[:8])]
+    if report.tag is not None and len(report.trials) > 1:
+        shown.append(step(options, "its runs", "runs list", "--tag", report.tag))
+    end_report(options, *shown)
+    is_missed = report.kind in (LoadKind.MISSED, LoadKind.INCONCLUSIVE)
+    return exit_code(progress, int(is_missed))
 
 
 def _request(target: str, options: dict[str, Any]) -> LoadRequest:

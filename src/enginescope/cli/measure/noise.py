@@ -13,6 +13,7 @@ from enginescope.cli.options import DURATION_MS, PATH, SHAPE, dims_option, optio
 from enginescope.cli.process_options import (
     batch_option,
     on_option,
+    rounds_end_options,
     stored_fields,
     stored_options,
 )
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 @dims_option
 @batch_option
 @rounds_option(FLOOR_ROUNDS)
+@rounds_end_options
 @option("--duration", type=DURATION_MS, help="Measuring time per process.  [default: 1s]")
 @stored_options
 def command(model: Path | None, **options: Any) -> int:
@@ -54,8 +56,8 @@ def command(model: Path | None, **options: Any) -> int:
     use the recorded noise floor. Without MODEL, enginescope measures a small sample.
     """
     from enginescope.cli.measure.bench_comparison import RoundsProgress
+    from enginescope.cli.progress import exit_code, measuring
     from enginescope.cli.run_output import present
-    from enginescope.cli.verb import ending_in_order, saying_what_stands
     from enginescope.records.run.job import StopRule, Workload
     from enginescope.services.measurement.interleaved import paced_workload
     from enginescope.services.measurement.noise import measure_noise
@@ -71,21 +73,23 @@ def command(model: Path | None, **options: Any) -> int:
         backends=(options["backend"],) if options["backend"] else (),
         workload=paced_workload(workload),
         rounds=options["rounds"],
+        continues=options["continues"],
+        max_time_s=options["max_time"] and options["max_time"] / 1e3,
         **stored_fields(options),
     )
     progress = RoundsProgress()
-    with ending_in_order(), progress, saying_what_stands(progress.standing):
+    with measuring(progress, can_continue=True):
         result = measure_noise(request, progress)
-    if result.floor is None or result.measured.comparison is None:
+    if progress.interruption is None and result.floor is None:
         present(result.measured.failed, as_json=as_json, store=options["store_folder"])
-    else:
+    elif result.floor is not None and result.measured.comparison is not None:
         _present(result.floor, result.measured.comparison, as_json=as_json)
     if result.recorded is not None:
         note(f"recorded: {result.recorded}")
     if result.not_recorded is not None:
         progress.warn(result.not_recorded)
     is_fine = result.recorded is not None and result.measured.is_stored
-    return 0 if is_fine else EXIT_RUN_FAILED
+    return exit_code(progress, 0 if is_fine else EXIT_RUN_FAILED)
 
 
 def _present(floor: NoiseFloor, found: MeasuredComparison, *, as_json: bool) -> None:

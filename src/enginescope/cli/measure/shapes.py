@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.options import (
     EXISTING,
     FILE,
@@ -18,20 +19,21 @@ from enginescope.cli.options import (
     Parsed,
     check_outputs,
     dims_option,
-    json_option,
     option,
-    store_option,
 )
 from enginescope.cli.process_options import (
     on_option,
     process_fields,
+    rounds_end_options,
+    stored_options,
     timeout_option,
 )
-from enginescope.cli.progress import ProcessProgress, measuring
-from enginescope.cli.report_output import end_report, present_report
+from enginescope.cli.progress import exit_code, measuring
+from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
+from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Mode, Workload
 from enginescope.services.shapes.request import (
     BATCHES,
@@ -52,7 +54,6 @@ from enginescope.services.shapes.request import (
 from enginescope.services.shapes.shapes import sweep_shapes
 
 if TYPE_CHECKING:
-    from enginescope.records.run.job import Job
     from enginescope.records.verdict.shapes import ShapesReport
 
 
@@ -138,15 +139,15 @@ if TYPE_CHECKING:
 @option("--csv", type=FILE, help="Write the shapes as CSV to FILE.")
 @option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
-@store_option
-@json_option
+@rounds_end_options
+@stored_options
 def command(model: Path, **options: Any) -> int:
     """Measure MODEL with several shapes, and the cost of a change of shape.
 
     Every fresh process loads MODEL once and changes between all shapes in random order. The result
     is the knee: above this shape, throughput hardly grows. The first request after a change is
     compared with a request that follows no change. enginescope proposes optimization profiles from
-    the times and the weights of the shapes. It does not store the runs.
+    the times and the weights of the shapes.
     """
     from enginescope.render.shapes.shapes_phrases import build_command
     from enginescope.render.shapes.shapes_writers import (
@@ -157,8 +158,8 @@ def command(model: Path, **options: Any) -> int:
     )
 
     check_outputs([options[name] for name in ("csv", "markdown", "html")], [str(model)])
-    progress = ShapesProgress()
-    with measuring(progress):
+    progress = RoundsProgress()
+    with measuring(progress, can_continue=True):
         report = sweep_shapes(_request(model, options), progress)
     present_report(
         report,
@@ -170,8 +171,11 @@ def command(model: Path, **options: Any) -> int:
         html=shapes_page,
     )
     build = build_command(report)
-    end_report(options, *([("build", build)] if build else []), opened=("html",))
-    return 0
+    steps = [("build", build)] if build else []
+    tag = f"{COMPARISON_TAG}{report.comparison}"
+    steps.append(step(options, "its runs", "runs list", "--tag", tag))
+    end_report(options, *steps, opened=("html",))
+    return exit_code(progress)
 
 
 def _request(model: Path, options: dict[str, Any]) -> ShapesRequest:
@@ -198,19 +202,6 @@ def _request(model: Path, options: dict[str, Any]) -> ShapesRequest:
         ),
         **process_fields(options),
     )
-
-
-class ShapesProgress(ProcessProgress):
-    """Shows which process runs, and prints what fails."""
-
-    def job_started(self, index: int, job: Job) -> None:
-        """Show a process that starts."""
-        if self._live:
-            super().job_started(index, job)
-
-    def standing(self) -> str:
-        """Return what an interrupt leaves in the store."""
-        return "runs of shapes are not stored"
 
 
 def _show(report: ShapesReport) -> None:

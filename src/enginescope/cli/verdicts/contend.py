@@ -13,10 +13,11 @@ from enginescope.cli.process_options import (
     input_options,
     on_option,
     process_fields,
+    rounds_end_options,
     stored_options,
     timeout_option,
 )
-from enginescope.cli.progress import measuring
+from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
@@ -70,6 +71,7 @@ from enginescope.services.contend.request import LEAST_ROUNDS, ROUNDS, SHARES, C
 @option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
 @option("--csv", "csv_file", type=FILE, help="Write a row for each slow-down to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
+@rounds_end_options
 @stored_options
 def command(models: tuple[Path, ...], **options: Any) -> int:
     """Measure how much 2 to 6 models slow down when they share one GPU or processor.
@@ -90,7 +92,7 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
         [str(model) for model in models],
     )
     progress = RoundsProgress()
-    with measuring(progress):
+    with measuring(progress, can_continue=True):
         report = run_contend(_request(models, options), progress)
     present_report(
         report,
@@ -103,7 +105,7 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
     )
     tag = f"{COMPARISON_TAG}{report.comparison}"
     end_report(options, step(options, "its runs", "runs list", "--tag", tag))
-    return 0
+    return exit_code(progress)
 
 
 def _request(models: tuple[Path, ...], options: dict[str, Any]) -> ContendRequest:

@@ -114,7 +114,7 @@ def command(
     """
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.process_options import command_line
-    from enginescope.cli.progress import measuring
+    from enginescope.cli.progress import exit_code, measuring
     from enginescope.render.verdicts.gate_junit import gate_junit
     from enginescope.render.verdicts.gate_sarif import gate_sarif
     from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown
@@ -145,7 +145,7 @@ def command(
         sarif=lambda report: gate_sarif(report, root=str(Path.cwd())),
     )
     end_report(options, *_steps(report, options))
-    return int(not report.is_passed)
+    return exit_code(progress, int(not report.is_passed))
 
 
 def limits_of(limits: Sequence[str], metrics: Sequence[str]) -> tuple[Limit, ...]:

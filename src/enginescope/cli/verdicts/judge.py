@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from enginescope.cli.messages import note
+from enginescope.cli.messages import note, warn
 from enginescope.cli.options import (
     DURATION_MS,
     FILE,
@@ -18,8 +18,9 @@ from enginescope.cli.options import (
     option,
     write_output,
 )
+from enginescope.cli.process_options import command_line
 from enginescope.cli.report_output import print_json
-from enginescope.cli.verb import EXIT_INTERRUPTED, EXIT_RUN_FAILED, Verb
+from enginescope.cli.verb import EXIT_INTERRUPTED, EXIT_RUN_FAILED, Verb, ending_in_order
 from enginescope.core.errors import UsageError
 from enginescope.judge import sources
 from enginescope.judge.answer import Answer
@@ -28,7 +29,7 @@ from enginescope.judge.comparison.looks import Tally
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.judge.experiment import Ended
 from enginescope.judge.referee import PROPOSALS, Ruling, Session
-from enginescope.judge.units import format_span
+from enginescope.judge.units import counted, format_span
 
 _KINDS: dict[str, Callable[[str], sources.Source]] = {
     "command": sources.command,
@@ -107,10 +108,11 @@ def command(sides: tuple[str, ...], **options: Any) -> int:
         keep=options["keep"],
         watch=_watch(quiet=options["as_json"]),
     )
-    answer = comparison.run()
+    with ending_in_order():
+        answer = comparison.run()
     _present(answer, options)
     if answer.ended is Ended.INTERRUPTED:
-        return EXIT_INTERRUPTED
+        return _interrupted(comparison, answer)
     return EXIT_RUN_FAILED if answer.ended is Ended.GIVEN_UP else 0
 
 
@@ -136,6 +138,15 @@ def _propose(sides: list[sources.Source], options: dict[str, Any]) -> int:
     if judged.ruling is Ruling.FAILED:
         return EXIT_RUN_FAILED
     return 0 if judged.is_accepted else 1
+
+
+def _interrupted(comparison: Comparison, answer: Answer) -> int:
+    """Say how to go on; return the exit code."""
+    again = command_line() if answer.kept else "with --keep FILE it could be continued"
+    warn(f"enginescope: interrupted after {counted(answer.rounds, 'round')}; to continue: {again}")
+    error = comparison.experiment.interruption
+    code = error.code if isinstance(error, SystemExit) else None
+    return code if isinstance(code, int) else EXIT_INTERRUPTED
 
 
 def _present(answer: Answer, options: dict[str, Any]) -> None:

@@ -15,11 +15,12 @@ from enginescope.cli.process_options import (
     on_option,
     process_fields,
     process_workload,
+    rounds_end_options,
     stop_options,
     stored_options,
     timeout_option,
 )
-from enginescope.cli.progress import measuring
+from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
@@ -73,6 +74,7 @@ from enginescope.services.ladder.request import (
 )
 @option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
 @option("--html", type=FILE, help="Write one HTML page to FILE.")
+@rounds_end_options
 @stored_options
 def command(model: Path, **options: Any) -> int:
     """Measure a query in every way, from its layers to a client's call.
@@ -90,7 +92,7 @@ def command(model: Path, **options: Any) -> int:
 
     check_outputs([options["markdown"], options["html"]], [str(model)])
     progress = RoundsProgress()
-    with measuring(progress):
+    with measuring(progress, can_continue=True):
         report = climb_ladder(_request(model, options), progress)
     present_report(
         report,
@@ -102,7 +104,7 @@ def command(model: Path, **options: Any) -> int:
     )
     tag = f"{COMPARISON_TAG}{report.comparison}"
     end_report(options, step(options, "its runs", "runs list", "--tag", tag))
-    return 0
+    return exit_code(progress)
 
 
 def _request(model: Path, options: dict[str, Any]) -> LadderRequest:

@@ -17,7 +17,7 @@ from enginescope.cli.process_options import (
     stored_options,
     timeout_option,
 )
-from enginescope.cli.progress import ProcessProgress, measuring
+from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
 from enginescope.records.progress import COMPARISON_TAG
@@ -117,7 +117,7 @@ def command(model: Path, **options: Any) -> int:
     )
     tag = f"{COMPARISON_TAG}{report.comparison}"
     end_report(options, step(options, "the builds side by side", "compare", tag))
-    return 0
+    return exit_code(progress)
 
 
 def _request(model: Path, options: dict[str, Any]) -> LotteryRequest:
@@ -128,7 +128,6 @@ def _request(model: Path, options: dict[str, Any]) -> LotteryRequest:
         processes=options["processes"],
         workload=lottery_workload(process_workload(options)),
         timing_cache=options["timing_cache"],
-        max_time_s=options["max_time"] and options["max_time"] / 1e3,
         budget_s=options["budget"] and options["budget"] / 1e3,
         **process_fields(options),
     )

@@ -11,7 +11,6 @@ import click
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.cli.options import (
     COUNT,
-    DURATION_MS,
     EXISTING,
     FILE,
     FROM_0,
@@ -27,12 +26,13 @@ from enginescope.cli.process_options import (
     on_option,
     process_fields,
     process_workload,
+    rounds_end_options,
     shape_option,
     stop_options,
     stored_options,
     timeout_option,
 )
-from enginescope.cli.progress import ProcessProgress, measuring
+from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
@@ -131,11 +131,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     default=THRESHOLD_PCT,
     help="Ignore smaller differences.",
 )
-@option(
-    "--max-time",
-    type=DURATION_MS,
-    help="Maximum total time; measures fewer rounds if needed.",
-)
+@rounds_end_options
 @timeout_option
 @option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
 @option("--csv", "csv_file", type=FILE, help="Write the alternatives as CSV to FILE.")
@@ -159,7 +155,7 @@ def command(model: Path, **options: Any) -> int:
     files = [options["markdown"], options["csv_file"], options["html"]]
     check_outputs(files, [str(model)])
     progress = TuneProgress()
-    with measuring(progress):
+    with measuring(progress, can_continue=True):
         report = tune_options(_request(model, options), progress)
     present_report(
         report,
@@ -171,7 +167,7 @@ def command(model: Path, **options: Any) -> int:
         html=tune_page,
     )
     end_report(options, *_steps(report, options), opened=("html", "csv_file", "markdown"))
-    return 0
+    return exit_code(progress)
 
 
 def _request(model: Path, options: dict[str, Any]) -> TuneRequest:
@@ -190,7 +186,6 @@ def _request(model: Path, options: dict[str, Any]) -> TuneRequest:
         workload=process_workload(options),
         rounds=options["rounds"],
         threshold_pct=options["threshold_pct"],
-        max_time_s=options["max_time"] and options["max_time"] / 1e3,
         **process_fields(options),
     )
 

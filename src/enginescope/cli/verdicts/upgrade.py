@@ -26,11 +26,12 @@ from enginescope.cli.process_options import (
     on_option,
     process_fields,
     process_workload,
+    rounds_end_options,
     stop_options,
     stored_options,
     timeout_option,
 )
-from enginescope.cli.progress import measuring
+from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
 from enginescope.cli.verdicts.gate import limits_of
@@ -138,6 +139,7 @@ from enginescope.services.upgrade.upgrade import check_upgrade
     is_flag=True,
     help="Add the hashes of models, samples and outputs to --evidence, not the files.",
 )
+@rounds_end_options
 @stored_options
 def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any) -> int:
     """Check whether MODELS are as correct and as fast on a new stack; exit with 1 if not.
@@ -155,7 +157,7 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
 
     check_outputs([options["markdown"], options["html"]], [*map(str, models), old, new or ""])
     progress = UpgradeProgress()
-    with measuring(progress):
+    with measuring(progress, can_continue=True):
         report = check_upgrade(_request(models, old, new, options), progress)
     present_report(
         report,
@@ -169,7 +171,7 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
         digest = sha256_of(options["evidence"] / MANIFEST)
         note(f"wrote {options['evidence']}; SHA-256 of its manifest: {digest}")
     end_report(options, *_steps(report, options))
-    return int(not report.is_passed)
+    return exit_code(progress, int(not report.is_passed))
 
 
 def _request(

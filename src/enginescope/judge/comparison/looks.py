@@ -1,9 +1,10 @@
 """When an interleaved comparison may end, and the confidence of each look.
 
-A comparison has up to four planned looks of `LOOK_CONFIDENCE`. One that is inconclusive after the
-last of them can be continued to twice as many rounds, and again. Each further look has half the
-error of the look before. By Bonferroni's inequality, all looks together miss in at most
-4 × 1 % + (½ + ¼ + …) × 1 % = 5 % of comparisons, however often somebody continues.
+A comparison has up to four planned looks of `LOOK_CONFIDENCE`. Before them, one ends it only where
+the difference is obvious (`ratio.OBVIOUS`), so that its error is next to nothing. One that is
+inconclusive after the last of them can be continued to twice as many rounds, and again. Each
+further look has half the error of the look before. By Bonferroni's inequality, all looks together
+miss in at most 4 × 1 % + (½ + ¼ + …) × 1 % = 5 % of comparisons, however often somebody continues.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from enginescope.judge.comparison.ratio import LOOK_CONFIDENCE, LOOKS
+from enginescope.judge.comparison.ratio import EARLY_LOOK, LOOK_CONFIDENCE, LOOKS
 from enginescope.judge.comparison.steady_rounds import disturbances
 
 #: The error of all looks together: the planned ones, and those of a comparison that is continued.
@@ -80,9 +81,14 @@ class Tally:
         are as many looks as before, so their levels hold.
         """
         counting = self.counting
-        due = sum(look <= counting for look in self.looks)
+        due = sum(look <= counting for look in (EARLY_LOOK, *self.looks))
         is_new, self._asked = due > self._asked, max(due, self._asked)
         return is_new
+
+    @property
+    def is_early(self) -> bool:
+        """Whether no planned look is reached yet, so that only the obvious ends it."""
+        return self.counting < self.looks[0]
 
     @property
     def counting(self) -> int:

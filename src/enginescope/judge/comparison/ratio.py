@@ -34,6 +34,10 @@ from enginescope.judge.verdict import DisturbedRounds, RatioEstimate, Reason, Ve
 #: Rounds after which an interleaved comparison may stop. So many at most see 2 % where processes
 #: scatter by a standard deviation of 2 %, however they do: ``benchmarks/statistics/looks.py``.
 LOOKS = (8, 16, 30, 60)
+#: Before them, so many rounds show a difference whose interval, Student's t, lies beyond a factor
+#: of `OBVIOUS`. Two equal sides whose processes scatter by 50 % seem so different in at most 0.3 %
+#: of comparisons: ``benchmarks/statistics/looks.py``.
+EARLY_LOOK, OBVIOUS = 3, 2.0
 #: More rounds than this are a mistake.
 MOST_ROUNDS = 1_000
 #: So many rounds of a side with itself tell how rounds scatter.
@@ -178,7 +182,8 @@ def ratio_of_rounds(
     What all processes of a round share, such as a neighbor's load or a warm chip, divides out.
     Where the ranks of `LOOKS`' fewest rounds or more cannot reach the confidence, as one of many
     rows in a gate needs it, the interval is Student's t. It then reaches to the ratio at least,
-    which is that of ranks at any confidence.
+    which is that of ranks at any confidence. Fewer rounds have one only if it is obvious: beyond a
+    factor of `OBVIOUS` with the confidence of a look.
 
     Args:
         a, b: Medians, one a round, in the same order; above 0.
@@ -189,15 +194,46 @@ def ratio_of_rounds(
     if len(a) != len(b):
         raise UsageError(f"{len(a)} and {len(b)} rounds", why="a round has both sides")
     differences = _logs(b) - _logs(a)
-    shift = paired_shift(differences, confidence=confidence)
-    is_student = shift.low is None and len(a) >= LOOKS[0]
-    if is_student:  # no rank of so few rounds is rare enough for this confidence
-        _, low, high = student_paired_shift(differences, confidence=confidence)
-        assert low is not None
-        assert high is not None
-        shift = Shift(shift.value, min(low, shift.value), max(high, shift.value))
-    estimate = _estimate(shift, "rounds", (len(a), len(b)), confidence)
-    return replace(estimate, is_student=is_student)
+    by_ranks = _of_rounds(paired_shift(differences, confidence=confidence), len(a), confidence)
+    if by_ranks.interval is not None or len(a) < EARLY_LOOK:
+        return by_ranks
+    is_early = len(a) < LOOKS[0]
+    sure = max(confidence, LOOK_CONFIDENCE) if is_early else confidence
+    student = _student_of_rounds(differences, sure)
+    assert student.interval is not None
+    is_obvious = student.interval.low > OBVIOUS or student.interval.high < 1 / OBVIOUS
+    return student if is_obvious or not is_early else by_ranks
+
+
+def ratio_of_few_rounds(
+    a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95
+) -> RatioEstimate:
+    """Return B ÷ A as `ratio_of_rounds`; of two rounds or more with an interval in any case.
+
+    Raises:
+        UsageError: As `ratio_of_rounds`.
+    """
+    if len(a) >= LOOKS[0] or len(a) != len(b):
+        return ratio_of_rounds(a, b, confidence=confidence)
+    differences = _logs(b) - _logs(a)
+    by_ranks = _of_rounds(paired_shift(differences, confidence=confidence), len(a), confidence)
+    if by_ranks.interval is not None or len(a) < 2:
+        return by_ranks
+    return _student_of_rounds(differences, confidence)
+
+
+def _student_of_rounds(differences: Array, confidence: float) -> RatioEstimate:
+    """Return the ratio of ranks with Student's interval, which reaches to it at least."""
+    value = paired_shift(differences, confidence=confidence).value
+    _, low, high = student_paired_shift(differences, confidence=confidence)
+    assert low is not None
+    assert high is not None
+    shift = Shift(value, min(low, value), max(high, value))
+    return replace(_of_rounds(shift, len(differences), confidence), is_student=True)
+
+
+def _of_rounds(shift: Shift, rounds: int, confidence: float) -> RatioEstimate:
+    return _estimate(shift, "rounds", (rounds, rounds), confidence)
 
 
 def ratio_of_counting_rounds(

@@ -36,6 +36,8 @@ def uncertainties_of(runs: Sequence[Run]) -> list[float | None] | None:
 
 def uncertainty_of(run: Run) -> float | None:
     """Return what the median of a run is known to, in percent; ``None`` without samples."""
+    if run.shapes is not None:
+        return uncertainty_pct(run.shapes.relative_times)
     headline = run.headline
     return uncertainty_pct(headline.values_ms) if headline and len(headline) else None
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 from enum import Enum
 from typing import Literal
 
+import numpy as np
+
 from enginescope.core.record import Record, replace
 from enginescope.judge.notice import Notice
-from enginescope.judge.samples import Array, Samples
+from enginescope.judge.samples import Array, Samples, frozen
 from enginescope.records.environment import Commit, Environment
 from enginescope.records.plan.build import BuildReport, DeviceMemory, Preparation
 from enginescope.records.plan.plan import Plan, Profile
@@ -68,6 +70,22 @@ class ShapeOutcome(Record, frozen=True, kw_only=True):
     profiles: tuple[int | None, ...]
     why: tuple[str | None, ...]
     why_no_graph: str | None = None
+
+    @property
+    def later_medians(self) -> dict[int, float]:
+        """The median of each shape's requests after the first of a visit, in ms."""
+        times: dict[int, list[float]] = {}
+        for visit in self.visits:
+            times.setdefault(visit.point, []).extend(visit.later_ms)
+        return {point: float(np.median(values)) for point, values in times.items()}
+
+    @property
+    def relative_times(self) -> Array:
+        """These requests in the order they were timed, each ÷ the median of its shape."""
+        medians = self.later_medians
+        return frozen(
+            [later / medians[visit.point] for visit in self.visits for later in visit.later_ms]
+        )
 
 
 class TensorValues(Record, frozen=True, kw_only=True, eq=False):

@@ -130,6 +130,7 @@ class LoadReport(Result, Record, frozen=True, kw_only=True):
         highest_met, lowest_missed: Rates of a search, queries per second.
         inconclusive: Rates above the highest met one that are inconclusive.
         loadgen: Of a scenario.
+        tag: Of its stored runs.
         command: The command line that made it.
     """
 
@@ -147,6 +148,7 @@ class LoadReport(Result, Record, frozen=True, kw_only=True):
     evidence: EvidenceLevel | None = None
     notices: tuple[Notice, ...] = ()
     created: str | None = None
+    tag: str | None = None
     command: str | None = None
 
     @property

@@ -160,7 +160,8 @@ class ShapesReport(Result, Record, frozen=True, kw_only=True):
         levels: In ascending order of size.
         costs: Over all shapes.
         weights: Where the weights of the shapes come from.
-        rounds: Processes that were measured.
+        rounds: Processes that count.
+        comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
     """
 
     model: str
@@ -175,6 +176,7 @@ class ShapesReport(Result, Record, frozen=True, kw_only=True):
     weights: Literal["uniform", "given", "trace"] = "uniform"
     trace: TraceUse | None = None
     rounds: int = 0
+    comparison: str | None = None
     evidence: EvidenceLevel | None = None
     notices: tuple[Notice, ...] = ()
     created: str | None = None

@@ -78,6 +78,17 @@ class _Rounds:
         self._attempts[chosen.names].append(by_name)
         return runs
 
+    def take_recorded(self, sides: Sides) -> None:
+        """Take the runs of earlier rounds, the place of each contender being in its job."""
+        for (names, attempts), side in zip(self._attempts.items(), sides, strict=False):
+            earlier: dict[tuple[int, int], dict[str, Run]] = {}
+            for run in side:
+                rule, turn = run.job.contention, run.turn
+                assert rule is not None
+                assert turn is not None
+                earlier.setdefault((turn.round, turn.attempt), {})[names[rule.place]] = run
+            attempts[:0] = earlier.values()
+
     def by_round(self, sides: Sides) -> dict[tuple[str, ...], tuple[dict[str, Run], ...]]:
         """Return the runs of each set in the order of rounds; of a repeated one, the last attempt.
 
@@ -129,6 +140,7 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
     pacing = Pacing(looks=(request.rounds,), seed=request.workload.seed, run=rounds.run)
     leading = tuple(chosen.jobs[0] for chosen in sets)
     measured, ended = keep_rounds(leading, pacing, job_request, store, observer)
+    rounds.take_recorded(measured.recorded)
     sides = measured.sides
     if ended is Ended.GIVEN_UP:
         raise_unless_ok(next(side[-1] for side in sides if is_given_up(side)))
@@ -136,7 +148,12 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
     if not counting:
         raise_unless_ok(next(run for side in sides for run in side if not _is_ok(run)))
     report = _report(request, jobs, rounds.by_round(sides), counting)
-    return replace(report, comparison=measured.comparison, evidence=evidence_level(*sides))
+    return replace(
+        report,
+        comparison=measured.comparison,
+        evidence=evidence_level(*sides),
+        notices=(*measured.notices(), *report.notices),
+    )
 
 
 def _jobs(request: ContendRequest, job_request: JobRequest, store: Store) -> tuple[Job, ...]:

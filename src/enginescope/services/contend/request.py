@@ -8,7 +8,7 @@ from typing import get_args
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.run.contention import Share
-from enginescope.services.measurement.jobs import MeasureRequest
+from enginescope.services.measurement.jobs import MeasureRequest, check_bounds
 
 #: Rounds where nothing else is asked for: enough for intervals by ranks.
 ROUNDS = LOOKS[0]
@@ -50,11 +50,7 @@ def check_contend_request(request: ContendRequest) -> None:
             f"{backends} backends for {count} models",
             hint="name one for all models, or one for each",
         )
-    if not LEAST_ROUNDS <= request.rounds <= MOST_ROUNDS:
-        raise UsageError(
-            f"`rounds` {request.rounds}",
-            why=f"it is not between {LEAST_ROUNDS} and {MOST_ROUNDS:,}",
-        )
+    check_bounds(("rounds", request.rounds, LEAST_ROUNDS, MOST_ROUNDS))
     if request.share not in SHARES:
         raise UsageError(
             f"`share` {request.share!r}",

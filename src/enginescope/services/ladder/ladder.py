@@ -56,6 +56,7 @@ class Rounds(Record, frozen=True, kw_only=True):
 
     sides: tuple[Side, ...]
     failed: tuple[Side, ...]
+    notices: tuple[Notice, ...] = ()
 
 
 def climb_ladder(request: LadderRequest, observer: MeasurementObserver) -> LadderReport:
@@ -112,7 +113,8 @@ def _measured(
         if not hopeless or len(left) < LEAST_SIDES:
             good = tuple(side for side in sides if side.measured)
             bad = (side for side in sides if not side.measured)
-            return Rounds(sides=good, failed=(*failed, *bad))
+            notices = tuple(measured.notices())
+            return Rounds(sides=good, failed=(*failed, *bad), notices=notices)
         failed += hopeless
 
 
@@ -133,7 +135,7 @@ def _report(ladder: Ladder, rounds: Rounds) -> LadderReport:
         measured_rounds=max(len({run.turn and run.turn.round for run in runs}) for runs in sides),
         evidence=evidence_level(*sides),
         comparison=turn.comparison if turn else None,
-        notices=(*_gaps(climbed.sums), *merged_notices(measured)),
+        notices=(*rounds.notices, *_gaps(climbed.sums), *merged_notices(measured)),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
 

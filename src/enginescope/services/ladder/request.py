@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
-from enginescope.services.measurement.jobs import MeasureRequest
+from enginescope.services.measurement.jobs import MeasureRequest, check_bounds
 
 #: Rounds where nothing else is asked for: enough for intervals by ranks.
 ROUNDS = LOOKS[0]
@@ -45,10 +44,7 @@ def check_ladder_request(request: LadderRequest) -> None:
 
     if request.mine is not None:
         read_figure(request.mine)
-    bounds = (
+    check_bounds(
         ("rounds", request.rounds, LEAST_ROUNDS, MOST_ROUNDS),
         ("streams", request.streams, LEAST_STREAMS, MOST_STREAMS),
     )
-    for name, value, least, most in bounds:
-        if not least <= value <= most:
-            raise UsageError(f"`{name}` {value}", why=f"it is not between {least} and {most:,}")

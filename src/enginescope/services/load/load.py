@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from os import PathLike, fspath
@@ -19,6 +20,7 @@ from enginescope.core.signals import deferred_signals
 from enginescope.formats.arrival_trace import read_arrival_trace
 from enginescope.judge.notice import Notice
 from enginescope.judge.stats.early_stopping import decisive_queries
+from enginescope.judge.units import counted
 from enginescope.records.notice import weightiest
 from enginescope.records.run.job import Conditions, Job, Limits, Subject, Workload
 from enginescope.records.run.load import Arrivals, LoadRule, Scenario
@@ -36,6 +38,7 @@ from enginescope.services.load.request import (
 )
 from enginescope.services.load.search import Found, search_highest
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
+from enginescope.services.measurement.rounds import interrupted_notice
 from enginescope.services.own_command import stored_fields
 
 if TYPE_CHECKING:
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
     from enginescope.store.archive import RunKeeper, Store
 
 _ENDPOINT = "oip"
+#: The tag of all runs of a load test: this and a token.
+LOAD_TAG = "load-"
 #: A worker's time beside the test itself: start, warm-up, the grace after the last arrival.
 _BESIDE_S = 300.0
 #: The same of a search, whose rates are not known before.
@@ -126,6 +131,7 @@ class _Trials:
         self.request, self.job, self.observer = request, job, observer
         self._keeper, self._begin = keeper, perf_counter()
         self.runs: list[Run] = []
+        self.tag = f"{LOAD_TAG}{secrets.token_hex(4)}"
         self.repeats = request.repeats or (REPEATS if request.is_search else 1)
 
     def at(self, rate_per_s: float | None) -> LoadStep:
@@ -174,7 +180,7 @@ class _Trials:
         request = self.request
         named = run.of_commit(request.commit)
         if request.is_stored:
-            self._keeper.keep(named, request.tags)
+            self._keeper.keep(named, (*request.tags, self.tag))
         self.runs.append(named)
         is_stored = request.is_stored and named not in self._keeper.lost
         self.observer.run_ended(named, is_stored=is_stored)
@@ -187,6 +193,7 @@ class _Trials:
             figures = loadgen_figures(self.runs[0], rule.scenario, request.slo)
         return LoadReport(
             target=self.job.subject.name,
+            tag=self.tag if request.is_stored else None,
             backend=str(self.job.backend),
             rule=rule,
             kind=kind,
@@ -224,8 +231,12 @@ def _searched(trials: _Trials) -> LoadReport:
     first = trials.at(request.rule.rate_per_s)
     waiting = [first]
 
-    def measure(rate_per_s: float) -> LoadStep:
-        return waiting.pop() if waiting else trials.at(rate_per_s)
+    def measure(rate_per_s: float) -> LoadStep | None:
+        try:
+            return waiting.pop() if waiting else trials.at(rate_per_s)
+        except (KeyboardInterrupt, SystemExit) as error:
+            trials.observer.interrupted(error)
+            return None
 
     found = search_highest(
         first.rate_per_s or 1.0, measure, request.resolution_pct, trials.has_time
@@ -238,15 +249,17 @@ def _searched(trials: _Trials) -> LoadReport:
     return replace(
         report,
         is_search=True,
-        notices=(*shown, *_cut_off(found)),
+        notices=(*shown, *_cut_off(found, is_interrupted=trials.observer.interruption is not None)),
         highest_met=found.highest_met,
         lowest_missed=found.lowest_missed,
         inconclusive=found.inconclusive,
     )
 
 
-def _cut_off(search: Found) -> Iterator[Notice]:
-    if search.skipped is not None:
+def _cut_off(search: Found, *, is_interrupted: bool) -> Iterator[Notice]:
+    if is_interrupted:
+        yield interrupted_notice(counted(len(search.steps), "rate"))
+    elif search.skipped is not None:
         yield Notice(
             code="I-SHORT-SEARCH",
             message=f"the maximum time was over: {search.skipped:.4g} queries/s was not tried",

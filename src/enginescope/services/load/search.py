@@ -32,7 +32,7 @@ class Found(Record, frozen=True, kw_only=True):
 
 def search_highest(
     first: float,
-    measure: Callable[[float], LoadStep],
+    measure: Callable[[float], LoadStep | None],
     resolution_pct: float,
     has_time: Callable[[float], bool] = lambda _rate: True,
 ) -> Found:
@@ -42,7 +42,7 @@ def search_highest(
 
     Args:
         first: Rate to begin with.
-        measure: Returns the verdict at a rate.
+        measure: Returns the verdict at a rate; ``None``: it was interrupted.
         resolution_pct: The search ends when the lowest rate that is not met is this close.
         has_time: Whether there is time for a rate; the first one is always measured.
     """
@@ -55,6 +55,9 @@ def search_highest(
             skipped = rate
             break
         step = measure(rate)
+        if step is None:
+            skipped = rate
+            break
         steps.append(step)
         if step.kind is LoadKind.MET:
             met = rate

@@ -34,7 +34,7 @@ from enginescope.services.lottery.request import (
 from enginescope.services.measurement.interleaved import PROCESS_STOP, paced_workload
 from enginescope.services.measurement.jobs import jobs_of, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import JobRounds, Pacing
+from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
 from enginescope.store.archive import Store
@@ -104,6 +104,7 @@ class _Lottery:
         self._request, self._job, self._observer = request, job, observer
         self._store, self._outputs = store, OutputTally()
         self._lost: dict[int, str] = {}
+        self._notices: list[Notice] = []
         self._begin = perf_counter()
 
     def run(self, folder: Path) -> LotteryReport:
@@ -128,7 +129,7 @@ class _Lottery:
             backend=self._request.backend or self._job.backend.name,
             duration_s=perf_counter() - begin,
             budget_s=self._request.budget_s,
-            notices=tuple(self._lost_builds()),
+            notices=(*self._notices, *self._lost_builds()),
         )
         return self._recorded(report)
 
@@ -202,7 +203,10 @@ class _Lottery:
         for number in range(request.processes):
             begin = perf_counter()
             left = [at for at, one in enumerate(built) if one.number not in self._lost]
-            for side, entry in rounds.round(left).items():
+            row = rounds.round(left)
+            if not row:
+                break
+            for side, entry in row.items():
                 self._take(built[side].number, entry.measured.source)
                 timed = TimedRun(run=entry.measured.source, seconds=entry.seconds or 0.0)
                 measured[built[side].number].append(timed)
@@ -210,6 +214,11 @@ class _Lottery:
                 break
         if rounds.not_stored is not None:
             self._observer.warn(rounds.not_stored)
+        done = min(len(measured[one.number]) for one in built if one.number not in self._lost)
+        if self._observer.interruption is not None:
+            if done < FEWEST_PROCESSES:
+                raise self._observer.interruption
+            self._notices.append(interrupted_notice(f"{done} of {request.processes} rounds"))
         return measured
 
     def _take(self, build: int, run: Run) -> None:

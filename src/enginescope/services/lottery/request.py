@@ -6,7 +6,7 @@ from pathlib import Path
 
 from enginescope.core.errors import UsageError
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
-from enginescope.services.measurement.jobs import MeasureRequest
+from enginescope.services.measurement.jobs import MeasureRequest, check_bounds
 
 #: Builds, and processes of each.
 BUILDS, PROCESSES = 10, 3
@@ -33,18 +33,15 @@ class LotteryRequest(MeasureRequest, frozen=True, kw_only=True):
     builds: int = BUILDS
     processes: int = PROCESSES
     timing_cache: Path | None = None
-    max_time_s: float | None = None
     budget_s: float | None = None
 
 
 def check_lottery_request(request: LotteryRequest) -> None:
     """Raise `UsageError` where a request contradicts itself, before anything is built."""
-    for name, value, least, most in (
+    check_bounds(
         ("builds", request.builds, FEWEST_BUILDS, MOST_BUILDS),
         ("processes", request.processes, FEWEST_PROCESSES, MOST_PROCESSES),
-    ):
-        if not least <= value <= most:
-            raise UsageError(f"{name}: {value} is not between {least} and {most}")
+    )
     iterations = request.workload.stop.iterations
     if iterations is not None and iterations < FEWEST_ITERATIONS:
         raise UsageError(

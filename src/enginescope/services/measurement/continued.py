@@ -6,13 +6,11 @@ threshold and the same confidence. The order of the sides goes on where it ended
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
-from enginescope.core.digest import sha256_of
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.judge.comparison.looks import Tally, looks_up_to
@@ -24,10 +22,15 @@ from enginescope.records.run.rounds import (
     uncertainties_of,
     whole_rounds,
 )
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 from enginescope.render.verdicts.verdict_phrases import comparison_tag, side_labels
 from enginescope.services.measurement.jobs import JobRequest
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.recorded import (
+    change_since,
+    differences_of_jobs,
+    newest_recorded,
+)
 from enginescope.services.measurement.rounds import (
     InterleavedRequest,
     InterleavedResult,
@@ -43,7 +46,6 @@ from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-    from enginescope.records.environment import Environment
     from enginescope.records.progress import RoundPlan
     from enginescope.records.run.job import Job
     from enginescope.store.archive import Store
@@ -88,12 +90,18 @@ def continue_jobs(
     Raises:
         UsageError: There is none, or as `continue_rounds`.
     """
-    recorded = _newest(jobs, store, observer)
+    recorded = newest_recorded(jobs, store, observer, is_planned=True)
+    if not recorded:
+        raise UsageError(
+            "no comparison of these models and backends to continue",
+            why=f"in {store.place}",
+            hint="without `continue`, bench --compare begins one; runs list shows what is stored",
+        )
     tag = comparison_tag(comparison_id(recorded) or "")
     differing = [
         f"{name} of {label}: {before} then, {now} now"
         for label, job, (run, *_) in zip(side_labels(len(jobs)), jobs, recorded, strict=True)
-        for name, before, now in _of_job(run.job, job)
+        for name, before, now in differences_of_jobs(run.job, job)
     ]
     plan = _plan(recorded)
     terms = request.terms
@@ -179,7 +187,8 @@ def _standing(
         is_first = tally.complete == 1 and uncertainties_pct is not None
         if is_first or tally.take_look() or tally.is_over:
             interim = compared(tuple(zip(*upto, strict=True)))
-            if (tally.complete > 1 and is_decided(interim)) or interim.is_vain:
+            is_open = tally.complete == 1 or (tally.is_early and not interim.is_final)
+            if (not is_open and is_decided(interim)) or interim.is_vain:
                 return tally.looks, True
     if tally.is_over:
         tally.extend()
@@ -188,28 +197,6 @@ def _standing(
 
 def _recorded(name: str, store: Store, observer: MeasurementObserver) -> Sides:
     return tuple(side.runs for side in sides_of_comparison((name,), store, observer.warn))
-
-
-def _newest(jobs: Sequence[Job], store: Store, observer: MeasurementObserver) -> Sides:
-    """Return the newest comparison of models and backends of these names."""
-    wanted = [(job.subject.name, str(job.backend)) for job in jobs]
-    tags = dict.fromkeys(
-        tag
-        for row in store.rows()
-        if (row.model, row.backend) in wanted
-        for tag in row.tags
-        if tag.startswith(comparison_tag(""))
-    )
-    for tag in tags:
-        recorded = _recorded(tag, store, observer)
-        names = [(run.job.subject.name, str(run.job.backend)) for run, *_ in recorded]
-        if names == wanted and plan_of(recorded) is not None:
-            return recorded
-    raise UsageError(
-        "no comparison of these models and backends to continue",
-        why=f"in {store.place}",
-        hint="without `continue`, bench --compare begins one; runs list shows what is stored",
-    )
 
 
 def _plan(recorded: Sides) -> RoundPlan:
@@ -221,68 +208,6 @@ def _plan(recorded: Sides) -> RoundPlan:
             hint="enginescope bench A B --compare begins a new one",
         )
     return plan
-
-
-def _of_job(recorded: Job, current: Job) -> Iterator[tuple[str, object, object]]:
-    """Yield what two jobs do not share; the backend chose what was not asked for."""
-    before, now = recorded.workload, current.workload
-    for name in ("batch", "seed", "shapes", "files", "ranges", "data_set", "warmup", "stop"):
-        if getattr(now, name) not in (None, getattr(before, name)):
-            yield name, getattr(before, name), getattr(now, name)
-    for name in now.mode.__struct_fields__:
-        wanted, had = getattr(now.mode, name), getattr(before.mode, name)
-        if wanted is not None and wanted != had and (name, wanted) != ("in_flight", 1):
-            yield name, had, wanted
-    if recorded.conditions != current.conditions:
-        yield "conditions", recorded.conditions, current.conditions
-
-
-def change_since(recorded: Sides, *, is_locked: bool = False) -> str | None:
-    """Return how models, engines, machine, software or clocks differ from those of the sides."""
-    from enginescope.probe.environment import probe_environment
-
-    for label, side in zip(side_labels(len(recorded)), recorded, strict=True):
-        for path, digest in _files(side):
-            now = sha256_of(path) if path.is_file() else None
-            if now is None:
-                return f"{label}: {path} does not exist"
-            if digest not in (None, now):
-                change = f"SHA-256 {(digest or '')[:12]}… then, {now[:12]}… now"
-                return f"{label}: {path} has changed: {change}"
-    here = probe_environment()
-    for side in recorded:
-        good = [run for run in side if run.outcome.kind is OutcomeKind.OK]
-        then = good[-1].environment if good else here
-        changed = "; ".join(_changes(then, here))
-        if changed:
-            return changed
-        if any(device.clock_lock for device in then.devices) is not is_locked:
-            return f"the GPU clocks were {'not ' if is_locked else ''}locked then"
-    return None
-
-
-def _changes(then: Environment, now: Environment) -> Iterator[str]:
-    """Yield what differs between two environments of runs."""
-    here = (now.host.name, *now.comparable_key())
-    before = (then.host.name, *then.comparable_key())
-    if not (then.devices and now.devices):  # a worker may see a GPU that this process does not
-        here, before = here[:4], before[:4]
-    if here != before:
-        texts = (", ".join(str(one) for one in some if one) for some in (before, here))
-        yield "machine: {} then, {} now".format(*texts)
-    for old, new in ((then.versions, now.versions), (then.variables, now.variables)):
-        for name in sorted({*old, *new}):
-            if old.get(name) != new.get(name):
-                yield f"{name} {old.get(name, 'none')} then, {new.get(name, 'none')} now"
-
-
-def _files(side: Sequence[Run]) -> Iterator[tuple[Path, str | None]]:
-    """Yield the model of a side, and the engine that was built of it."""
-    subject = side[0].job.subject
-    if subject.path is not None:
-        yield Path(subject.path), subject.sha256
-    engines = {run.build.engine for run in side if run.build is not None and run.build.engine}
-    yield from ((Path(engine), None) for engine in sorted(engines))
 
 
 def _refused(tag: str, why: str, hint: str | None = None) -> UsageError:

@@ -27,10 +27,11 @@ from enginescope.records.verdict.gate import (
     GateTerms,
     Limit,
 )
-from enginescope.services.measurement.continued import change_since, continue_sides
+from enginescope.services.measurement.continued import continue_sides
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.recorded import change_since
 from enginescope.services.measurement.rounds import run_rounds
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
@@ -125,6 +126,8 @@ class _Again:
 
     def _measured(self, ids: _Ids) -> _Measured | str:
         """Return new runs of a job, or why there are none."""
+        if self._observer.interruption is not None:
+            return "interrupted"
         sides = tuple(tuple(self._runs[run] for run in side) for side in ids)
         try:
             result = self._continued(sides) or self._begin(sides)

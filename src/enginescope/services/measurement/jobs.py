@@ -49,6 +49,8 @@ class JobRequest(Record, frozen=True, kw_only=True):
         conditions: Pinned cores and cooldown.
         clock: SM clock in MHz to hold while the jobs run; or ``"base"``, ``"max"``.
         tags: Names for the runs in the store.
+        continues: Continue the newest recorded rounds of the same jobs.
+        max_time_s: No round begins that would probably end later; ``None``: no limit.
         commit: Commit of the runs, if it is not that of the working directory.
         store: Store of runs, engines and samples; by default that of the command line.
         command: Command line to record.
@@ -71,6 +73,8 @@ class JobRequest(Record, frozen=True, kw_only=True):
     conditions: Conditions = Conditions()
     clock: SmClock | None = None
     tags: tuple[str, ...] = ()
+    continues: bool = False
+    max_time_s: float | None = None
     commit: str | None = None
     store: StorePlace | None = None
     command: str | None = None
@@ -82,11 +86,13 @@ class MeasureRequest(Record, frozen=True, kw_only=True):
     Attributes:
         workload: Of each process.
         process_limits: Of each process; ``None``: the usual ones.
-        tags, store, command: As in `JobRequest`.
+        continues, max_time_s, tags, store, command: As in `JobRequest`.
     """
 
     workload: Workload = Workload()
     process_limits: Limits | None = None
+    continues: bool = False
+    max_time_s: float | None = None
     tags: tuple[str, ...] = ()
     store: StorePlace | None = None
     command: str | None = None
@@ -98,6 +104,8 @@ class MeasureRequest(Record, frozen=True, kw_only=True):
             workload=self.workload,
             layer_profile=False,
             limits=self.process_limits,
+            continues=self.continues,
+            max_time_s=self.max_time_s,
             tags=self.tags,
             store=self.store,
             command=self.command,
@@ -169,6 +177,17 @@ def held_clocks(
 def telemetry_rule(telemetry: TelemetryRule | Depth) -> TelemetryRule:
     """Return the rule of a depth; a rule stays as it is."""
     return TelemetryRule(depth=telemetry) if isinstance(telemetry, str) else telemetry
+
+
+def check_bounds(*bounds: tuple[str, int, int, int]) -> None:
+    """Raise `UsageError` for a parameter out of range.
+
+    Args:
+        bounds: Name, value, least and most of each.
+    """
+    for name, value, least, most in bounds:
+        if not least <= value <= most:
+            raise UsageError(f"`{name}` {value}", why=f"it is not between {least} and {most:,}")
 
 
 def raise_unless_ok(run: Run) -> None:

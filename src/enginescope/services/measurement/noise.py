@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record, replace
+from enginescope.judge.experiment import Ended
 from enginescope.services.measurement.interleaved import check_rounds, paced_workload
 from enginescope.services.measurement.jobs import held_clocks, jobs_of
 from enginescope.services.measurement.observer import MeasurementObserver
@@ -63,6 +64,8 @@ def measure_noise(request: InterleavedRequest, observer: MeasurementObserver) ->
         measured = run_rounds((job, job), looks, request.terms, request, store, observer)
     if measured.comparison is None:
         return NoiseResult(measured=measured)
+    if measured.ended is Ended.INTERRUPTED:
+        return NoiseResult(measured=measured, not_recorded="the noise floor is not recorded")
     floor = floor_of(measured.sides)
     try:
         check_floor(floor)

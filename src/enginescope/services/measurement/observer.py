@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 
 class MeasurementObserver(Observer):
-    """Receives the progress of jobs and of interleaved rounds; every method does nothing here."""
+    """Receives the progress of jobs and of interleaved rounds; every method does nothing here.
+
+    Attributes:
+        interruption: What ended the measurement, where the answer so far is wanted.
+    """
+
+    interruption: BaseException | None = None
 
     def jobs_started(self, jobs: tuple[Job, ...]) -> None:
         """Report the jobs before the first one runs."""
@@ -58,8 +64,19 @@ class MeasurementObserver(Observer):
             progressed=lambda _index, progress: self.turn_progressed(turn, progress),
         )
 
-    def round_ended(self, measured: int, counting: int) -> None:
-        """Report the rounds so far; those that do not count were noisy or failed."""
+    def round_ended(self, measured: int, counting: int, left_s: float | None) -> None:
+        """Report the rounds so far; those that do not count were noisy or failed.
+
+        Args:
+            left_s: Seconds that are left at most; ``None``: not known.
+        """
+
+    def interrupted(self, error: BaseException) -> None:
+        """Raise an interrupt; who returns instead gets the answer of what was measured so far.
+
+        Every run is stored by then.
+        """
+        raise error
 
     def process_started(self, text: str) -> None:
         """Report a process that builds, measures or computes outputs."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from string import ascii_uppercase
+from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.signals import deferred_signals
+from enginescope.judge.comparison.looks import Tally
 from enginescope.judge.comparison.looks import looks_up_to as looks_up_to
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.experiment import (
@@ -23,13 +25,16 @@ from enginescope.judge.experiment import (
     Standing,
     is_hopeless,
 )
+from enginescope.judge.notice import Notice
 from enginescope.judge.samples import frozen
+from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG, RoundPlan, RoundPosition, side_label
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.rounds import comparison_id
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.measurement.jobs import JobRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.recorded import recorded_rounds
 from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
@@ -110,20 +115,28 @@ class JobRounds:
         from enginescope.store.archive import RunKeeper
 
         self._jobs, self._pacing, self._request = jobs, pacing, request
+        self._begin = perf_counter()
         self._observer, self._keeper = observer, RunKeeper(store)
-        self.comparison = comparison_id(pacing.recorded) or secrets.token_hex(4)
+        #: Of the jobs, all runs that were recorded before.
+        self.recorded = pacing.recorded
+        if request.continues and pacing.plan is None:
+            self.recorded = recorded_rounds(jobs, store, observer)
+        self.ended: Ended | None = None
+        self._has_round = False
+        self.comparison = comparison_id(self.recorded) or secrets.token_hex(4)
         self.experiment: Experiment[Run] = Experiment(
             len(jobs),
             self._measure,
             seed=pacing.seed,
             spare=spare,
-            recorded=_entries(pacing.recorded),
+            recorded=_entries(self.recorded),
         )
+        self._waiting = list(self.experiment.rows())
 
     @property
     def sides(self) -> Sides:
         """The runs of each side so far, repeated ones included."""
-        return tuple(map(self.experiment.of_side, range(len(self._jobs))))
+        return _sides_of(self.experiment)
 
     @property
     def not_stored(self) -> str | None:
@@ -136,31 +149,74 @@ class JobRounds:
         Raises:
             UsageError: Fewer than two sides, or more than there are letters.
         """
-        if not 1 < len(self._jobs) <= len(ascii_uppercase):
+        if len(self._jobs) > len(ascii_uppercase):
             raise UsageError(
-                f"{len(self._jobs)} side{'' if len(self._jobs) == 1 else 's'} to compare",
+                f"{len(self._jobs)} sides to compare",
                 hint=f"2 to {len(ascii_uppercase)} models or --on",
             )
         pacing = self._pacing
         rules: Rules[Run] = Rules(
             looks=pacing.looks,
-            stands=lambda _: pacing.stands(self.sides),
-            is_vain=lambda _: pacing.is_vain(self.sides),
-            max_time_s=pacing.max_time_s,
+            stands=lambda so_far: pacing.stands(_sides_of(so_far)),
+            is_vain=lambda so_far: pacing.is_vain(_sides_of(so_far)),
+            max_time_s=self._max_time_s,
             min_rounds=pacing.min_rounds,
         )
-        ended = self.experiment.run(
-            rules, lambda tally: self._observer.round_ended(tally.measured, tally.counting)
-        )
+        self.ended = self.experiment.run(rules, self._round_ended)
         if self.experiment.interruption is not None:
-            raise self.experiment.interruption  # every run is stored; the verb says how to go on
-        return ended
+            self._observer.interrupted(self.experiment.interruption)
+        return self.ended
+
+    def _round_ended(self, tally: Tally) -> None:
+        left = self.experiment.left_s(tally.looks, tally.counting)
+        left_s = left[1] if left else None
+        if left_s is not None and self._max_time_s is not None:
+            left_s = min(left_s, max(0.0, self._max_time_s - (perf_counter() - self._begin)))
+        self._observer.round_ended(tally.measured, tally.counting, left_s)
+
+    @property
+    def _max_time_s(self) -> float | None:
+        own = self._pacing.max_time_s
+        return self._request.max_time_s if own is None else own
+
+    def notices(self) -> Iterator[Notice]:
+        """Yield that the rounds ended before the last one was measured, and why."""
+        rounds, most = len(self.experiment.whole_rounds()), self._pacing.looks[-1]
+        if self.ended is Ended.INTERRUPTED:
+            yield interrupted_notice(f"{rounds} of {counted(most, 'round')}")
+        elif self.ended is Ended.LATE:
+            yield Notice(
+                code="I-SHORT-SEARCH",
+                message=f"the maximum time was over after {rounds} of {counted(most, 'round')}",
+                evidence={"rounds": rounds, "most": most},
+                level="info",
+            )
 
     def round(
         self, active: Sequence[int] | None = None, deadline: float | None = None
     ) -> dict[int, Entry[Run]]:
-        """Measure each of these sides once more, as `Experiment.run_round`."""
-        return self.experiment.run_round(active, deadline)
+        """Measure each of these sides once more, as `Experiment.run_round`.
+
+        Recorded rounds come first. Nothing is returned of a round that is interrupted, if there is
+        a whole one before it.
+        """
+        while self._waiting:
+            row = self._waiting.pop(0)
+            if set(row) >= set(range(len(self._jobs)) if active is None else active):
+                self._has_round = True
+                return row
+        if self.ended is Ended.INTERRUPTED:
+            return {}
+        try:
+            row = self.experiment.run_round(active, deadline)
+        except (KeyboardInterrupt, SystemExit) as error:
+            if not self._has_round:
+                raise
+            self.ended = Ended.INTERRUPTED
+            self._observer.interrupted(error)
+            return {}
+        self._has_round = True
+        return row
 
     def _measure(self, position: Position) -> Measured[Run]:
         from enginescope.runner.session import run_jobs
@@ -199,6 +255,15 @@ class JobRounds:
         return named
 
 
+def interrupted_notice(what: str) -> Notice:
+    """Return that an answer comes from what was measured before an interrupt."""
+    return Notice(
+        code="W-INTERRUPTED",
+        message=f"interrupted after {what}: what is not decided is inconclusive",
+        evidence={"measured": what},
+    )
+
+
 #: Of a process that went well and timed nothing.
 _UNTIMED = frozen(())
 
@@ -207,9 +272,12 @@ def measured_of(run: Run) -> Measured[Run]:
     """Return a run as a measurement of the judge."""
     is_ok = run.outcome.kind is OutcomeKind.OK
     headline = run.headline if is_ok else None
+    values = headline.values_ms if headline else _UNTIMED
+    if run.shapes is not None:
+        values = run.shapes.relative_times
     return Measured(
         source=run,
-        values=headline.values_ms if headline else _UNTIMED if is_ok else None,
+        values=values if is_ok else None,
         failure=None if is_ok else run.outcome.message or run.outcome.kind.value,
         is_final=run.outcome.kind is OutcomeKind.UNSUPPORTED,
     )
@@ -220,21 +288,24 @@ def is_given_up(runs: Sequence[Run]) -> bool:
     return is_hopeless([measured_of(run) for run in runs])
 
 
+def _sides_of(experiment: Experiment[Run]) -> Sides:
+    return tuple(map(experiment.of_side, range(experiment.sides)))
+
+
 def _entries(recorded: Sides) -> tuple[Entry[Run], ...]:
-    return tuple(
-        Entry(
-            position=Position(
-                side=side,
-                round=run.turn.round,
-                place=run.turn.place,
-                attempt=run.turn.attempt,
-            ),
-            measured=measured_of(run),
-        )
-        for side, runs in enumerate(recorded)
-        for run in runs
-        if run.turn is not None
-    )
+    """Return recorded runs as entries; of runs at the same time, the first one."""
+    entries: dict[Position, Entry[Run]] = {}
+    for side, runs in enumerate(recorded):
+        for run in runs:
+            if run.turn is not None:
+                position = Position(
+                    side=side,
+                    round=run.turn.round,
+                    place=run.turn.place,
+                    attempt=run.turn.attempt,
+                )
+                entries.setdefault(position, Entry(position=position, measured=measured_of(run)))
+    return tuple(entries.values())
 
 
 def _of_round(job: Job, number: int, pacing: Pacing) -> Job:
@@ -243,6 +314,7 @@ def _of_round(job: Job, number: int, pacing: Pacing) -> Job:
         return job
     return replace(
         job,
+        shapes=job.shapes and replace(job.shapes, seed=job.shapes.seed + number),
         layer_profile=job.layer_profile and pacing.profiles_each,
         rebuild=job.rebuild and pacing.builds_each,
     )
@@ -253,12 +325,10 @@ class InterleavedRequest(JobRequest, frozen=True, kw_only=True):
 
     Attributes:
         rounds: Maximum number of rounds; 60 by default.
-        continues: Continue the newest recorded comparison of these jobs.
     """
 
     rounds: int | None = None
     terms: CompareConfig = CompareConfig()
-    continues: bool = False
 
 
 class InterleavedResult(Record, frozen=True, kw_only=True):
@@ -328,6 +398,9 @@ def run_rounds(
         seed=jobs[0].workload.seed,
     )
     rounds, ended = keep_rounds(jobs, pacing, request, store, observer)
+    if ended is Ended.LATE:
+        for notice in rounds.notices():
+            observer.warn(notice.message)
     named = named_sides(rounds.sides)
     return InterleavedResult(
         sides=named,

@@ -9,7 +9,7 @@ from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.records.verdict.sensitivity import Granularity, LowerPrecision
 from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.measurement.jobs import MeasureRequest
+from enginescope.services.measurement.jobs import MeasureRequest, check_bounds
 
 #: Rounds of one process of each model.
 ROUNDS = 8
@@ -35,7 +35,6 @@ class SensitivityRequest(MeasureRequest, frozen=True, kw_only=True):
     samples: SampleRequest = SampleRequest()
     max_error: float | None = None
     rounds: int = ROUNDS
-    max_time_s: float | None = None
 
 
 def check_sensitivity_request(request: SensitivityRequest) -> None:
@@ -46,10 +45,7 @@ def check_sensitivity_request(request: SensitivityRequest) -> None:
     ):
         if value not in choices:
             raise UsageError(f"`{name}` {value!r}", hint=f"one of {', '.join(choices)}")
-    if not LEAST_ROUNDS <= request.rounds <= MOST_ROUNDS:
-        raise UsageError(
-            f"`rounds` {request.rounds}", why=f"it is not within {LEAST_ROUNDS} … {MOST_ROUNDS:,}"
-        )
+    check_bounds(("rounds", request.rounds, LEAST_ROUNDS, MOST_ROUNDS))
     if request.max_error is not None and not request.max_error > 0:
         raise UsageError(f"`max_error` {request.max_error:g}", why="it is not above 0")
     if request.model.suffix.lower() in (".engine", ".plan", ".trt"):

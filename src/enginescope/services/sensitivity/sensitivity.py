@@ -38,6 +38,7 @@ from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.rounds import interrupted_notice
 from enginescope.services.own_command import stored_fields
 from enginescope.services.sensitivity.conversion import Conversion, read_layers
 from enginescope.services.sensitivity.outputs import Outputs
@@ -88,7 +89,8 @@ def measure_sensitivity(
             conversion.calibrate(outputs.feeds())
         search = SensitivitySearch(shaped, layers, base, conversion, outputs, store, observer)
         sensitive = search.alone(ends[0], ends[1])
-        models = search.cumulative(sensitive, ends[2], ends[3])
+        is_cut = observer.interruption is not None
+        models = search.cumulative(sensitive, *((begin, begin) if is_cut else ends[2:]))
     report = _report(request, search, conversion, base, sensitive, models)
     is_random = not any(
         sample.files or sample.images or sample.data_set for sample in chosen.samples
@@ -101,7 +103,8 @@ def measure_sensitivity(
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
     timed = search.timings[-1].runs if search.timings else ()
-    notices = (*_notices(request, report), *merged_notices(timed))
+    is_cut = observer.interruption is not None
+    notices = (*_notices(request, report, is_interrupted=is_cut), *merged_notices(timed))
     return replace(report, notices=notices)
 
 
@@ -174,7 +177,11 @@ def _report(
     )
 
 
-def _notices(request: SensitivityRequest, report: SensitivityReport) -> Iterator[Notice]:
+def _notices(
+    request: SensitivityRequest, report: SensitivityReport, *, is_interrupted: bool
+) -> Iterator[Notice]:
+    if is_interrupted:
+        yield interrupted_notice(f"{report.rounds} of {counted(request.rounds, 'round')}")
     on_cpu = read_spec(request.backend).name == "ort-cpu"
     if request.to == "fp16" and on_cpu:
         yield FP16_ON_CPU

@@ -7,9 +7,9 @@ from statistics import median
 from time import perf_counter
 
 from enginescope.analysis.sensitivity.ranking import saved_time
-from enginescope.analysis.tune.halving import search_ratio
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.experiment import SPARE_SHARE
 from enginescope.records.run.job import Job
@@ -138,7 +138,7 @@ class Timing:
         if self.rounds < LEAST_ROUNDS:
             return replace(model, why="not measured: the maximum time was over", runs=runs)
         base, values = self._values[_BASE], self._values[key]
-        ratio = search_ratio(base, values)
+        ratio = ratio_of_few_rounds(base, values)
         time = saved_time(median(base), median(values), ratio, len(values))
         return replace(model, time=time, runs=runs)
 
@@ -151,5 +151,5 @@ class Timing:
         first, second = (self._values.get(key or _BASE, []) for key in (a, b))
         if len(first) < LEAST_ROUNDS or len(first) != len(second):
             return None
-        interval = search_ratio(first, second).interval
+        interval = ratio_of_few_rounds(first, second).interval
         return interval is not None and not interval.low <= 1 <= interval.high

@@ -11,7 +11,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.formats.arrival_trace import read_trace
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
-from enginescope.services.measurement.jobs import MeasureRequest
+from enginescope.services.measurement.jobs import MeasureRequest, check_bounds
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 ROUNDS = 8
@@ -58,7 +58,6 @@ class ShapesRequest(MeasureRequest, frozen=True, kw_only=True):
         visits: How often a process changes to each shape.
         requests: Of one visit.
         workload: Other inputs, seed and mode; its stop rule and warm-up are not used.
-        store: Built engines are stored there.
     """
 
     model: Path
@@ -151,15 +150,12 @@ def check_shapes_request(request: ShapesRequest) -> None:
             f"{len(labels)} shape{'' if len(labels) == 1 else 's'} of {sweep.name}",
             why=f"a sweep has 2 to {MOST_SHAPES}",
         )
-    bounds = (
+    check_bounds(
         ("rounds", request.rounds, LEAST_ROUNDS, MOST_ROUNDS),
         ("visits", request.visits, LEAST_VISITS, MOST_ROUNDS),
         ("requests", request.requests, LEAST_REQUESTS, MOST_ROUNDS),
         ("profiles", request.profiles, 1, MOST_PROFILES),
     )
-    for name, value, least, most in bounds:
-        if not least <= value <= most:
-            raise UsageError(f"`{name}` {value}", why=f"it is not between {least} and {most:,}")
     if not 0 < request.gain_pct <= 100:
         raise UsageError(f"`gain` {request.gain_pct:g}", why="it is not between 0 and 100")
     _check_weights(request, labels)

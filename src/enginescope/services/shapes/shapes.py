@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from enginescope.analysis.ladder.figures import counting_rounds
 from enginescope.analysis.shapes.knee import cliffs_of, knee_of
-from enginescope.analysis.shapes.levels import first_costs, later_medians, levels_of, part_costs
+from enginescope.analysis.shapes.levels import first_costs, levels_of, part_costs
 from enginescope.analysis.shapes.proposal import propose, trace_weights, weighted
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.changing import Changing
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
+from enginescope.judge.experiment import Ended
 from enginescope.judge.notice import Notice
-from enginescope.records.progress import RoundPosition
 from enginescope.records.run.job import Limits, ShapePoint, ShapeRule, Workload
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
 from enginescope.services.measurement.jobs import jobs_of, raise_unless_ok
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.own_command import own_command
+from enginescope.services.measurement.rounds import Pacing, keep_rounds
+from enginescope.services.own_command import stored_fields
 from enginescope.services.shapes.points import spanning, sweep_points
 from enginescope.services.shapes.request import (
     BATCHES,
@@ -40,11 +41,12 @@ from enginescope.services.shapes.request import (
     parse_sweep,
     read_shape_trace,
 )
-from enginescope.services.store_access import place_of
+from enginescope.services.store_access import writable_store
 
 if TYPE_CHECKING:
     from enginescope.records.run.job import Job
     from enginescope.records.run.run import Run
+    from enginescope.store.archive import Store
 
 
 def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> ShapesReport:
@@ -57,30 +59,38 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
     """
     check_shapes_request(request)
     trace = read_shape_trace(request.trace) if request.trace is not None else None
-    job = _job_of(request)
+    store = writable_store(request.store)
+    job = _job_of(request, store)
     rule = job.shapes
     assert rule is not None
-    runs = _measured(job, rule, request, observer)
-    good = [run for run in runs if run.outcome.kind is OutcomeKind.OK]
+    pacing = Pacing(looks=(request.rounds,), seed=request.workload.seed)
+    rounds, _ = keep_rounds((job,), pacing, request.jobs(request.model), store, observer)
+    (runs,) = rounds.sides
+    counting = counting_rounds(rounds.sides)
+    last = {run.turn.round: run for run in runs if run.turn is not None}
+    good = [last[number] for number in counting]
     if len(good) < LEAST_ROUNDS:
+        good = [run for run in last.values() if run.outcome.kind is OutcomeKind.OK]
+    if len(good) < LEAST_ROUNDS and rounds.ended in (Ended.GIVEN_UP, Ended.LAST_LOOK):
         raise_unless_ok(next(run for run in reversed(runs) if run not in good))
+    if not good:
+        raise_unless_ok(runs[-1])
     report = _report(rule.points, good, request, trace)
     return replace(
         report,
         model=job.subject.name,
         backend=request.backend or str(job.backend.name),
-        notices=(*_lost(runs, good), *report.notices),
+        comparison=rounds.comparison,
+        notices=(*rounds.notices(), *_lost(runs), *report.notices),
     )
 
 
-def _job_of(request: ShapesRequest) -> Job:
-    from enginescope.store.archive import Store
-
+def _job_of(request: ShapesRequest, store: Store) -> Job:
     points = sweep_points(request.model, request.sweep, request.workload)
     middle = points[len(points) // 2].workload
     backends = (request.backend,) if request.backend else ()
     base = request.jobs(request.model, backends=backends, data="none")
-    (job,) = jobs_of(base, Store(request.store))
+    (job,) = jobs_of(base, store)
     if not isinstance(load_backend(job.backend.name), Changing):
         raise UsageError(
             f"{job.backend.name} cannot change shapes",
@@ -95,32 +105,6 @@ def _job_of(request: ShapesRequest) -> Job:
     return replace(spanning(job, points), workload=middle, shapes=rule)
 
 
-def _measured(
-    job: Job, rule: ShapeRule, request: ShapesRequest, observer: MeasurementObserver
-) -> list[Run]:
-    """Measure in fresh processes; two failures in a row end it."""
-    from enginescope.runner.session import run_jobs
-
-    runs: list[Run] = []
-    comparison = secrets.token_hex(4)
-    jobs = [
-        replace(job, shapes=replace(rule, seed=rule.seed + number))
-        for number in range(request.rounds)
-    ]
-    observer.jobs_started(tuple(jobs))
-    for number, round_job in enumerate(jobs):
-        observer.check_cancelled()
-        observer.job_started(number, round_job)
-        turn = RoundPosition(comparison=comparison, side="A", round=number, place=0)
-        (run,) = run_jobs((round_job,), lambda _run: None, command=request.command)
-        runs.append(replace(run, turn=turn))
-        if all(run.outcome.kind is not OutcomeKind.OK for run in runs[-2:]) and (
-            number or run.outcome.kind is OutcomeKind.UNSUPPORTED
-        ):
-            break
-    return runs
-
-
 def _report(
     points: Sequence[ShapePoint],
     runs: Sequence[Run],
@@ -128,7 +112,7 @@ def _report(
     trace: Sequence[int] | None,
 ) -> ShapesReport:
     outcomes = [run.shapes for run in runs if run.shapes is not None]
-    medians = [later_medians(outcome) for outcome in outcomes]
+    medians = [outcome.later_medians for outcome in outcomes]
     levels = levels_of(points, outcomes)
     costs = (*first_costs(outcomes), *part_costs(outcomes))
     weights, use = request.weights, None
@@ -182,9 +166,9 @@ def _without_graph(runs: Sequence[Run]) -> Iterator[Notice]:
         )
 
 
-def _lost(runs: Sequence[Run], good: Sequence[Run]) -> Iterator[Notice]:
+def _lost(runs: Sequence[Run]) -> Iterator[Notice]:
     """Yield a warning of processes that failed."""
-    failed = [run for run in runs if run not in good]
+    failed = [run for run in runs if run.outcome.kind is not OutcomeKind.OK]
     if failed:
         yield Notice(
             code="W-LOST-PROCESSES",
@@ -208,11 +192,12 @@ def shapes(
     requests: int = REQUESTS,
     workload: Workload | None = None,
     limits: Limits | None = None,
+    tags: Sequence[str] = (),
     store: str | PathLike[str] | None = None,
 ) -> ShapesReport:
     """Measure a model with several shapes: latency, the knee, and what a change of shape costs.
 
-    Answers which shapes to run and to build for. The runs are not stored.
+    Answers which shapes to run and to build for.
 
     Args:
         model: An ONNX model with a dynamic dimension, or an engine.
@@ -229,7 +214,8 @@ def shapes(
         requests: Requests after each change, the first one included.
         workload: Other inputs, seed and mode; stop rule and warm-up are not used.
         limits: Of each process.
-        store: Where built engines are stored.
+        tags: Names for the runs in the store.
+        store: Where the runs are stored.
 
     Returns:
         ``report.knee.label``, ``report.levels`` and ``report.profiles``.
@@ -254,7 +240,6 @@ def shapes(
         requests=requests,
         workload=workload or Workload(),
         process_limits=limits,
-        store=place_of(store),
-        command=own_command(),
+        **stored_fields(tags, store),
     )
     return sweep_shapes(request, MeasurementObserver())

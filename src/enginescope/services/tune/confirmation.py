@@ -68,7 +68,7 @@ def confirm(
         comparison=measured.comparison,
     )
     named = MeasuredComparison(sides=_named(sides), pairs=(), threshold_pct=request.threshold_pct)
-    return confirmation, tuple(carried_notices(named))
+    return confirmation, (*measured.notices(), *carried_notices(named))
 
 
 def _named(sides: Sides) -> tuple[MeasuredSide, ...]:

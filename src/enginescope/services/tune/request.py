@@ -49,7 +49,6 @@ class TuneRequest(MeasureRequest, frozen=True, kw_only=True):
     tolerance: str | None = None
     rounds: int = ROUNDS
     threshold_pct: float = THRESHOLD_PCT
-    max_time_s: float | None = None
 
 
 class TuneObserver(MeasurementObserver):

@@ -7,16 +7,17 @@ from statistics import median
 from time import perf_counter
 
 from enginescope.analysis.ladder.figures import median_of, period
-from enginescope.analysis.tune.halving import RUNGS, ranked, search_ratio, slower_by_evidence
+from enginescope.analysis.tune.halving import RUNGS, ranked, slower_by_evidence
 from enginescope.judge.comparison.hodges_lehmann import level_of_processes
-from enginescope.judge.experiment import SPARE_SHARE
+from enginescope.judge.comparison.ratio import ratio_of_few_rounds
+from enginescope.judge.experiment import SPARE_SHARE, Ended
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
 from enginescope.records.progress import RoundPosition, side_number
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.tune import Alternative, AlternativeState, TuneMetric
 from enginescope.services.measurement.jobs import raise_unless_ok
-from enginescope.services.measurement.rounds import JobRounds, Pacing
+from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
 from enginescope.services.tune.alternatives import Candidate
 from enginescope.services.tune.outputs import CheckedOutputs
 from enginescope.services.tune.request import TuneObserver, TuneRequest
@@ -113,7 +114,8 @@ class Search:
         """
         while self.rounds < RUNGS[-1] and len(self._left) > 1:
             begin = perf_counter()
-            self._round()
+            if not self._round():
+                break
             if self.rounds in RUNGS:
                 self._drop()
             if self._is_over(perf_counter() - begin):
@@ -121,12 +123,15 @@ class Search:
         if not self._values[self.default.number]:  # every other one has wrong outputs
             self._round()
 
-    def _round(self) -> None:
-        for number, entry in self._measuring.round(self._left).items():
+    def _round(self) -> bool:
+        """Measure a round; False: an interrupt ended it."""
+        row = self._measuring.round(self._left)
+        for number, entry in row.items():
             self._take(number, entry.measured.source)
             self._seconds.append(entry.seconds or 0.0)
         self._left = [number for number in self._left if number not in self._failed]
-        self.rounds += 1
+        self.rounds += bool(row)
+        return bool(row)
 
     def _take(self, number: int, run: Run) -> None:
         if number == self.default.number:
@@ -199,7 +204,7 @@ class Search:
             state=state,
             value=median(values) if values else None,
             interval=level_of_processes(values) if values else None,
-            ratio=search_ratio(base[: len(values)], values) if is_compared else None,
+            ratio=ratio_of_few_rounds(base[: len(values)], values) if is_compared else None,
             rounds=len(values),
             dropped_after=self._dropped.get(number),
             trtexec_ms=candidate.trtexec_ms,
@@ -209,7 +214,9 @@ class Search:
 
     def notices(self) -> Iterator[Notice]:
         """Yield that the search ended early, and what is not stored."""
-        if self.rounds < RUNGS[-1] and len(self._left) > 2:
+        if self._measuring.ended is Ended.INTERRUPTED:
+            yield interrupted_notice(f"{counted(self.rounds, 'round')} of the search")
+        elif self.rounds < RUNGS[-1] and len(self._left) > 2:
             yield Notice(
                 code="I-SHORT-SEARCH",
                 message=f"the search ended after {counted(self.rounds, 'round')} with "

@@ -54,7 +54,7 @@ def tune_options(request: TuneRequest, observer: TuneObserver) -> TuneReport:
     search = Search(request, candidates, outputs, store, observer, begin)
     search.run()
     leader, confirmation, notices = search.leader, None, list(search.notices())
-    if leader is not None:
+    if leader is not None and observer.interruption is None:
         confirmation, carried = confirm(request, search, store, observer, begin)
         notices += carried if confirmation is not None else [_unconfirmed(request)]
     return TuneReport(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
@@ -127,7 +127,7 @@ def checked_upgrade(
             raise UsageError(f"two stacks of one name: {stacks[0].name}", hint="`new` b=PYTHON")
         old, new = map(with_versions, stacks)
         checks = _Checks(request, (old, new), store, observer, kept)
-        models = tuple(map(checks.checked, request.models))
+        models = tuple(checks.all_checked())
         runs = tuple(store.load_id(run) for one in models for run in (*one.old, *one.new))
     report = UpgradeReport(
         old=old,
@@ -167,6 +167,18 @@ class _Checks:
         self._store, self._observer, self._kept = store, observer, kept
         self._runner = StackRunner(stacks, request.command)
         self._specs = specs_of(request.backends, stacks)
+
+    def all_checked(self) -> Iterator[UpgradedModel]:
+        """Yield every model; after an interrupt those before it, if there is any."""
+        for number, model in enumerate(self._request.models):
+            try:
+                yield self.checked(model)
+            except (KeyboardInterrupt, SystemExit) as error:
+                if not number:
+                    raise
+                self._observer.interrupted(error)
+            if self._observer.interruption is not None:
+                return
 
     def checked(self, model: Path) -> UpgradedModel:
         """Return what both stacks make of a model."""

@@ -1,0 +1,155 @@
+"""Rounds in the store that a measurement of the same jobs goes on from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from enginescope.core.digest import sha256_of
+from enginescope.core.errors import UsageError
+from enginescope.records.progress import COMPARISON_TAG, side_label, side_number
+from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.services.verdicts.run_selection import tagged_runs
+
+if TYPE_CHECKING:
+    from enginescope.records.environment import Environment
+    from enginescope.records.run.job import Job
+    from enginescope.services.observer import Observer
+    from enginescope.store.archive import Store
+
+    Sides = tuple[tuple[Run, ...], ...]
+
+
+def recorded_rounds(jobs: Sequence[Job], store: Store, observer: Observer) -> Sides:
+    """Return the runs of each side of the newest rounds of these jobs; empty without any.
+
+    Raises:
+        UsageError: A model, an engine, the machine or its software has changed since.
+    """
+    recorded = newest_recorded(jobs, store, observer)
+    change = change_since(recorded)
+    if change is not None:
+        raise UsageError(
+            f"{COMPARISON_TAG}{_comparison(recorded)} cannot be continued",
+            why=change,
+            hint="undo the change, or omit `continue`",
+        )
+    return recorded
+
+
+def newest_recorded(
+    jobs: Sequence[Job], store: Store, observer: Observer, *, is_planned: bool = False
+) -> Sides:
+    """Return the runs of each side of the newest rounds of models and backends of these names.
+
+    Args:
+        is_planned: Rounds whose runs carry a `RoundPlan`; else those without, of equal jobs.
+    """
+    wanted = [(job.subject.name, str(job.backend)) for job in jobs]
+    tags = dict.fromkeys(
+        tag
+        for row in store.rows()
+        if (row.model, row.backend) in wanted
+        for tag in row.tags
+        if tag.startswith(COMPARISON_TAG)
+    )
+    for tag in tags:
+        sides = _by_side(tagged_runs(tag, store, observer.warn), len(jobs))
+        firsts = [side[0] for side in sides]
+        if [(run.job.subject.name, str(run.job.backend)) for run in firsts] != wanted:
+            continue
+        if is_planned is not all(run.turn and run.turn.plan for run in firsts):
+            continue
+        if is_planned or all(
+            _is_alike(run.job, job) for run, job in zip(firsts, jobs, strict=True)
+        ):
+            return sides
+    return ()
+
+
+def _by_side(runs: Sequence[Run], count: int) -> Sides:
+    sides: list[list[Run]] = [[] for _ in range(count)]
+    turns = [(run.turn, run) for run in runs if run.turn is not None]
+    for turn, run in sorted(turns, key=lambda pair: (pair[0].round, pair[0].attempt)):
+        number = side_number(turn.side)
+        if number >= count:
+            return ()
+        sides[number].append(run)
+    return tuple(map(tuple, sides)) if all(sides) else ()
+
+
+def _is_alike(recorded: Job, current: Job) -> bool:
+    def rules(job: Job) -> tuple[object, ...]:
+        contention = job.contention and (job.contention.contenders, job.contention.share)
+        shapes = job.shapes and (job.shapes.points, job.shapes.visits, job.shapes.requests)
+        return contention, shapes, job.load, job.backend
+
+    return rules(recorded) == rules(current) and not any(differences_of_jobs(recorded, current))
+
+
+def _comparison(recorded: Sides) -> str:
+    turn = recorded[0][0].turn
+    return turn.comparison if turn else ""
+
+
+def differences_of_jobs(recorded: Job, current: Job) -> Iterator[tuple[str, object, object]]:
+    """Yield what two jobs do not share; the backend chose what was not asked for."""
+    before, now = recorded.workload, current.workload
+    for name in ("batch", "seed", "shapes", "files", "ranges", "data_set", "warmup", "stop"):
+        if getattr(now, name) not in (None, getattr(before, name)):
+            yield name, getattr(before, name), getattr(now, name)
+    for name in now.mode.__struct_fields__:
+        wanted, had = getattr(now.mode, name), getattr(before.mode, name)
+        if wanted is not None and wanted != had and (name, wanted) != ("in_flight", 1):
+            yield name, had, wanted
+    if recorded.conditions != current.conditions:
+        yield "conditions", recorded.conditions, current.conditions
+
+
+def change_since(recorded: Sides, *, is_locked: bool = False) -> str | None:
+    """Return how models, engines, machine, software or clocks differ from those of the sides."""
+    from enginescope.probe.environment import probe_environment
+
+    for label, side in zip(map(side_label, range(len(recorded))), recorded, strict=True):
+        for path, digest in _files(side):
+            now = sha256_of(path) if path.is_file() else None
+            if now is None:
+                return f"{label}: {path} does not exist"
+            if digest not in (None, now):
+                change = f"SHA-256 {(digest or '')[:12]}… then, {now[:12]}… now"
+                return f"{label}: {path} has changed: {change}"
+    here = probe_environment()
+    for side in recorded:
+        good = [run for run in side if run.outcome.kind is OutcomeKind.OK]
+        then = good[-1].environment if good else here
+        changed = "; ".join(_changes(then, here))
+        if changed:
+            return changed
+        if any(device.clock_lock for device in then.devices) is not is_locked:
+            return f"the GPU clocks were {'not ' if is_locked else ''}locked then"
+    return None
+
+
+def _changes(then: Environment, now: Environment) -> Iterator[str]:
+    """Yield what differs between two environments of runs."""
+    here = (now.host.name, *now.comparable_key())
+    before = (then.host.name, *then.comparable_key())
+    if not (then.devices and now.devices):  # a worker may see a GPU that this process does not
+        here, before = here[:4], before[:4]
+    if here != before:
+        texts = (", ".join(str(one) for one in some if one) for some in (before, here))
+        yield "machine: {} then, {} now".format(*texts)
+    for old, new in ((then.versions, now.versions), (then.variables, now.variables)):
+        for name in sorted({*old, *new}):
+            if old.get(name) != new.get(name):
+                yield f"{name} {old.get(name, 'none')} then, {new.get(name, 'none')} now"
+
+
+def _files(side: Sequence[Run]) -> Iterator[tuple[Path, str | None]]:
+    """Yield the model of a side, and the engine that was built of it."""
+    subject = side[0].job.subject
+    if subject.path is not None:
+        yield Path(subject.path), subject.sha256
+    engines = {run.build.engine for run in side if run.build is not None and run.build.engine}
+    yield from ((Path(engine), None) for engine in sorted(engines))

@@ -1,0 +1,132 @@
+"""Verbs that are interrupted in the middle: the answer so far, the exit code, and how to go on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginescope.judge.experiment import Measured, Position
+from enginescope.records.progress import COMPARISON_TAG
+from enginescope.services.measurement.rounds import JobRounds
+from enginescope.store.archive import Store
+from tests.fakes import models
+from tests.plants.in_process import without_warm_up, workers_in_process
+
+TIMED = ("--iterations", "24")
+ONE_THREAD = "ort-cpu?intra_op_num_threads=1"
+#: Verb -> its arguments after the model, and the round that is interrupted.
+VERBS: dict[str, tuple[tuple[object, ...], int]] = {
+    "contend": (("MODEL", "--rounds", 4, "--duration", "60ms"), 2),
+    "ladder": (("--rounds", 4, *TIMED), 2),
+    "shapes": (("--rounds", 5, "--visits", 2, "--requests", 4, "--batch", "1:2"), 3),
+    "tune": (("--option", "intra_op_num_threads=1", "--samples", 1, *TIMED), 2),
+    "sensitivity": (("--rounds", 4, "--samples", 1, *TIMED), 3),
+    "lottery": (("--builds", 3, "--processes", 4, *TIMED), 3),
+    "noise": (("--rounds", 8, "--duration", "10ms"), 4),
+    "bench": (
+        ("--on", "ort-cpu", "--on", "ort-cpu?intra_op_num_threads=1", "--compare", *TIMED),
+        5,
+    ),
+}
+#: Verbs whose builds do not outlive them.
+BEGINS_ANEW = {"lottery"}
+
+
+class Interrupt:
+    """Raises in a round, before its last process."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.round: int | None = None
+        self.raised: BaseException = KeyboardInterrupt()
+        measure = JobRounds._measure
+
+        def measured(rounds: JobRounds, position: Position) -> Measured[Any]:
+            if position.round == self.round:
+                raise self.raised
+            return measure(rounds, position)
+
+        monkeypatch.setattr(JobRounds, "_measure", measured)
+
+
+@pytest.fixture
+def interrupt(monkeypatch) -> Interrupt:
+    return Interrupt(monkeypatch)
+
+
+@pytest.fixture
+def model(tmp_path) -> Path:
+    return models.perceptron(tmp_path / "p.onnx")
+
+
+def arguments(name: str, model: Path) -> list[object]:
+    return [name, model, *(model if one == "MODEL" else one for one in VERBS[name][0])]
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_answer_so_far_and_the_command_that_goes_on(
+    name, verb, model, interrupt, tmp_path
+) -> None:
+    asked = arguments(name, model)
+    interrupt.round = VERBS[name][1]
+    with workers_in_process(), without_warm_up():
+        code, out, err = verb(*asked)
+        assert code == 130, err
+        assert "interrupted" in err
+        if name != "noise":  # too few rounds have no floor
+            assert out.strip(), err
+        assert ("--continue" in err) is (name not in BEGINS_ANEW)
+        if name in BEGINS_ANEW:
+            return
+        before = len(Store(tmp_path / "store").rows())
+        interrupt.round = None
+        code, out, err = verb(*asked, "--continue", *(["--rounds", 8] if name == "bench" else []))
+    if name != "noise":  # too few of its rounds may count
+        assert code == 0, err
+        assert out.strip()
+    rows = Store(tmp_path / "store").rows()
+    assert len(rows) > before
+    if name in ("contend", "ladder", "shapes", "noise", "bench"):  # one set of rounds
+        tags = {tag for row in rows for tag in row.tags if tag.startswith(COMPARISON_TAG)}
+        assert len(tags) == 1
+
+
+@pytest.mark.parametrize(("raised", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
+def test_the_report_says_that_it_was_interrupted(verb, model, interrupt, raised, code) -> None:
+    interrupt.round, interrupt.raised = VERBS["contend"][1], raised
+    with workers_in_process(), without_warm_up():
+        ended, out, _ = verb(*arguments("contend", model), "--json")
+    assert ended == code
+    notices = {one["code"]: one for one in json.loads(out)["report"]["notices"]}
+    assert notices["W-INTERRUPTED"]["message"].startswith("interrupted after 2 of 4 rounds")
+
+
+def test_without_a_whole_round_there_is_no_answer(verb, model, interrupt) -> None:
+    interrupt.round = 0
+    with workers_in_process(), without_warm_up():
+        code, out, err = verb(*arguments("contend", model))
+    assert (code, out) == (130, "")
+    assert err.count("interrupted") == 1
+    assert "0 runs are stored" in err
+    assert "to continue: enginescope" in err
+
+
+def test_another_model_of_that_name_is_not_continued(verb, model, interrupt) -> None:
+    interrupt.round = VERBS["shapes"][1]
+    with workers_in_process(), without_warm_up():
+        verb(*arguments("shapes", model))
+        model.write_bytes(model.read_bytes() + b"\x82\x01\x00")
+        code, _, err = verb(*arguments("shapes", model), "--continue")
+    assert code == 2
+    assert "cannot be continued" in err
+    assert "has changed" in err
+
+
+def test_the_maximum_time_ends_the_rounds(verb, model) -> None:
+    with workers_in_process(), without_warm_up():
+        code, out, _ = verb(*arguments("shapes", model), "--max-time", "1ms", "--json")
+    assert code == 0
+    notices = {one["code"]: one for one in json.loads(out)["report"]["notices"]}
+    assert notices["I-SHORT-SEARCH"]["message"] == "the maximum time was over after 1 of 5 rounds"
