@@ -11,8 +11,6 @@ from html import unescape
 from typing import Any
 from xml.etree import ElementTree
 
-from enginescope.render.suites.suite_text import suite_tables
-
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.suites.suite_row import pooled_figures, run_figures
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
@@ -78,7 +76,7 @@ from enginescope.render.shapes.shapes_writers import (
     shapes_markdown,
     shapes_page,
 )
-from enginescope.render.suites.suite_answer import suite_answer
+from enginescope.render.suites.suite_answer import suite_answer, suite_tables
 from enginescope.render.suites.suite_page import suite_page
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.render.tune.tune_writers import (

@@ -12,17 +12,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from enginescope.formats.onnx.onnx_flow import read_onnx_flow
-from enginescope.formats.onnx.onnx_weights import large_weights
-
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import main
 from enginescope.core.errors import EnginescopeError
 from enginescope.formats.importing.importer import import_artifacts
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
-from enginescope.formats.onnx.onnx_graph import read_onnx_graph
+from enginescope.formats.onnx.onnx_graph import read_onnx_flow, read_onnx_graph
 from enginescope.formats.onnx.onnx_inputs import read_onnx_inputs
-from enginescope.formats.onnx.onnx_precision import digest_of, onnx_precision
+from enginescope.formats.onnx.onnx_precision import digest_of, large_weights, onnx_precision
 from enginescope.formats.suites.suite_file import read_suite_file
 from enginescope.store.archive import Store
 from tests.formats import logs, plans, times

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from enginescope.formats.onnx.onnx_flow import read_onnx_flow
-from enginescope.formats.onnx.onnx_weights import large_weights
 
 from enginescope.core.errors import BackendError
+from enginescope.formats.onnx.onnx_graph import read_onnx_flow
 from enginescope.formats.onnx.onnx_inputs import read_onnx_inputs
-from enginescope.formats.onnx.onnx_precision import digest_of, onnx_precision
+from enginescope.formats.onnx.onnx_precision import digest_of, large_weights, onnx_precision
 
 onnx = pytest.importorskip("onnx")
 
