@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from enginescope.analysis.layers.profiler_cost import without_events
 
+from enginescope.analysis.claims.layer_time import without_events
 from enginescope.backends.tensorrt import profile_pass
 from enginescope.backends.tensorrt.libraries import Libraries, load
 from enginescope.backends.tensorrt.profile_pass import profile_layers

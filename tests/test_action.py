@@ -186,7 +186,9 @@ def test_models_are_interleaved_with_their_baseline(runner, convnet, transformer
     _, lost = runner.outputs["measure"]["baseline"].split()
     turns = [store.load(row.id).turn for row in store.rows(tag=rounds)]
     assert {turn.side for turn in turns} == {"A", "B"}
-    assert len(turns) == 16
+    assert (
+        len({(turn.round, turn.side) for turn in turns}) == 16
+    )  # a disturbed one is measured again
     assert [row.model for row in store.rows(tag=new)] == ["broken.onnx"]
     assert [row.model for row in store.rows(tag=lost)] == [transformer.name]
 

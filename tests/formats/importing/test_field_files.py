@@ -120,7 +120,7 @@ def test_the_version_pair_has_a_slower_host_and_the_same_gpu(field: Path) -> Non
     sides = [import_artifacts([log]).runs for log in logs]
     found = compare_sides(named(*sides))
     assert headline_sentence(found.pairs[0]) == (
-        "Printed figures of B against A: throughput −12.7 %, GPU compute time +0.4 %, "
+        "Printed figures of B against A: throughput −12.7 %, GPU compute time +0.43 %, "
         "enqueue time +8.8 %: the host is slower, not the GPU"
     )
     assert not found.is_decided

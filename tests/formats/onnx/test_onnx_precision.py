@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from enginescope.core.errors import BackendError
+from enginescope.core.errors import FormatError
 from enginescope.formats.onnx.onnx_precision import onnx_precision
 from tests.fakes.models import perceptron, save, value
 
@@ -53,5 +53,5 @@ def test_quantisers_make_int8(tmp_path) -> None:
 
 def test_what_is_no_model_is_said(tmp_path) -> None:
     (tmp_path / "x.onnx").write_bytes(b"\xff\xfe nothing")
-    with pytest.raises(BackendError, match="not an ONNX model"):
+    with pytest.raises(FormatError, match="not an ONNX model"):
         onnx_precision(tmp_path / "x.onnx")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.core.digest import sha256_of
-from enginescope.core.errors import BackendError
+from enginescope.core.errors import BackendError, FormatError
 from enginescope.core.optional import require
 from enginescope.core.record import Record
 
@@ -46,9 +46,12 @@ def onnx_precision(path: Path) -> str:
     """Return ``fp32``, ``fp16``, ``bf16``, ``int8``, ``fp8`` or ``fp4``; weights elsewhere unread.
 
     Raises:
-        BackendError: It cannot be read, or is not an ONNX model.
+        FormatError: It cannot be read, or is not an ONNX model.
     """
-    model = load_without_weights(str(path))
+    try:
+        model = load_without_weights(str(path))
+    except BackendError as error:
+        raise FormatError(str(path), why=error.why or str(error)) from error
     graphs = [each for root in (model.graph, *model.functions) for each in graphs_of(root)]
     nodes = [node for graph in graphs for node in graph.node]
     operators = {node.op_type for node in nodes}
@@ -90,7 +93,9 @@ def load_without_weights(path: str) -> Any:
     except OSError as error:
         raise BackendError(f"{path} cannot be read", why=error.strerror or str(error)) from error
     except Exception as error:  # each protobuf runtime has a DecodeError of its own
-        raise BackendError(f"{path} cannot be read", why=f"not an ONNX model ({error})") from error
+        raise BackendError(
+            f"{path} cannot be read", why=f"it is not an ONNX model ({error})"
+        ) from error
 
 
 def external_data(tensor: Any, path: str) -> Any:
