@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.claims.layer_time import without_events
+from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.backends.tensorrt import profile_pass
 from enginescope.backends.tensorrt.libraries import Libraries, load
 from enginescope.backends.tensorrt.profile_pass import profile_layers
@@ -90,18 +90,17 @@ def kernels_of(engine: Path, layers: list[str]) -> tuple[dict[str, list[float]],
     return found, whole
 
 
-def own_us(profile: Profile) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Own times of a profile's layers in us.
-
-    Returns:
-        Medians, which the sum adds up; means, which tables show and rank by; and the upper ends of
-        their intervals.
-    """
-    layers = without_events(profile).layers
-    own = [1e3 * (one.median_ms or 0.0) for one in layers]
-    means = [1e3 * (one.mean_ms or 0.0) for one in layers]
+def own_us(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
+    """Own times of a profile's layers in us, and the upper ends of their intervals."""
+    layers = layer_times(profile).layers
+    own = [1e3 * (one.time_ms or 0.0) for one in layers]
     alone = [1e3 * one.interval.high if one.interval else np.nan for one in layers]
-    return np.array(own), np.array(means), np.array(alone)
+    return np.array(own), np.array(alone)
+
+
+def reported_us(profile: Profile) -> float:
+    """The sum of the medians that the profiler reported, in us."""
+    return 1e3 * sum(one.median_ms or 0.0 for one in profile.layers)
 
 
 def passes_of_one(engine: Path, libraries: Libraries) -> list[Profile]:
@@ -136,26 +135,26 @@ def agreement(engine: Path) -> dict[str, Any]:
     raw = [profile_layers(libraries, job, feeds)[0] for _ in range(2)]
     plain = replace(job, profile_mode="trtexec")
     ungated = profile_layers(libraries, plain, feeds)[0]
-    (first, shown, alone), (second, shown_again, _) = map(own_us, raw)
+    (first, alone), (second, _) = map(own_us, raw)
     names = [one.name for one in raw[0].layers]
     kernels, kernel_sum = kernels_of(engine, names)
     single = [at for at, name in enumerate(names) if len(kernels.get(name, ())) == 1]
     oracle = np.array([kernels[names[at]][0] for at in single])
     within = np.maximum(NEAR_US, NEAR * oracle)
     error, error_alone = first[single] - oracle, alone[single] - oracle
-    top = set(np.argsort(-shown[single])[:10]), set(np.argsort(-oracle)[:10])
-    means = [own_us(one)[1] for one in of_one]
+    top = set(np.argsort(-first[single])[:10]), set(np.argsort(-oracle)[:10])
+    passes = [own_us(one)[0] for one in of_one]
     return {
         "engine": engine.stem,
         "layers": len(names),
         "with a kernel": len(kernels),
         "gated": 1e3 * (raw[0].gated_ms or 0.0),
         "own sum": float(first.sum()),
-        "raw sum": 1e3 * (raw[0].sum_median_ms or 0.0),
-        "raw sum, trtexec's way": 1e3 * (ungated.sum_median_ms or 0.0),
+        "raw sum": reported_us(raw[0]),
+        "raw sum, trtexec's way": reported_us(ungated),
         "ncu sum": kernel_sum,
-        "passes differ by %": max(farthest_pct(*pair) for pair in combinations(means, 2)),
-        "loaded anew, by %": farthest_pct(shown, shown_again),
+        "passes differ by %": max(farthest_pct(*pair) for pair in combinations(passes, 2)),
+        "loaded anew, by %": farthest_pct(first, second),
         "single kernels": len(single),
         "own near ncu %": float(100 * (np.abs(error) <= within).mean()) if single else None,
         "alone near ncu %": float(100 * (np.abs(error_alone) <= within).mean()) if single else None,

@@ -1,6 +1,6 @@
 """The machine: processor, memory, governor, container.
 
-What else kept the processors busy while something was measured.
+Also what else kept the processors busy while something was measured.
 
 Also memory of this process and of a process tree, and processor time that the hypervisor or the
 container's quota withheld.

@@ -1,6 +1,6 @@
 """Processes by their numbers: names, which are ours, and which of a GPU's are not.
 
-Which processes this one was started by.
+Also which processes this one was started by.
 
 Also whether the daemon of NVIDIA's Multi-Process Service runs.
 """

@@ -1,6 +1,6 @@
 """Errors of an output by channel: sums along the axes on which channels may lie.
 
-Values of an output as numbers that can be subtracted, whatever type they were held in.
+Also an output as numbers that can be subtracted, whatever type they were held in.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The coarsest precision that an ONNX model computes in, by its nodes and weights.
 
-The files an ONNX model consists of: itself, and those its weights lie in.
-Graphs within graphs of an ONNX model.
-
-Also the values of its weights, wherever it holds them: initializers and Constant nodes.
+Also the files an ONNX model consists of: itself, and those its weights lie in.
+Also graphs within graphs, and the values of its weights, wherever it holds them: initializers and
+Constant nodes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tensors of one sample in one file: an npz, with what NumPy's types lack beside it.
 
-Reference outputs that lie in files: of a data set, or by sample in a folder.
+Also reference outputs that lie in files: of a data set, or by sample in a folder.
 
 Values of outputs as ``trtexec --exportOutput`` writes them: name, shape as text, flat values.
 

@@ -1,6 +1,6 @@
 """A run: a job, the result of it, and everything needed to believe it.
 
-Values of a tensor, of any element type.
+Also the values of its tensors, of any element type.
 """
 
 from __future__ import annotations
