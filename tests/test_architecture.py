@@ -20,13 +20,14 @@ MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 60
 MAX_FOLDER_FILES = 20
 
-BASE = {"judge", "core", "records", "_version"}
+BASE = {"judge", "core", "records", "_version", "_lazy_names"}
 READING = BASE | {"formats", "store"}
 DEVICE = BASE | {"formats", "probe"}
 #: Layer -> the layers that it may import, beside itself. No folder is exempt.
 MAY_IMPORT = {
     "_version": set(),
-    "judge": set(),
+    "_lazy_names": set(),
+    "judge": {"_lazy_names"},
     "core": {"judge", "_version"},
     "records": {"judge", "core"},
     "formats": BASE,

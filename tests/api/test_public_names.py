@@ -5,26 +5,30 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import enginescope as es
+from enginescope import judge
 from enginescope.core import errors
 from enginescope.core.record import Record
 from tests.api.public_functions import annotations_of, classes_in, public_functions
 
 #: Modules of enginescope that ``import enginescope`` loads.
-BARE_IMPORT = {"enginescope", "enginescope._version"}
+BARE_IMPORT = {"enginescope", "enginescope._lazy_names"}
 
 
-def type_checking_imports() -> dict[str, str]:
-    """Return what ``__init__.py`` imports for type checkers: public name -> module."""
-    tree = ast.parse(Path(es.__file__).read_text(encoding="utf-8"))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+def names_of_stub(package: ModuleType) -> dict[str, str]:
+    """Return what the stub of a package imports for type checkers: public name -> module."""
+    stub = Path(str(package.__file__)).with_suffix(".pyi")
+    statements = ast.parse(stub.read_text(encoding="utf-8")).body
+    assert all(isinstance(statement, ast.ImportFrom) for statement in statements)
     return {
-        alias.asname or alias.name: (statement.module or "").removeprefix("enginescope.")
-        for statement in block.body
+        alias.asname: statement.module
+        for statement in statements
         if isinstance(statement, ast.ImportFrom)
         for alias in statement.names
     }
@@ -36,9 +40,14 @@ def test_every_name_resolves() -> None:
         assert getattr(value, "__name__", name) == name
 
 
-def test_names_and_imports_for_type_checkers_agree() -> None:
-    assert type_checking_imports() == es._HOMES
-    assert es.__all__ == sorted([*es._HOMES, "__version__"])
+@pytest.mark.parametrize("package", [es, judge])
+def test_names_are_those_of_the_stub_and_at_home_there(package: ModuleType) -> None:
+    homes = names_of_stub(package)
+    assert package.__all__ == sorted(homes) == dir(package)
+    for name, module in homes.items():
+        assert getattr(package, name) is getattr(import_module(module), name)
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'x'"):
+        package.__getattr__("x")
 
 
 @pytest.mark.parametrize("name", public_functions())

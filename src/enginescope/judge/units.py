@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 
 def format_significant(value: float, digits: int = 3) -> str:
@@ -29,10 +29,14 @@ def range_text(low: float, high: float, digits: int = 4) -> str:
     return f"{first} … {second}".replace("-", "−")
 
 
+def with_sign(value: float, text: Callable[[float], str] = format_significant) -> str:
+    """Return ``+1.3 ms`` or ``−2.6 ms``: `text` writes the size; 0 has no sign."""
+    return f"{'−' if value < 0 else '+' if value > 0 else ''}{text(abs(value))}"
+
+
 def signed(value: float, places: int) -> str:
     """Return ``+1.3`` or ``−2.6``; what rounds to 0 has no sign."""
-    rounded = round(value, places) or 0.0
-    return f"{rounded:{'+' if rounded else ''},.{places}f}".replace("-", "−")
+    return with_sign(round(value, places), lambda size: f"{size:,.{places}f}")
 
 
 def signed_pct(change_pct: float) -> str:

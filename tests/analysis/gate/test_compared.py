@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.gate.compared import check_compared
-from enginescope.analysis.gate.gate import gate
+from enginescope.analysis.gate.gate import check_compared, gate
 from enginescope.analysis.suites.suite_gate import with_cells
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace

@@ -17,7 +17,7 @@ from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Summary
-from enginescope.judge.units import format_ms, format_significant, range_text
+from enginescope.judge.units import format_ms, format_significant, range_text, with_sign
 from enginescope.records.notice import is_unstable
 from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import Outcome, StopReport, WarmUpReport
@@ -155,9 +155,9 @@ def _bridge_sentence(found: LayerSum) -> str:
         step = "the GPU waiting between launches"
     else:
         step = "difference between the two passes"
-    amount = format_ms(abs(difference), 3)
+    amount = with_sign(-difference, lambda size_ms: format_ms(size_ms, 3))
     whole = f"{in_text(found.whole_metric)} {format_ms(found.whole_ms)}"
-    return f"{text}; {step} {'−' if difference > 0 else '+'}{amount}; {whole}."
+    return f"{text}; {step} {amount}; {whole}."
 
 
 def _how_added(found: LayerSum) -> str:

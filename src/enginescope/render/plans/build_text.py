@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -22,7 +22,7 @@ from enginescope.analysis.build_log.build_log_summary import (
 )
 from enginescope.core.units import format_bytes
 from enginescope.formats.plan.tensor_format import parse_dtype
-from enginescope.judge.units import format_significant, signed
+from enginescope.judge.units import format_significant, signed, with_sign
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.plan.build_trace import (
     BuildTrace,
@@ -166,7 +166,7 @@ def comparison_rows(
             one.name,
             ", ".join(one.differs),
             *(_side(choice) for choice in (one.a, one.b)),
-            _us(one.change_ms, signed=True),
+            _us(one.change_ms, with_sign),
         )
         for one in differing[:limit]
     ]
@@ -374,13 +374,8 @@ def _side(choice: Choice | None) -> str:
     return f"{choice.layer.type} {chosen_formats(choice)}{time}".strip()
 
 
-def _us(value_ms: float | None, *, signed: bool = False) -> str:
-    if value_ms is None:
-        return _UNKNOWN
-    text = format_significant(abs(value_ms) * 1e3)
-    if value_ms < 0:
-        return f"−{text}"
-    return f"+{text}" if signed and value_ms > 0 else text
+def _us(value_ms: float | None, text: Callable[[float], str] = format_significant) -> str:
+    return _UNKNOWN if value_ms is None else text(1e3 * value_ms)
 
 
 def _bytes(value: int | None) -> str:
@@ -388,9 +383,7 @@ def _bytes(value: int | None) -> str:
 
 
 def _change(value: int | None) -> str:
-    if value is None:
-        return _UNKNOWN
-    return f"{'−' if value < 0 else '+'}{format_bytes(abs(value))}"
+    return _UNKNOWN if value is None else with_sign(value, format_bytes)
 
 
 def _more(count: int, limit: int) -> str | None:

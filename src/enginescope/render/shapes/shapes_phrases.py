@@ -6,7 +6,7 @@ import shlex
 
 from enginescope.judge.difference import none_above
 from enginescope.judge.samples import Interval
-from enginescope.judge.units import format_significant, range_text
+from enginescope.judge.units import format_significant, range_text, with_sign
 from enginescope.records.run.job import InputShape
 from enginescope.records.verdict.shapes import (
     CostKind,
@@ -178,7 +178,7 @@ def ms(value: float | None) -> str:
 
 def signed_ms(value: float) -> str:
     """Return milliseconds with three digits and their sign."""
-    return ("−" if value < 0 else "+") + format_significant(abs(value), 3)
+    return with_sign(value)
 
 
 def _ends(interval: Interval | None) -> str:
