@@ -20,6 +20,7 @@ _REASONS = {
     Reason.ONE_VALUE: "one value a side",
     Reason.CLOCK_STEP: "clock too coarse",
     Reason.BUILD_SPREAD: "builds differ as much",
+    Reason.SESSIONS: "sessions differ as much",
     Reason.PROCESS_STATES: "processes at two levels",
     Reason.EXACT: "exact figures",
     Reason.UNSTABLE: "unstable medians",

@@ -31,6 +31,7 @@ class Reason(Enum):
     ONE_VALUE = "one-value"
     CLOCK_STEP = "clock-step"
     BUILD_SPREAD = "build-spread"
+    SESSIONS = "sessions"
     EXACT = "exact"
     UNSTABLE = "unstable"
     PROCESS_STATES = "process-states"

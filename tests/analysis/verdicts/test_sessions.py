@@ -9,9 +9,11 @@ import pytest
 
 from enginescope.analysis.gate.gate import gate
 from enginescope.analysis.verdicts.job_identity import sessions_of, shift_between
-from enginescope.judge.comparison.sessions import ASSUMED_SD, FEWEST_SESSIONS, session_shift
+from enginescope.judge.comparison.sessions import ASSUMED_SD, session_shift
+from enginescope.judge.verdict import Reason
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome
+from enginescope.render.verdicts.gate_phrases import details
 from tests.analysis.gated_runs import process
 
 
@@ -49,16 +51,43 @@ def test_the_report_says_which_variation_was_used() -> None:
     assert "from 13 sessions" in notice.message
     assert notice.evidence["most_sd_pct"] == pytest.approx(1.0, abs=0.5)
     (notice,) = [one for one in gate(base, now).notices if one.code == "I-ASSUMED-SESSIONS"]
-    assert "assumed" in notice.message
-    assert "sessions 1 %" in notice.message
+    assert "sessions 1 %, assumed" in notice.message
+    assert "no earlier session" in notice.message
 
 
 def test_an_interval_is_wider_by_the_variation_between_sessions() -> None:
     draw = np.random.default_rng(3)
     history = [run for day in range(20) for run in session(draw, day, 0.03)]
     base, now = session(draw, 20, 0.0), session(draw, 21, 0.0, factor=1.04)
-    assert gate(base, now).rows[0].outcome is GateOutcome.REGRESSION
+    steady = [run for day in range(20) for run in session(draw, day, 0.003)]
+    assert gate(base, now, history=steady).rows[0].outcome is GateOutcome.REGRESSION
     assert gate(base, now, history=history).rows[0].outcome is GateOutcome.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("sd", [0.02, 0.05])
+def test_sessions_that_nothing_is_known_of_hardly_ever_fail_a_gate(sd: float) -> None:
+    """Had the assumed 1 % a known spread, sessions that differ by 2 % would fail one in five."""
+    draw = np.random.default_rng(11)
+    reports = [gate(session(draw, 0, sd), session(draw, 1, sd)) for _ in range(40)]
+    assert [report.result for report in reports].count("failed") <= 2
+    verdicts = [report.rows[0].verdict for report in reports]
+    assert Reason.SESSIONS in {verdict.reason for verdict in verdicts if verdict}
+
+
+def test_a_difference_that_no_session_makes_is_a_regression_without_a_history() -> None:
+    draw = np.random.default_rng(12)
+    (row,) = gate(session(draw, 0), session(draw, 1, factor=1.6)).rows
+    assert row.outcome is GateOutcome.REGRESSION
+
+
+def test_an_open_row_asks_for_one_session_and_not_for_more_processes() -> None:
+    draw = np.random.default_rng(13)
+    (row,) = gate(session(draw, 0), session(draw, 1, factor=1.1)).rows
+    assert row.verdict is not None
+    assert (row.verdict.reason, row.verdict.more) == (Reason.SESSIONS, None)
+    assert details(row) == [
+        "sessions of the same work may differ as much; measure both sides in one session"
+    ]
 
 
 def test_sides_of_one_session_allow_for_none() -> None:
@@ -92,7 +121,7 @@ def test_another_model_file_or_machine_is_no_history() -> None:
     shift = shift_between(base, now, "latency", renamed)
     assert shift is not None
     assert shift.sessions == 1
-    assert shift.freedom is None
+    assert shift.is_assumed
 
 
 def test_a_size_has_no_assumed_variation() -> None:
@@ -120,8 +149,11 @@ def test_a_lasting_change_is_no_variation() -> None:
     assert session_shift(list(levels), 1.0).sd < 0.01
 
 
-def test_few_sessions_never_lower_the_assumption() -> None:
-    few = [[1.0, 1.0]] * (FEWEST_SESSIONS - 1)
-    assert session_shift(few, 1.0).sd == ASSUMED_SD
-    assert session_shift([*few, [1.0]], 1.0).sd == 0
+def test_each_earlier_session_counts_for_as_much_as_the_assumption() -> None:
+    alike = [session_shift([[1.0, 1.0]] * count, 1.0) for count in (1, 2, 5, 17)]
+    assert [shift.freedom for shift in alike] == [1, 2, 5, 17]
+    assert [shift.is_assumed for shift in alike] == [True, False, False, False]
+    assert [shift.sd for shift in alike] == pytest.approx(
+        [ASSUMED_SD / math.sqrt(count) for count in (1, 2, 5, 17)]
+    )
     assert session_shift([[1.0], [1.1], [0.9]], 1.0).sd > ASSUMED_SD

@@ -20,7 +20,7 @@ from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.compared_figures import figure_of, process_value
 from enginescope.core.record import replace
 from enginescope.judge.comparison.noise import exceeds_scatter
-from enginescope.judge.comparison.sessions import FEWEST_SESSIONS, SessionShift
+from enginescope.judge.comparison.sessions import SessionShift
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_significant
 from enginescope.judge.verdict import VerdictKind
@@ -109,8 +109,8 @@ def gate_notices(rows: Sequence[GateRow], terms: GateTerms) -> Iterator[Notice]:
 
 
 def _sessions(shifts: Sequence[SessionShift]) -> Iterator[Notice]:
-    estimated = [shift for shift in shifts if shift.freedom is not None]
-    assumed = [shift for shift in shifts if shift.freedom is None and shift.sd > 0]
+    estimated = [shift for shift in shifts if not shift.is_assumed]
+    assumed = [shift for shift in shifts if shift.is_assumed and shift.sd > 0]
     if estimated:
         yield _session_notice(
             "I-SESSIONS",
@@ -121,9 +121,8 @@ def _sessions(shifts: Sequence[SessionShift]) -> Iterator[Notice]:
         yield _session_notice(
             "I-ASSUMED-SESSIONS",
             assumed,
-            f"assumed: the store has {_range([shift.sessions for shift in assumed])} sessions of "
-            f"each job, {FEWEST_SESSIONS} are needed for an estimate; measure the baseline in "
-            "the same session to avoid that",
+            "assumed, which decides little: the store has no earlier session of the same job; "
+            "measure both sides in one session",
         )
 
 

@@ -22,7 +22,7 @@ from enginescope.judge.comparison.ratio import (
     ratio_of_counting_rounds,
     ratio_of_few_processes,
 )
-from enginescope.judge.comparison.sessions import allow_for_sessions
+from enginescope.judge.comparison.sessions import allow_for_sessions, is_open_for_sessions
 from enginescope.judge.comparison.steady_rounds import Disturbances, disturbances, uncertainty_pct
 from enginescope.judge.stats.series import quantum
 from enginescope.judge.stats.stability import WIDE_PCT
@@ -87,6 +87,10 @@ def series_verdict(sides: Sides, metric: str, terms: CompareConfig) -> Verdict |
     estimate, used = _estimate(sides, metric, medians, terms)
     estimate = allow_for_sessions(estimate, terms.sessions)
     kind, reason, detail = decide_sides(estimate, used, terms.threshold_pct)
+    if reason is Reason.INTERVAL_TOO_WIDE and is_open_for_sessions(
+        estimate, terms.sessions, terms.threshold_pct
+    ):
+        reason = Reason.SESSIONS
     if kind is VerdictKind.INCONCLUSIVE and detail is None and is_unstable(sides, metric):
         reason = Reason.UNSTABLE
     step = _clock_step(sides, metric)

@@ -30,7 +30,7 @@ from enginescope.judge.comparison.ratio import (
     ratio_of_few_processes,
     ratio_of_rounds,
 )
-from enginescope.judge.comparison.sessions import allow_for_sessions
+from enginescope.judge.comparison.sessions import allow_for_sessions, is_open_for_sessions
 from enginescope.judge.stats.describe import percentile_of_stretches
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.run.run import OutcomeKind, Run
@@ -133,7 +133,11 @@ def _repeated(
         return replace(verdict, estimate=estimate, reason=reason)
     threshold_pct, higher = terms.threshold_pct, verdict.higher_is_better
     kind, reason = decide(estimate, threshold_pct, higher_is_better=higher)
-    more = more_needed(estimate, threshold_pct) if kind is VerdictKind.INCONCLUSIVE else None
+    more = None
+    if is_open_for_sessions(estimate, terms.sessions, threshold_pct):
+        reason = Reason.SESSIONS
+    elif kind is VerdictKind.INCONCLUSIVE:
+        more = more_needed(estimate, threshold_pct)
     return replace(verdict, kind=kind, reason=reason, estimate=estimate, more=more)
 
 

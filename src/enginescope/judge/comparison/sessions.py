@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from enginescope.judge.comparison.change_points import change_points
+from enginescope.judge.comparison.ratio import decide
 from enginescope.judge.samples import Interval
 from enginescope.judge.stats.autocorrelation import student_quantile
-from enginescope.judge.verdict import RatioEstimate
+from enginescope.judge.verdict import RatioEstimate, VerdictKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,19 +31,24 @@ class SessionShift:
         sessions: Number of sessions that `sd` was estimated from.
         weight: Root of the summed squares of how the two sides' shares of each session differ: 0
             where both were measured in the same sessions, √2 where each has a session of its own.
-        freedom: Degrees of freedom of the estimate; ``None`` where `sd` is the assumed value.
+        freedom: Degrees of freedom of `sd`.
     """
 
     sd: float
     sessions: int
     weight: float
-    freedom: int | None
+    freedom: int
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether no earlier session shows how sessions differ."""
+        return self.freedom == ASSUMED_FREEDOM
 
 
-#: Standard deviation between sessions where the history is too short to estimate it.
+#: Standard deviation between sessions as far as nothing is known of it.
 ASSUMED_SD = 0.01
-#: With fewer sessions, the estimate itself is too uncertain to replace the assumption.
-FEWEST_SESSIONS = 6
+#: What the assumption counts for: as much as two sessions that differ so, the least that there is.
+ASSUMED_FREEDOM = 1
 #: Lasting changes of level up to this are part of the variation, in percent.
 _LASTING_PCT = 2.0
 #: Median of the absolute difference of two values, divided by their standard deviation.
@@ -58,11 +64,15 @@ def session_shift(
     their stretch, minus what the scatter of so many processes contributes. Lasting changes of level
     cut the series into stretches, so that a change of the code is not taken for variation.
 
+    The assumption and the estimate are averaged by their degrees of freedom, as a scaled inverse χ²
+    prior and its data are (Smyth 2004, *Linear models and empirical Bayes methods*): without
+    earlier sessions the assumption stands alone, and Student's t with one degree of freedom allows
+    for sessions that differ six times as much.
+
     Args:
         sessions: The oldest first; in each, the value of every process, above 0.
         weight: Distance between the two sides' shares of sessions, as `SessionShift` has it.
-        assumed_sd: Lower bound with fewer than `FEWEST_SESSIONS` sessions, on the logarithmic
-            scale.
+        assumed_sd: On the logarithmic scale.
     """
     logs = [np.log(np.asarray(values, dtype=float)) for values in sessions]
     levels = np.array([float(np.median(values)) for values in logs])
@@ -74,13 +84,12 @@ def session_shift(
         squares = sum(float(((part - part.mean()) ** 2).sum()) for part in stretches)
         share = float(np.mean([1 / values.size for values in logs]))
         variance = max(squares / freedom - _process_variance(logs) * share, 0.0)
-    is_assumed = levels.size < FEWEST_SESSIONS
-    least = assumed_sd if is_assumed else 0.0
+    known = freedom + ASSUMED_FREEDOM
     return SessionShift(
-        sd=max(math.sqrt(variance), least),
+        sd=math.sqrt((ASSUMED_FREEDOM * assumed_sd**2 + freedom * variance) / known),
         sessions=levels.size,
         weight=weight,
-        freedom=None if is_assumed else freedom,
+        freedom=known,
     )
 
 
@@ -104,12 +113,7 @@ def allow_for_sessions(estimate: RatioEstimate, shift: SessionShift | None) -> R
     interval = estimate.interval
     if shift is None or interval is None or shift.sd * shift.weight == 0:
         return estimate
-    share = (1 + interval.confidence) / 2
-    quantile = (
-        NormalDist().inv_cdf(share)
-        if shift.freedom is None
-        else student_quantile(share, shift.freedom)
-    )
+    quantile = student_quantile((1 + interval.confidence) / 2, shift.freedom)
     reach = quantile * shift.sd * shift.weight
     low = math.exp(-math.hypot(math.log(estimate.ratio / interval.low), reach))
     high = math.exp(math.hypot(math.log(interval.high / estimate.ratio), reach))
@@ -117,3 +121,14 @@ def allow_for_sessions(estimate: RatioEstimate, shift: SessionShift | None) -> R
         low=estimate.ratio * low, high=estimate.ratio * high, confidence=interval.confidence
     )
     return replace(estimate, interval=widened)
+
+
+def is_open_for_sessions(
+    estimate: RatioEstimate, shift: SessionShift | None, threshold_pct: float
+) -> bool:
+    """Whether sessions alone leave it open, so that no number of processes would decide it."""
+    if shift is None or estimate.interval is None:
+        return False
+    exact = replace(estimate.interval, low=estimate.ratio, high=estimate.ratio)
+    known = allow_for_sessions(replace(estimate, interval=exact), shift)
+    return decide(known, threshold_pct)[0] is VerdictKind.INCONCLUSIVE

@@ -263,6 +263,8 @@ def why_text(verdict: Verdict) -> str | None:
         return "most medians are uncertain; measure again on an idle machine"
     if verdict.reason is Reason.NO_INTERVAL:
         return _no_interval(verdict)
+    if verdict.reason is Reason.SESSIONS:
+        return "sessions of the same work may differ as much; measure both sides in one session"
     if _direction(verdict) is not None:
         most = f"{verdict.threshold_pct:g} %"
         return f"the interval excludes 1 and holds the threshold of {most}; {more_text(verdict)}"
