@@ -209,7 +209,7 @@ def main() -> None:
             ),
             pool.map(
                 again_row,
-                [Again(sd, pct, gates) for sd in (0.0, 0.01, 0.02) for pct in (0.0, 5.0)],
+                [Again(sd, pct, gates) for sd in (0.0, 0.01, 0.02, 0.05) for pct in (0.0, 5.0)],
             ),
         )
 

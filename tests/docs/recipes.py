@@ -244,6 +244,7 @@ def short(line: str) -> str:
         limits |= {"--rounds": "8", "--duration": "20ms", "--on": _ONE_THREAD}
     if "--compare" in line:
         limits |= {"--on": _ONE_THREAD}
+        limits["--duration"] = limits.pop("--max-time", "20ms")  # of all rounds, with it
         if "--threshold" not in line:  # with one, the page goes on with the verdict
             limits |= {"--rounds": "8"}
     added = [

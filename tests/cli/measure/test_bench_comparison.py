@@ -173,6 +173,14 @@ def test_a_process_is_timed_for_a_second_unless_told(store, played, convnet) -> 
     assert {job.workload.stop.iterations for job in played.jobs} == {30}
 
 
+def test_the_maximum_time_is_of_all_rounds(store, played, convnet, capsys) -> None:
+    main(["bench", str(convnet), *fakes(200, 300), "--compare", "--max-time", "1ms"])
+    assert len(store.rows()) == 2
+    assert {job.workload.stop for job in played.jobs} == {PROCESS_STOP}
+    shown = capsys.readouterr()
+    assert "the maximum time was over after 1 of 60 rounds" in " ".join(shown.err.split())
+
+
 def test_a_side_that_cannot_be_measured_is_exit_code_three(store, played, convnet, capsys) -> None:
     played.failing = "9"
     on = ["--on", "fake", "--on", "fake?seed=9"]

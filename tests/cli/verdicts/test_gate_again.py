@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -228,3 +230,83 @@ def test_a_comparison_that_both_sides_name_is_split(machine, store, capsys) -> N
         "lost.onnx": "lost coverage",
         "new.onnx": "new",
     }
+
+
+def _interrupt_after(machine: Machine, monkeypatch, count: int) -> None:
+    def run(jobs, sink, **more) -> None:
+        if len(machine.jobs) == count:
+            raise KeyboardInterrupt
+        machine.run(jobs, sink, **more)
+
+    monkeypatch.setattr(session, "run_jobs", run)
+
+
+def _comparisons(store: Store) -> set[str]:
+    return {tag for row in store.rows() for tag in row.tags if tag.startswith("cmp-")}
+
+
+def test_an_interrupted_gate_answers_and_is_continued(machine, store, monkeypatch, capsys) -> None:
+    machine.scatter = 0.2
+    _interrupt_after(machine, monkeypatch, 21)
+    code = main(["gate", *ONE_EACH])
+    shown = capsys.readouterr()
+    assert code == 130
+    assert shown.out.startswith("gate inconclusive: ")
+    assert "measured again in 10 interleaved rounds" in " ".join(shown.out.split())
+    said = " ".join(shown.err.split())
+    assert "interrupted after 10 of at most 60 rounds; 21 runs are stored: cmp-" in said
+    assert re.search(r"; to continue: enginescope .* --continue$", said)
+
+    monkeypatch.setattr(session, "run_jobs", machine.run)
+    machine.scatter = 0.004
+    code, found = gated(capsys, *ONE_EACH, "--continue")
+    assert (code, found["result"]) in {(0, "passed"), (1, "inconclusive")}
+    assert found["rows"][0]["verdict"]["estimate"]["n_a"] > 10
+    assert len(_comparisons(store)) == 1
+
+
+def test_what_is_decided_is_not_measured_again_by_continue(machine, store, capsys) -> None:
+    machine.level["head"] = 1.04
+    _, first = gated(capsys, *ONE_EACH)
+    measured = len(machine.jobs)
+    code, found = gated(capsys, *ONE_EACH, "--continue")
+    assert (code, len(machine.jobs)) == (1, measured)
+    assert found["rows"][0]["verdict"] == first["rows"][0]["verdict"]
+
+
+def test_continue_begins_what_no_gate_has_begun(machine, store, capsys) -> None:
+    code, found = gated(capsys, *ONE_EACH, "--continue")
+    assert (code, found["result"]) == (0, "passed")
+    assert len(_comparisons(store)) == 1
+    other = ["--max-regression", "3%", "--continue"]  # its looks are at another limit
+    gated(capsys, *ONE_EACH, *other)
+    assert len(_comparisons(store)) == 2
+
+
+def test_an_interrupt_before_the_first_round_still_answers(machine, monkeypatch, capsys) -> None:
+    _interrupt_after(machine, monkeypatch, 1)
+    code, found = gated(capsys, *ONE_EACH)
+    assert (code, found["result"]) == (130, "inconclusive")
+    assert "not measured again: interrupted" in str(found["rows"][0]["notices"])
+
+
+def test_the_maximum_time_is_of_all_jobs_together(machine, store, monkeypatch, capsys) -> None:
+    for number, (side, tag) in enumerate((("base", "old"), ("head", "new"))):
+        store.save(process(4.0, 31 + number, of=machine.model(side, "other.onnx")), tags=[tag])
+    machine.scatter = 0.2
+
+    def run(jobs, sink, **more) -> None:
+        time.sleep(0.3)
+        machine.run(jobs, sink, **more)
+
+    monkeypatch.setattr(session, "run_jobs", run)
+    code, found = gated(capsys, *ONE_EACH, "--max-time", "200ms")
+    assert (code, found["result"]) == (1, "inconclusive")
+    assert len(machine.jobs) == 2  # one round of the first job
+    assert "the maximum time is over" in str(found["rows"])
+
+
+@pytest.mark.parametrize("flag", [("--continue",), ("--max-time", "1s")])
+def test_a_policy_that_measures_nothing_takes_no_such_flag(machine, capsys, flag) -> None:
+    assert main(["gate", *ONE_EACH, "--inconclusive", "fail", *flag]) == 2
+    assert f"{flag[0]} with --inconclusive fail" in capsys.readouterr().err

@@ -119,7 +119,7 @@ class BenchCommand(Verb):
 @option(
     "--max-time",
     type=DURATION_MS,
-    help="Maximum measuring time; stops before the precision is reached.  [default: 10s]",
+    help="Maximum measuring time of a job; with --compare, of all rounds.  [default: 10s]",
 )
 @option(
     "--min-samples",

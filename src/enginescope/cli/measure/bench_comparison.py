@@ -18,10 +18,11 @@ from enginescope.cli.progress import JobProgress, describe, exit_code, job_text,
 from enginescope.cli.report_output import print_json
 from enginescope.cli.run_output import present
 from enginescope.cli.verb import EXIT_RUN_FAILED
+from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.units import counted, format_span
 from enginescope.records.progress import Progress, RoundPosition
-from enginescope.records.run.job import Job
+from enginescope.records.run.job import Job, StopRule
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.render.verdicts.verdict_phrases import (
     comparison_tag,
@@ -106,7 +107,8 @@ class RoundsProgress(JobProgress):
         if self._comparison is None:
             return f"{count} stored"
         tag = comparison_tag(self._comparison)
-        more = f"; enginescope compare {tag} --continue" if self._can_continue else f": {tag}"
+        is_own = self._can_continue and not self.can_continue  # else the verb itself goes on
+        more = f"; enginescope compare {tag} --continue" if is_own else f": {tag}"
         return f"{count} stored{more}"
 
     def turn_started(self, turn: RoundPosition, job: Job) -> None:
@@ -131,15 +133,19 @@ def _brief(pair: MeasuredPair) -> str:
     return f"{pair.b} {ratio_text(verdict.estimate)} × {pair.a}, {kind_text(verdict)}"
 
 
-_STOP_OPTIONS = ("iterations", "duration", "precision", "max_time", "min_samples")
+_STOP_OPTIONS = ("iterations", "duration", "precision", "min_samples")
 
 
 def paced(workload: Workload) -> Workload:
-    """Return the workload with the time of a process in a comparison, unless options set it."""
+    """Return the workload with the time of a process in a comparison, unless options set it.
+
+    ``--max-time`` is of all rounds.
+    """
     context = click.get_current_context()
     default = click.core.ParameterSource.DEFAULT
     if any(context.get_parameter_source(name) is not default for name in _STOP_OPTIONS):
-        return workload
+        stop = replace(workload.stop, max_time_ms=StopRule().max_time_ms)
+        return replace(workload, stop=stop)
     return with_process_stop(workload)
 
 
@@ -149,6 +155,7 @@ def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
         rounds=options["rounds"],
         terms=terms_of(options["threshold_pct"], options["across"]),
         continues=options["continues"],
+        max_time_s=options["max_time"] and options["max_time"] / 1e3,
         **fields,
     )
     progress = RoundsProgress()

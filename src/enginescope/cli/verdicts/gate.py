@@ -19,6 +19,7 @@ from enginescope.cli.options import (
     option,
     store_option,
 )
+from enginescope.cli.process_options import command_line, rounds_end_options
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
@@ -95,6 +96,7 @@ from enginescope.records.verdict.gate import (
 @option("--markdown", type=FILE, help="Write a table for a pull request to FILE.")
 @option("--junit", type=FILE, help="Write JUnit XML to FILE.")
 @option("--sarif", type=FILE, help="Write SARIF 2.1.0 to FILE.")
+@rounds_end_options
 @store_option
 @json_option
 def command(
@@ -113,7 +115,6 @@ def command(
     If a job is inconclusive, the gate measures it again where models and machine are unchanged.
     """
     from enginescope.cli.measure.bench_comparison import RoundsProgress
-    from enginescope.cli.process_options import command_line
     from enginescope.cli.progress import exit_code, measuring
     from enginescope.render.verdicts.gate_junit import gate_junit
     from enginescope.render.verdicts.gate_sarif import gate_sarif
@@ -130,10 +131,16 @@ def command(
         across=options["across"],
         confidence=options["confidence"],
     )
-    store = options["store_folder"]
-    request = GateRequest(baseline=baselines, current=current, terms=terms, store=store)
+    request = GateRequest(
+        baseline=baselines,
+        current=current,
+        terms=terms,
+        continues=options["continues"],
+        max_time_s=options["max_time"] and options["max_time"] / 1e3,
+        store=options["store_folder"],
+    )
     progress = RoundsProgress()
-    with measuring(progress):
+    with measuring(progress, can_continue=True):
         report = decide_gate(request, command_line(), progress)
     present_report(
         report,

@@ -90,7 +90,9 @@ def continue_jobs(
     Raises:
         UsageError: There is none, or as `continue_rounds`.
     """
-    recorded = newest_recorded(jobs, store, observer, is_planned=True)
+    recorded = newest_recorded(
+        jobs, store, observer, lambda run, _job: bool(run.turn and run.turn.plan)
+    )
     if not recorded:
         raise UsageError(
             "no comparison of these models and backends to continue",
@@ -111,9 +113,14 @@ def continue_jobs(
         differing.append(f"threshold and across: {then} then, {now} now")
     if differing:
         raise _refused(tag, "; ".join(differing))
-    is_locked = request.clock is not None
     return continue_sides(
-        recorded, request.rounds, request.command, store, observer, is_locked=is_locked
+        recorded,
+        request.rounds,
+        request.command,
+        store,
+        observer,
+        is_locked=request.clock is not None,
+        max_time_s=request.max_time_s,
     )
 
 
@@ -125,6 +132,7 @@ def continue_sides(
     observer: MeasurementObserver,
     *,
     is_locked: bool = False,
+    max_time_s: float | None = None,
     is_decided: IsDecided = lambda interim: interim.is_final,
 ) -> InterleavedResult:
     """Measure more rounds of a comparison's sides, as `continue_rounds`; none if `is_decided`."""
@@ -157,9 +165,8 @@ def continue_sides(
     if change is not None:
         raise _refused(tag, change)
     first = [side[0] for side in recorded]
-    request = JobRequest(
-        tags=tuple(one for one in first[0].tags if one != tag), store=store.place, command=command
-    )
+    tags = tuple(one for one in first[0].tags if one != tag)
+    request = JobRequest(tags=tags, max_time_s=max_time_s, store=store.place, command=command)
     return run_rounds(
         tuple(replace(run.job, engine=None) for run in first),
         looks,

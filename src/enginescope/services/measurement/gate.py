@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from os import PathLike
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
@@ -31,8 +32,8 @@ from enginescope.services.measurement.continued import continue_sides
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import JobRequest
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.recorded import change_since
-from enginescope.services.measurement.rounds import run_rounds
+from enginescope.services.measurement.recorded import change_since, newest_recorded
+from enginescope.services.measurement.rounds import Pacing, run_rounds
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
 from enginescope.services.verdicts.gate import GateQuestion, GateRequest
@@ -40,6 +41,7 @@ from enginescope.services.verdicts.run_selection import MEASURED_AGAIN, input_of
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+    from enginescope.records.run.job import Job
     from enginescope.records.run.run import Run
     from enginescope.services.measurement.rounds import InterleavedResult, Sides
     from enginescope.services.verdicts.run_selection import Named
@@ -63,7 +65,7 @@ def decide_gate(
     baseline, current = question.baseline, question.current
     if request.terms.inconclusive != "measure":
         return question.checked(question.compared(baseline, current))
-    again = _Again(question, command, observer)
+    again = _Again(question, request, command, observer)
     report = question.compared(baseline, current, measurements=again.measurements)
     if report.result == "inconclusive":
         report = again.decided(report)
@@ -81,9 +83,14 @@ class _Again:
     """Measures the inconclusive jobs of a gate again."""
 
     def __init__(
-        self, question: GateQuestion, command: str | None, observer: MeasurementObserver
+        self,
+        question: GateQuestion,
+        request: GateRequest,
+        command: str | None,
+        observer: MeasurementObserver,
     ) -> None:
         self._question, self._command, self._observer = question, command, observer
+        self._request, self._start = request, 0.0
         self._runs = {run.id: run for run in (*question.baseline, *question.current)}
         self._begun: set[str] = set()
         #: 2 where a job may get a comparison of its own.
@@ -91,6 +98,7 @@ class _Again:
 
     def decided(self, report: GateReport) -> GateReport:
         """Return the report with new rows in place of inconclusive ones."""
+        self._start = perf_counter()
         jobs = dict.fromkeys(_ids(row) for row in report.rows if _is_open(row))
         measured = {ids: self._measured(ids) for ids in jobs}
         done = {ids: job for ids, job in measured.items() if isinstance(job, _Measured)}
@@ -128,11 +136,16 @@ class _Again:
         """Return new runs of a job, or why there are none."""
         if self._observer.interruption is not None:
             return "interrupted"
+        if self._left_s is not None and self._left_s <= 0:
+            return "the maximum time is over"
         sides = tuple(tuple(self._runs[run] for run in side) for side in ids)
         try:
-            result = self._continued(sides) or self._begin(sides)
+            result = self._continued(sides) if _is_comparison(sides) else self._begin(sides)
         except EnginescopeError as error:
             return str(error)
+        except (KeyboardInterrupt, SystemExit) as error:
+            self._observer.interrupted(error)
+            return "interrupted"
         if isinstance(result, str):
             return result
         if result.comparison is None or result.ended is Ended.GIVEN_UP:
@@ -152,20 +165,30 @@ class _Again:
             ),
         )
 
-    def _continued(self, sides: Sides) -> InterleavedResult | None:
-        """Return the comparison of these sides with more rounds; ``None``: it is not one."""
-        if not _is_comparison(sides):
-            return None
+    @property
+    def _left_s(self) -> float | None:
+        most_s = self._request.max_time_s
+        return None if most_s is None else most_s - (perf_counter() - self._start)
+
+    def _continued(self, sides: Sides) -> InterleavedResult:
+        """Return the comparison of these sides with more rounds."""
         store = self._question.store
         store.check_writable()
         return continue_sides(
-            sides, None, self._command, store, self._observer, is_decided=self._is_decided
+            sides,
+            None,
+            self._command,
+            store,
+            self._observer,
+            max_time_s=self._left_s,
+            is_decided=self._is_decided,
         )
 
     def _begin(self, sides: Sides) -> InterleavedResult | str:
-        """Return a new comparison of the newest run of each side, or why there is none."""
-        from enginescope.services.measurement.rounds import Pacing
+        """Return a comparison of the newest run of each side, or why there is none.
 
+        It is a new one, or the one that an earlier gate has begun.
+        """
         why = next((why for run in chain(*sides) if (why := _not_repeatable(run))), None)
         why = why or change_since(sides)
         if why is not None:
@@ -178,11 +201,25 @@ class _Again:
             replace(run.job, engine=None, workload=paced_workload(run.job.workload))
             for run in (side[-1] for side in sides)
         )
+
+        def is_begun(run: Run, job: Job) -> bool:
+            is_of_gate = MEASURED_AGAIN in run.tags and run.turn and run.turn.plan == plan
+            return bool(is_of_gate) and run.job.subject == job.subject
+
+        begun = self._request.continues and newest_recorded(jobs, store, self._observer, is_begun)
+        if begun:
+            self._begun.add(comparison_id(begun) or "")
+            return self._continued(begun)
         result = run_rounds(
             jobs,
             looks_up_to(plan.rounds),
             CompareConfig(threshold_pct=limit_pct, across=terms.across),
-            JobRequest(tags=(MEASURED_AGAIN,), store=store.place, command=self._command),
+            JobRequest(
+                tags=(MEASURED_AGAIN,),
+                max_time_s=self._left_s,
+                store=store.place,
+                command=self._command,
+            ),
             store,
             self._observer,
             pacing=Pacing(plan=plan),
@@ -248,6 +285,8 @@ def gate(
     inconclusive: GatePolicy = "measure",
     across: Sequence[str] = (),
     confidence: float = 0.95,
+    continues: bool = False,
+    max_time_s: float | None = None,
     store: str | PathLike[str] | None = None,
 ) -> GateReport:
     """Compare runs with a baseline.
@@ -264,6 +303,8 @@ def gate(
         across: Conditions whose difference is intended: ``("gpu", "driver")``.
         confidence: Confidence of the whole gate: the probability of a false regression, over all
             jobs and metrics, is at most the rest.
+        continues: Continue what an earlier gate has begun to measure again.
+        max_time_s: Of all that is measured again; it measures fewer rounds if needed.
         store: Path or URL where tags, ids, earlier runs and noise floors are looked up.
 
     Returns:
@@ -287,6 +328,8 @@ def gate(
         baseline=input_of(baseline),
         current=() if current is None else input_of(current),
         terms=terms,
+        continues=continues,
+        max_time_s=max_time_s,
         store=place_of(store),
     )
     return decide_gate(request, own_command(), MeasurementObserver())

@@ -105,6 +105,7 @@ def bench_interleaved(
     threshold_pct: float = THRESHOLD_PCT,
     across: Sequence[str] = (),
     continues: bool = False,
+    max_time_s: float | None = None,
     tags: Sequence[str] = (),
     commit: str | None = None,
     store: str | PathLike[str] | None = None,
@@ -127,6 +128,7 @@ def bench_interleaved(
         threshold_pct: Smaller differences do not matter.
         across: Conditions that differ on purpose.
         continues: Continue the newest comparison of these jobs, as `continue_comparison` does.
+        max_time_s: Maximum total time; measures fewer rounds if needed.
         tags: Names for the runs in the store.
         store: Where the runs are stored; by default in the store of the command line.
 
@@ -151,6 +153,7 @@ def bench_interleaved(
         rounds=rounds,
         terms=CompareConfig(threshold_pct=threshold_pct, across=tuple(across)),
         continues=continues,
+        max_time_s=max_time_s,
         commit=commit,
         **stored_fields(tags, store),
     )

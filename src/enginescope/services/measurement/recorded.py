@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,11 @@ def recorded_rounds(jobs: Sequence[Job], store: Store, observer: Observer) -> Si
     Raises:
         UsageError: A model, an engine, the machine or its software has changed since.
     """
-    recorded = newest_recorded(jobs, store, observer)
+
+    def is_same(run: Run, job: Job) -> bool:
+        return not (run.turn and run.turn.plan) and _is_alike(run.job, job)
+
+    recorded = newest_recorded(jobs, store, observer, is_same)
     change = change_since(recorded)
     if change is not None:
         raise UsageError(
@@ -39,12 +43,12 @@ def recorded_rounds(jobs: Sequence[Job], store: Store, observer: Observer) -> Si
 
 
 def newest_recorded(
-    jobs: Sequence[Job], store: Store, observer: Observer, *, is_planned: bool = False
+    jobs: Sequence[Job], store: Store, observer: Observer, is_wanted: Callable[[Run, Job], bool]
 ) -> Sides:
     """Return the runs of each side of the newest rounds of models and backends of these names.
 
     Args:
-        is_planned: Rounds whose runs carry a `RoundPlan`; else those without, of equal jobs.
+        is_wanted: Asked of the first run of each side and its job.
     """
     wanted = [(job.subject.name, str(job.backend)) for job in jobs]
     tags = dict.fromkeys(
@@ -59,11 +63,7 @@ def newest_recorded(
         firsts = [side[0] for side in sides]
         if [(run.job.subject.name, str(run.job.backend)) for run in firsts] != wanted:
             continue
-        if is_planned is not all(run.turn and run.turn.plan for run in firsts):
-            continue
-        if is_planned or all(
-            _is_alike(run.job, job) for run, job in zip(firsts, jobs, strict=True)
-        ):
+        if all(map(is_wanted, firsts, jobs)):
             return sides
     return ()
 

@@ -32,12 +32,16 @@ class GateRequest(Record, frozen=True, kw_only=True, eq=False):
     Attributes:
         current: Without any: the runs of the store that are newer than the baseline's, or the other
             sides of an interleaved baseline.
+        continues: Continue what an earlier gate has begun to measure again.
+        max_time_s: Of all that is measured again; ``None``: no limit.
         store: Where tags, ids, earlier runs and noise floors are looked up.
     """
 
     baseline: RunsInput
     current: RunsInput = ()
     terms: GateTerms = GateTerms()
+    continues: bool = False
+    max_time_s: float | None = None
     store: StorePlace | None = None
 
 
@@ -59,6 +63,10 @@ class GateQuestion:
         from enginescope.store.archive import Store
 
         _check_terms(request.terms)
+        policy = request.terms.inconclusive
+        if policy != "measure" and (request.continues or request.max_time_s is not None):
+            name = "continue" if request.continues else "max_time"
+            raise UsageError(f"`{name}` with `inconclusive` {policy}", why="it measures nothing")
         self.terms, self.store = request.terms, Store(request.store)
         sides = request.baseline, request.current
         self._cells = [rows_of_suites(side, self.store) for side in sides]
