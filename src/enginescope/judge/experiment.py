@@ -137,6 +137,7 @@ class Experiment(Generic[S]):
         seed: Of the orders.
         spare: How many measurements may be taken again; by default a quarter of those of the last
             look.
+        retries: How often each may.
         recorded: The table of an experiment to continue.
     """
 
@@ -147,6 +148,7 @@ class Experiment(Generic[S]):
         *,
         seed: int = 0,
         spare: int | None = None,
+        retries: int = 1,
         recorded: Sequence[Entry[S]] = (),
     ) -> None:
         if sides < 1:
@@ -155,7 +157,7 @@ class Experiment(Generic[S]):
         self.table: list[Entry[S]] = []
         self.ended: Ended | None = None
         self.interruption: BaseException | None = None
-        self._measure, self._spare = measure, spare
+        self._measure, self._spare, self._retries = measure, spare, retries
         self._draw = random.Random(seed)  # noqa: S311 - an order to be repeated, no secret
         self._order: list[int] = []
         self._left_of_block = 0
@@ -304,9 +306,9 @@ class Experiment(Generic[S]):
         return self._order
 
     def _settle(self, side: int, place: int) -> None:
-        """Measure a side; once more where that failed or was disturbed."""
+        """Measure a side; again where that failed or was disturbed."""
         number = len(self._rounds) - 1
-        for attempt in (0, 1):
+        for attempt in range(self._retries + 1):
             position = Position(side=side, round=number, place=place, attempt=attempt)
             begin = perf_counter()
             measured = self._measure(position)

@@ -25,7 +25,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "include": "Keep only models whose name contains or matches one of these.",
         "exclude": "Skip models whose name contains or matches one of these.",
         "layers": "Time layers in a separate pass.",
-        "retries": "Further attempts of a process that failed.",
+        "retries": "Further attempts of a process that failed or was disturbed.",
         "seed": "Seed of random inputs.",
         "timeout": "Time limit for each cell.",
         "build_timeout": "Time limit for building an engine.",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
+import numpy as np
 import pytest
 
+from enginescope.core.record import replace
+from enginescope.judge.samples import Samples, frozen
 from enginescope.records.environment import Device
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.runner.suites import suite_run
+from tests.analysis.gated_runs import process
 from tests.runner.fleet.cells import cell
 
 
@@ -86,6 +92,34 @@ def test_each_process_has_its_attempts_and_the_first_that_fails_ends_the_cell(
     assert most == attempts
     assert kept == made
     assert len(made) == len(kinds)
+
+
+@pytest.mark.parametrize(("retries", "expected"), [(0, ["run0", "run1"]), (1, ["run0", "run2"])])
+def test_a_disturbed_process_is_measured_again_as_a_failed_one_is(
+    monkeypatch, retries, expected
+) -> None:
+    """The round engine of the judge decides what is disturbed, as for every comparison."""
+    draw = np.random.default_rng(1)
+    steady, wild = (np.exp(sd * draw.standard_normal((3, 400))) for sd in (0.01, 2.0))
+    left = iter([steady[0], wild[0], steady[1]])
+    count = itertools.count()
+
+    def run_jobs(jobs, sink, **_more):
+        run = process(
+            1.0, of=jobs[0], samples=(Samples(metric="latency", values_ms=frozen(next(left))),)
+        )
+        run = replace(run, id=f"run{next(count)}")
+        sink(run)
+        return (run,)
+
+    monkeypatch.setattr(suite_run, "run_jobs", run_jobs)
+    kept: list[str] = []
+    found, most = suite_run.measure_cell(
+        cell(backend="fake", processes=2, retries=retries), lambda run: kept.append(run.id)
+    )
+    assert [run.id for run in found] == expected
+    assert most == 1 + retries
+    assert kept == [f"run{number}" for number in range(2 + retries)]
 
 
 def test_the_number_of_the_process_is_told(monkeypatch) -> None:

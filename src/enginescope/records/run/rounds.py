@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from enginescope.judge.comparison.looks import Tally, tally_of
 from enginescope.judge.comparison.steady_rounds import uncertainty_pct
+from enginescope.judge.experiment import Measured
+from enginescope.judge.samples import frozen
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.run import OutcomeKind, Run
 
@@ -36,10 +38,8 @@ def uncertainties_of(runs: Sequence[Run]) -> list[float | None] | None:
 
 def uncertainty_of(run: Run) -> float | None:
     """Return what the median of a run is known to, in percent; ``None`` without samples."""
-    if run.shapes is not None:
-        return uncertainty_pct(run.shapes.relative_times)
-    headline = run.headline
-    return uncertainty_pct(headline.values_ms) if headline and len(headline) else None
+    values = measured_of(run).values
+    return uncertainty_pct(values) if values is not None and len(values) else None
 
 
 def recorded_tally(sides: Sequence[Sequence[Run]]) -> Tally | None:
@@ -47,4 +47,23 @@ def recorded_tally(sides: Sequence[Sequence[Run]]) -> Tally | None:
     plan = plan_of(sides)
     return (
         None if plan is None else tally_of(plan.rounds, map(uncertainties_of, whole_rounds(sides)))
+    )
+
+
+#: Of a process that went well and timed nothing.
+_UNTIMED = frozen(())
+
+
+def measured_of(run: Run) -> Measured[Run]:
+    """Return a run as a measurement of the judge."""
+    is_ok = run.outcome.kind is OutcomeKind.OK
+    headline = run.headline if is_ok else None
+    values = headline.values_ms if headline else _UNTIMED
+    if run.shapes is not None:
+        values = run.shapes.relative_times
+    return Measured(
+        source=run,
+        values=values if is_ok else None,
+        failure=None if is_ok else run.outcome.message or run.outcome.kind.value,
+        is_final=run.outcome.kind is OutcomeKind.UNSUPPORTED,
     )

@@ -86,7 +86,7 @@ class Suite(Record, frozen=True, kw_only=True):
         name: Its folder's, and the tag of its runs.
         baseline: The backend that speed-up is counted from; ``None``: each model's first.
         layers: Time layers too, in a pass of their own.
-        retries: Further attempts of a process that failed.
+        retries: Further attempts of a process that failed or was disturbed.
         processes: Fresh ones for each cell, one after another.
         limits: Of each process.
         environments: Name to the Python that does the cells of backends with that ``@NAME``.
@@ -118,7 +118,7 @@ class Cell(Record, frozen=True, kw_only=True):
         input: What it is fed.
         job: What is measured, or whose outputs are compared.
         data_sets: Samples to answer; empty: random ones.
-        retries: Further attempts of each process that fails.
+        retries: Further attempts of each process that fails or is disturbed.
         processes: Fresh ones that measure it, one after another.
         refusal: Why it cannot be run anywhere: its backend has no such precision.
     """

@@ -12,10 +12,12 @@ from datetime import datetime, timezone
 
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import replace
+from enginescope.judge.experiment import Experiment, Measured, Position
 from enginescope.probe.environment import probe_environment
 from enginescope.probe.host import children_pinned_to, siblings, usable_processors
 from enginescope.probe.nvml import probe_devices
 from enginescope.records.run.job import Job, Watcher
+from enginescope.records.run.rounds import measured_of
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
 from enginescope.records.suite.suite import Cell
 from enginescope.runner.fleet.machines import is_kind
@@ -30,8 +32,8 @@ def measure_cell(
 ) -> tuple[tuple[Run, ...], int]:
     """Measure a cell in as many processes as it asks for, one after another.
 
-    Each is tried again as often as it fails and `Cell.retries` allows; the first that fails for
-    good ends the cell.
+    Each is measured again as often as it fails or is disturbed and `Cell.retries` allows; the first
+    that fails for good ends the cell.
 
     Args:
         sink: Gets the run of each attempt as soon as it has ended, whatever the outcome.
@@ -47,21 +49,20 @@ def measure_cell(
         run = refused_run(cell.job, refused, command)
         sink(run)
         return (run,), 1
-    runs: list[Run] = []
-    most = 1
-    for number in range(cell.processes):
-        attempts = 0
-        while attempts <= cell.retries:
-            attempts += 1
-            told = _numbered(watcher, number)
-            (run,) = run_jobs((cell.job,), sink, command=command, watcher=told)
-            if run.outcome.kind in (OutcomeKind.OK, OutcomeKind.UNSUPPORTED):
-                break
-        runs.append(run)
-        most = max(most, attempts)
-        if run.outcome.kind is not OutcomeKind.OK:
+
+    def measure(position: Position) -> Measured[Run]:
+        told = _numbered(watcher, position.round)
+        (run,) = run_jobs((cell.job,), sink, command=command, watcher=told)
+        return measured_of(run)
+
+    experiment: Experiment[Run] = Experiment(
+        1, measure, spare=cell.processes * cell.retries, retries=cell.retries
+    )
+    for _ in range(cell.processes):
+        if not experiment.run_round()[0].is_measured:
             break
-    return tuple(runs), most
+    runs = tuple(row[0].measured.source for row in experiment.rows())
+    return runs, 1 + max(entry.position.attempt for entry in experiment.table)
 
 
 def _numbered(watcher: Watcher | None, number: int) -> Watcher | None:

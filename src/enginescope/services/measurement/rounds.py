@@ -26,12 +26,11 @@ from enginescope.judge.experiment import (
     is_hopeless,
 )
 from enginescope.judge.notice import Notice
-from enginescope.judge.samples import frozen
 from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG, RoundPlan, RoundPosition, side_label
 from enginescope.records.run.job import Watcher
-from enginescope.records.run.rounds import comparison_id
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.rounds import comparison_id, measured_of
+from enginescope.records.run.run import Run
 from enginescope.services.measurement.jobs import JobRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import recorded_rounds
@@ -261,25 +260,6 @@ def interrupted_notice(what: str) -> Notice:
         code="W-INTERRUPTED",
         message=f"interrupted after {what}: what is not decided is inconclusive",
         evidence={"measured": what},
-    )
-
-
-#: Of a process that went well and timed nothing.
-_UNTIMED = frozen(())
-
-
-def measured_of(run: Run) -> Measured[Run]:
-    """Return a run as a measurement of the judge."""
-    is_ok = run.outcome.kind is OutcomeKind.OK
-    headline = run.headline if is_ok else None
-    values = headline.values_ms if headline else _UNTIMED
-    if run.shapes is not None:
-        values = run.shapes.relative_times
-    return Measured(
-        source=run,
-        values=values if is_ok else None,
-        failure=None if is_ok else run.outcome.message or run.outcome.kind.value,
-        is_final=run.outcome.kind is OutcomeKind.UNSUPPORTED,
     )
 
 
