@@ -8,7 +8,8 @@ import pytest
 
 from enginescope import judge
 from enginescope.judge.errors import UsageError
-from enginescope.judge.referee import ERROR, Ruling, error_of
+from enginescope.judge.experiment import Measured, Standing
+from enginescope.judge.referee import ERROR, Ruling, _Trial, error_of
 from tests.judge.simulated import Drawn
 
 
@@ -25,6 +26,26 @@ def test_a_real_gain_becomes_the_champion() -> None:
     assert judged.ruling is Ruling.ACCEPTED
     assert session.champion is faster
     assert judged.answer.pairs[0].sentence.startswith("B is faster")
+
+
+class Interrupted(Drawn):
+    """Interrupts its tenth measurement, as Ctrl-C does."""
+
+    def measure(self, round_number: int, seconds: float) -> Measured[dict]:
+        if self.measured == 9:
+            raise KeyboardInterrupt
+        return super().measure(round_number, seconds)
+
+
+def test_an_interrupt_ends_the_search_and_accepts_nothing(monkeypatch, tmp_path) -> None:
+    """It was taken for a ruling, at a look that was not planned, and the search went on."""
+    monkeypatch.setattr(_Trial, "_stands", lambda _self, _experiment: Standing.GO_ON)
+    file = tmp_path / "session.jsonl"
+    session = judge.Session(Drawn("first", 5.0, 1), keep=file)
+    with pytest.raises(KeyboardInterrupt):
+        session.propose(Interrupted("faster", 4.5, 2))
+    assert session.champion_name == "first"
+    assert json.loads(file.read_text().splitlines()[-1])["ruling"] == "inconclusive"
 
 
 def test_what_is_not_faster_ends_early_and_changes_nothing() -> None:

@@ -92,11 +92,14 @@ class Answer:
             return None
         if self.ended is Ended.GIVEN_UP:
             return "run the side that failed by itself, and mend it"
-        if self.ended in (Ended.INTERRUPTED, Ended.LATE) and self.kept is not None:
+        is_cut_off = self.ended in (Ended.INTERRUPTED, Ended.LATE)
+        if is_cut_off and self.kept is not None:
             return "the same call goes on where it ended"
         more = [pair.verdict.more for pair in open_pairs if pair.verdict.more is not None]
         if any(pair.verdict.reason is Reason.UNSTABLE for pair in open_pairs):
             return "stop what disturbs the unstable side, or measure longer in each round"
+        if not more and is_cut_off:
+            return "measure until the last round"
         if not more:
             return "no realistic number of rounds settles it; reduce the variation of the sides"
         return f"about {counted(max(more), 'more round')} would probably settle it"

@@ -95,7 +95,7 @@ class Ended(Enum):
 
     DECIDED = "decided"
     LAST_LOOK = "last look"
-    VAIN = "more rounds would not settle it"
+    VAIN = "the rounds that are left would not settle it"
     LATE = "the maximum time is over"
     GIVEN_UP = "a side failed"
     INTERRUPTED = "interrupted"

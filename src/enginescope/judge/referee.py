@@ -23,7 +23,7 @@ from enginescope.judge.comparing import SECONDS, THRESHOLD_PCT, Comparison, verd
 from enginescope.judge.comparison.looks import looks_up_to
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.errors import UsageError
-from enginescope.judge.experiment import Experiment, Standing
+from enginescope.judge.experiment import Ended, Experiment, Standing
 from enginescope.judge.journal import Journal
 from enginescope.judge.sources import Conditions, source_of
 from enginescope.judge.verdict import Verdict, VerdictKind
@@ -127,6 +127,10 @@ class Session:
         """Judge a proposal; an accepted one is the new champion.
 
         A proposal whose outputs are wrong, or that fails, spends no error.
+
+        Raises:
+            KeyboardInterrupt, SystemExit: It was interrupted; it is inconclusive then, and spends
+                its error.
         """
         name, champion = source_of(proposal, 1).name, self.champion_name
         number, error = self._count + 1, error_of(self._count, self._expected)
@@ -134,14 +138,15 @@ class Session:
         answer: Answer | None = None
         ruling = Ruling.WRONG
         if why is None:
-            answer = _Trial(
+            trial = _Trial(
                 (self.champion, proposal),
                 error=error,
                 rounds=self._rounds,
                 seconds=self._seconds,
                 threshold_pct=self._threshold_pct,
                 seed=self._seed + number,
-            ).run()
+            )
+            answer = trial.run()
             ruling, why = _ruling(answer), answer.failures[1]
         judged = Proposal(
             number=number,
@@ -158,6 +163,8 @@ class Session:
             self._journal.append(_row(judged))
         if judged.is_accepted:
             self.champion = proposal
+        if answer is not None and trial.experiment.interruption is not None:
+            raise trial.experiment.interruption
         return judged
 
     def _resume(self, journal: Journal) -> None:
@@ -209,9 +216,11 @@ def _ruling(answer: Answer) -> Ruling:
     verdict: Verdict = answer.verdict
     if verdict.estimate is None:
         return Ruling.FAILED
+    if answer.ended is Ended.INTERRUPTED:  # at no planned look, so that it may not accept
+        return Ruling.INCONCLUSIVE
     if verdict.kind is VerdictKind.FASTER:
         return Ruling.ACCEPTED
-    is_over = verdict.kind is VerdictKind.INCONCLUSIVE and answer.ended.name == "LAST_LOOK"
+    is_over = verdict.kind is VerdictKind.INCONCLUSIVE and answer.ended is Ended.LAST_LOOK
     return Ruling.INCONCLUSIVE if is_over else Ruling.NOT_FASTER
 
 

@@ -20,7 +20,13 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.process_options import command_line
 from enginescope.cli.report_output import print_json
-from enginescope.cli.verb import EXIT_INTERRUPTED, EXIT_RUN_FAILED, Verb, ending_in_order
+from enginescope.cli.verb import (
+    EXIT_INTERRUPTED,
+    EXIT_RUN_FAILED,
+    Verb,
+    ending_in_order,
+    saying_what_stands,
+)
 from enginescope.core.errors import UsageError
 from enginescope.judge import sources
 from enginescope.judge.answer import Answer
@@ -108,7 +114,10 @@ def command(sides: tuple[str, ...], **options: Any) -> int:
         keep=options["keep"],
         watch=_watch(quiet=options["as_json"]),
     )
-    with ending_in_order():
+    with (
+        ending_in_order(),
+        saying_what_stands(lambda: f"no round is complete; {_how_to_continue(options['keep'])}"),
+    ):
         answer = comparison.run()
     _present(answer, options)
     if answer.ended is Ended.INTERRUPTED:
@@ -131,7 +140,13 @@ def _propose(sides: list[sources.Source], options: dict[str, Any]) -> int:
         seed=options["seed"],
         keep=options["session"],
     )
-    judged = session.propose(proposal)
+    with (
+        ending_in_order(),
+        saying_what_stands(
+            lambda: f"the proposal is inconclusive; to judge it again: {command_line()}"
+        ),
+    ):
+        judged = session.propose(proposal)
     if judged.answer is not None:
         _present(judged.answer, options)
     note(f"proposal {judged.number}: {judged.ruling.value}; champion: {session.champion_name}")
@@ -141,12 +156,18 @@ def _propose(sides: list[sources.Source], options: dict[str, Any]) -> int:
 
 
 def _interrupted(comparison: Comparison, answer: Answer) -> int:
-    """Say how to go on; return the exit code."""
-    again = command_line() if answer.kept else "with --keep FILE it could be continued"
-    warn(f"enginescope: interrupted after {counted(answer.rounds, 'round')}; to continue: {again}")
+    """Say how to continue; return the exit code."""
+    how = _how_to_continue(answer.kept)
+    warn(f"enginescope: interrupted after {counted(answer.rounds, 'round')}; {how}")
     error = comparison.experiment.interruption
     code = error.code if isinstance(error, SystemExit) else None
     return code if isinstance(code, int) else EXIT_INTERRUPTED
+
+
+def _how_to_continue(kept: object) -> str:
+    if kept is None:
+        return "--keep FILE would have stored it, to be continued"
+    return f"to continue: {command_line()}"
 
 
 def _present(answer: Answer, options: dict[str, Any]) -> None:
