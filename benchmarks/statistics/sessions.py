@@ -5,12 +5,14 @@ standard deviation of 1 %, and processes within a session by 1 %. A gate compare
 with the one before, five processes on each side, in latency and p99 with limits of 2 %; the store
 holds earlier sessions, or none. The second table counts baselines that get ``W-FLAKY-BASELINE``.
 The third follows gates of latency whose inconclusive job is measured again, as ``gate`` does by
-default: both sides interleaved in a session of their own, until a look decides.
+default: both sides interleaved in a session of their own, until a look decides. Before them stands a
+table of single rows, without a gate about them: ``--alone`` prints no other.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
@@ -21,7 +23,9 @@ from process_kinds import PROCESS_KINDS, ProcessKind
 
 from enginescope.analysis.gate.gate import gate
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.comparison.ratio import LOOKS, decide, ratio_of_few_processes
+from enginescope.judge.comparison.sessions import allow_for_sessions, session_shift
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateTerms, Limit
@@ -32,6 +36,9 @@ SCATTER = 0.01
 TERMS = GateTerms(limits=tuple(Limit(metric=one, regression_pct=2.0) for one in ("latency", "p99")))
 LATENCY = GateTerms(limits=TERMS.limits[:1])
 PLANTED_PCT = (5.0, 10.0)
+#: Earlier sessions, of single rows, and rows in each of its cells.
+EARLIER = (0, 1, 2, 3, 5, 12)
+ROWS = 1_000
 #: Of processes, for the second table: ordinary up to 2 %.
 SCATTERS = (0.003, 0.01, 0.02, 0.05, 0.1)
 #: Processes of a baseline.
@@ -80,7 +87,7 @@ def row_of(row: Row) -> str:
             now = runs_at(planted, rng, row.earlier + 1)
             found.append(gate(past[-1], now, TERMS, history=history))
     cells = (
-        share(not one.is_passed for one in reports[0.0]),
+        share(one.result == "failed" for one in reports[0.0]),
         *(share(_is_found(one) for one in reports[pct]) for pct in PLANTED_PCT),
     )
     sd = f"{100 * row.session_sd:g} %"
@@ -119,6 +126,24 @@ def flaky_row(row: Baselines) -> str:
             found.append("W-FLAKY-BASELINE" in codes)
         cells.append(share(found))
     return f"| {row.kind.name} | {100 * row.scatter:g} % | {' | '.join(cells)} |"
+
+
+def alone_row(session_sd: float) -> str:
+    """Return a row of the table of single rows, in Markdown."""
+    cells = []
+    for earlier in EARLIER:
+        rng = np.random.default_rng([55, int(1e4 * session_sd), earlier])
+        false, found = [], []
+        for _ in range(ROWS):
+            shifts = session_sd * rng.standard_normal((earlier + 2, 1))
+            levels = np.exp(shifts + SCATTER * rng.standard_normal((earlier + 2, PROCESSES)))
+            shift = session_shift(list(levels[:-1]), math.sqrt(2))
+            for factor, hits in ((1.0, false), (1.1, found)):
+                own = ratio_of_few_processes(levels[-2], factor * levels[-1], confidence=0.95)
+                kind, _ = decide(allow_for_sessions(own, shift), 2.0)
+                hits.append(kind is VerdictKind.SLOWER)
+        cells.append(f"{share(false)} · {share(found)}")
+    return f"| {100 * session_sd:g} % | {' | '.join(cells)} |"
 
 
 class Again(NamedTuple):
@@ -175,8 +200,17 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gates", type=int, default=100, help="in each row")
-    gates = parser.parse_args().gates
+    parser.add_argument("--alone", action="store_true", help="print the table of single rows alone")
+    options = parser.parse_args()
     with ProcessPoolExecutor() as pool:
+        print_table(
+            f"One row, limit 2 %: A/A fails, % · 10 % found, %; {ROWS:,} rows a cell",
+            ("sessions differ by", *(f"{earlier} earlier sessions" for earlier in EARLIER)),
+            pool.map(alone_row, (0.005, 0.01, 0.02, 0.05)),
+        )
+        if options.alone:
+            return
+        gates = options.gates
         print_table(
             f"Whole gates, {PROCESSES} processes a side, limits of 2 %; {gates:,} gates a row",
             (
