@@ -5,8 +5,8 @@ standard deviation of 1 %, and processes within a session by 1 %. A gate compare
 with the one before, five processes on each side, in latency and p99 with limits of 2 %; the store
 holds earlier sessions, or none. The second table counts baselines that get ``W-FLAKY-BASELINE``.
 The third follows gates of latency whose inconclusive job is measured again, as ``gate`` does by
-default: both sides interleaved in a session of their own, until a look decides. Before them stands a
-table of single rows, without a gate about them: ``--alone`` prints no other.
+default: both sides interleaved in a session of their own, until a look decides. Before them stands
+a table of single rows, without a gate about them: ``--alone`` prints no other.
 """
 
 from __future__ import annotations
