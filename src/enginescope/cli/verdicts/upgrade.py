@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,15 +11,7 @@ from enginescope.cli.compare_options import rounds_option
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import note, words
-from enginescope.cli.options import (
-    COUNT,
-    FILE,
-    FOLDER,
-    FROM_0,
-    PATH,
-    check_outputs,
-    option,
-)
+from enginescope.cli.options import COUNT, FILE, FOLDER, FROM_0, PATH, check_outputs, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
@@ -149,7 +140,9 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
     stacks until the result is clear, and judges latency, memory and engine size. Without MODELS, it
     compares recorded runs.
     """
+    from enginescope.render.base.text import show_answer
     from enginescope.render.verdicts.upgrade_writers import (
+        upgrade_answer,
         upgrade_json,
         upgrade_markdown,
         upgrade_page,
@@ -163,14 +156,17 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
         report,
         options,
         document=upgrade_json,
-        screen=lambda report: _show(report, everything=options["everything"]),
+        screen=lambda report: show_answer(upgrade_answer(report, everything=options["everything"])),
         markdown=upgrade_markdown,
         html=upgrade_page,
     )
     if options["evidence"] is not None:
         digest = sha256_of(options["evidence"] / MANIFEST)
         note(f"wrote {options['evidence']}; SHA-256 of its manifest: {digest}")
-    end_report(options, *_steps(report, options))
+    steps = [next_step(report, options)]
+    if options["evidence"] is not None:
+        steps.append(("run it again", words("enginescope", "reproduce", options["evidence"])))
+    end_report(options, *steps)
     return exit_code(progress, int(not report.is_passed))
 
 
@@ -180,7 +176,7 @@ def _request(
     from enginescope.services.accuracy.request import SampleRequest
 
     given = limits_of(options["limits"], ()) if options["limits"] else ()
-    limits = {one.metric: one for one in (*UPGRADE_LIMITS, *given)}
+    limits = {limit.metric: limit for limit in (*UPGRADE_LIMITS, *given)}
     return UpgradeRequest(
         models=models,
         old=old,
@@ -208,7 +204,7 @@ class UpgradeProgress(RoundsProgress, UpgradeObserver):
         """Print the model."""
         self._line(f"{model.name} …")
 
-    def outputs_progressed(self, text: str) -> None:
+    def process_started(self, text: str) -> None:
         """Show which process returns outputs."""
         if self._live is not None:
             self._live.update(text)
@@ -220,13 +216,6 @@ class UpgradeProgress(RoundsProgress, UpgradeObserver):
         self._line(f"{model.model}: {model.kind.value}")
 
 
-def _show(report: UpgradeReport, *, everything: bool) -> None:
-    from enginescope.render.base.text import show_answer
-    from enginescope.render.verdicts.upgrade_writers import upgrade_answer
-
-    show_answer(upgrade_answer(report, everything=everything))
-
-
 def next_step(report: UpgradeReport, options: dict[str, Any]) -> tuple[str, str]:
     """Return the figures of a timed model; without any, what the first open reason means."""
     timed = next((model for model in report.models if model.comparison), None)
@@ -236,9 +225,3 @@ def next_step(report: UpgradeReport, options: dict[str, Any]) -> tuple[str, str]
     rows = [row for model in report.models for row in model.rows if row.decides]
     row = next((row for row in rows if row.kind is report.kind), rows[0])
     return "the reason", words("enginescope", "explain", row.reason)
-
-
-def _steps(report: UpgradeReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield next_step(report, options)
-    if options["evidence"] is not None:
-        yield "run it again", words("enginescope", "reproduce", options["evidence"])

@@ -15,12 +15,17 @@ from enginescope.records.verdict.upgrade import Stack, UpgradeReport
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
-from enginescope.services.upgrade.evidence import Evidence, check_inside, places_of, read_evidence
-from enginescope.services.upgrade.kept_outputs import KeptOutputs, compare_with_bundle
-from enginescope.services.upgrade.recorded import compare_recorded, pairs_of
+from enginescope.services.upgrade.evidence import (
+    Evidence,
+    KeptOutputs,
+    check_inside,
+    compare_with_bundle,
+    places_of,
+    read_evidence,
+)
 from enginescope.services.upgrade.request import UpgradeObserver, UpgradeRequest
 from enginescope.services.upgrade.stacks import parse_stack, with_versions
-from enginescope.services.upgrade.upgrade import checked_upgrade
+from enginescope.services.upgrade.upgrade import checked_upgrade, compare_recorded, pairs_of
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
 
@@ -44,13 +49,7 @@ class ReproduceRequest(Record, frozen=True, kw_only=True):
 
 
 def reproduce_upgrade(request: ReproduceRequest, observer: UpgradeObserver) -> Reproduction:
-    """Check a bundle of evidence, run its upgrade again, and compare outputs and verdicts.
-
-    Raises:
-        FormatError: It is not a bundle; or a file was changed, is missing or was added.
-        UsageError: A stack or an input is not at hand; names all that are missing.
-        StoreError: The store cannot be written.
-    """
+    """Check a bundle of evidence, run its upgrade again, and compare outputs and verdicts."""
     evidence = read_evidence(request.folder)
     manifest, recorded = evidence.archive.manifest, evidence.bundle.report
     checked = Reproduction(

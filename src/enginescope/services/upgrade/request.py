@@ -61,9 +61,6 @@ class UpgradeObserver(MeasurementObserver):
     def model_started(self, model: Path) -> None:
         """Report the model that is checked now."""
 
-    def outputs_progressed(self, text: str) -> None:
-        """Report a process that returns outputs."""
-
     def model_ended(self, model: UpgradedModel) -> None:
         """Report the verdict on a model."""
 
@@ -97,19 +94,14 @@ def specs_of(backends: Sequence[str], stacks: tuple[Stack, Stack]) -> tuple[str,
     if not backends:
         return None
     names = [stack.name for stack in stacks]
-    shared: list[str] = []
-    own: dict[str, str] = {}
+    chosen: dict[str | None, str] = {}
     for text in backends:
         spec = read_spec(text)
-        plain = str(replace(spec, environment=None))
-        if spec.environment is None:
-            shared.append(plain)
-        elif spec.environment not in names:
+        if spec.environment not in (None, *names):
             raise UsageError(f"backend {text}", why=f"the stacks are {' and '.join(names)}")
-        else:
-            own[spec.environment] = plain
-    chosen = [own.get(name, shared[0] if shared else None) for name in names]
-    if len(shared) > 1 or len(own) + len(shared) != len(backends) or None in chosen:
+        chosen[spec.environment] = str(replace(spec, environment=None))
+    old, new = (chosen.get(name, chosen.get(None)) for name in names)
+    if len(chosen) < len(backends) or old is None or new is None:
         hint = f"`on` NAME for both, or NAME@{names[0]} and NAME@{names[1]}"
         raise UsageError("backends", why="each stack has one backend", hint=hint)
-    return str(chosen[0]), str(chosen[1])
+    return old, new
