@@ -72,7 +72,7 @@ def test_a_late_run_is_marked() -> None:
     (step,) = report.steps
     both = replace(report, steps=(replace(step, trials=2 * step.trials),))
     assert "inconclusive, late" in load_screen(both, 100)
-    assert "late: the load generator was late (W-LATE)" in load_screen(both, 100)
+    assert "late: the load generator was late (W-LATE)" in load_screen(both, 160)
     page = load_page(replace(both, is_search=True)).decode()
     assert "inconclusive, late" in page
     assert "late: the load generator was late (W-LATE)" in page

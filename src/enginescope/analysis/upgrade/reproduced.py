@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
@@ -44,8 +44,10 @@ class _Output(NamedTuple):
     tensor: BundledTensor
 
 
-#: Stack, sample and name of an output -> that output of each process.
-_Outputs: TypeAlias = dict[tuple[str | None, str, str], list[_Output]]
+#: Stack, sample and name of an output.
+_Key: TypeAlias = tuple[str | None, str, str]
+#: SHA-256 -> an output with it; those of several processes that are equal are one.
+_Outputs: TypeAlias = dict[str, _Output]
 
 
 def reproduced_models(recorded: UpgradeReport, again: UpgradeReport) -> tuple[ReproducedModel, ...]:
@@ -85,7 +87,6 @@ def agreement_of(recorded: UpgradeRow | None, again: UpgradeRow | None) -> Agree
 def environment_changes(
     recorded: UpgradeReport, again: UpgradeReport
 ) -> tuple[EnvironmentChange, ...]:
-    """Return versions and devices that differ, stack by stack."""
     changes = []
     for before, after in ((recorded.old, again.old), (recorded.new, again.new)):
         for name in sorted(before.versions.keys() | after.versions.keys()):
@@ -112,55 +113,51 @@ def reproduced_outputs(
     """Return which outputs no process of a stack gave again, bit by bit."""
     before, after = _by_output(recorded), _by_output(again)
     keys = tuple(dict.fromkeys((*before, *after)))
-    changes = _output_changes(keys, before, after, (read_recorded, read_again))
-    return ReproducedOutputs(compared=len(keys), changes=tuple(changes))
+    changes = (
+        _output_change(key, before.get(key, {}), after.get(key, {}), (read_recorded, read_again))
+        for key in keys
+    )
+    return ReproducedOutputs(compared=len(keys), changes=tuple(filter(None, changes)))
 
 
-def _by_output(outputs: BundledOutputs) -> _Outputs:
-    by_key: _Outputs = {}
+def _by_output(outputs: BundledOutputs) -> dict[_Key, _Outputs]:
+    by_key: dict[_Key, _Outputs] = {}
     for process in outputs.processes:
         for sample in process.samples:
             for tensor in sample.tensors:
                 key = (process.stack, sample.sample, tensor.name)
-                by_key.setdefault(key, []).append(_Output(sample, tensor))
+                by_key.setdefault(key, {})[tensor.sha256] = _Output(sample, tensor)
     return by_key
 
 
-def _output_changes(
-    keys: Sequence[tuple[str | None, str, str]],
-    before: _Outputs,
-    after: _Outputs,
-    readers: tuple[ReadOutputs, ReadOutputs],
-) -> Iterator[OutputChange]:
-    for key in keys:
-        recorded, again = before.get(key, []), after.get(key, [])
-        hashes = [{output.tensor.sha256 for output in side} for side in (recorded, again)]
-        if hashes[0] & hashes[1]:
-            continue
-        reason, gap = OutputReason.MISSING, None
-        if recorded and again:
-            reason, gap = _gap(recorded, again, readers)
-        stack, sample, name = key
-        yield OutputChange(
-            stack=stack,
-            sample=sample,
-            output=name,
-            reason=reason,
-            gap=gap,
-            recorded_error=_error(recorded),
-            error=_error(again),
-            was_repeatable=len(hashes[0]) < 2,
-        )
+def _output_change(
+    key: _Key, recorded: _Outputs, again: _Outputs, readers: tuple[ReadOutputs, ReadOutputs]
+) -> OutputChange | None:
+    """Return how an output differs; ``None``: a process gave a recorded one again."""
+    if recorded.keys() & again.keys():
+        return None
+    reason, gap = OutputReason.MISSING, None
+    if recorded and again:
+        reason, gap = _gap(recorded, again, readers)
+    stack, sample, name = key
+    return OutputChange(
+        stack=stack,
+        sample=sample,
+        output=name,
+        reason=reason,
+        gap=gap,
+        recorded_error=_error(recorded),
+        error=_error(again),
+        was_repeatable=len(recorded) < 2,
+    )
 
 
 def _gap(
-    recorded: Sequence[_Output],
-    again: Sequence[_Output],
-    readers: tuple[ReadOutputs, ReadOutputs],
+    recorded: _Outputs, again: _Outputs, readers: tuple[ReadOutputs, ReadOutputs]
 ) -> tuple[OutputReason, float | None]:
     """Return the gap between the two processes that are nearest."""
     gaps: list[float] = []
-    for first, second in product(_distinct(recorded), _distinct(again)):
+    for first, second in product(recorded.values(), again.values()):
         sides = readers[0](first.sample), readers[1](second.sample)
         if sides[0] is None or sides[1] is None:
             return OutputReason.HASHES, None
@@ -168,15 +165,9 @@ def _gap(
         of_name = [[tensor for tensor in side if tensor.name == name] for side in sides if side]
         gaps.append(output_gap(*of_name))
     nearest = min(gaps)
-    if math.isinf(nearest):
-        return OutputReason.KIND, None
-    return OutputReason.VALUES, nearest
+    return (OutputReason.KIND, None) if math.isinf(nearest) else (OutputReason.VALUES, nearest)
 
 
-def _distinct(outputs: Sequence[_Output]) -> Sequence[_Output]:
-    return tuple({output.tensor.sha256: output for output in outputs}.values())
-
-
-def _error(outputs: Sequence[_Output]) -> float | None:
-    errors = [output.tensor.max_abs_error for output in outputs]
+def _error(outputs: _Outputs) -> float | None:
+    errors = [output.tensor.max_abs_error for output in outputs.values()]
     return max((error for error in errors if error is not None), default=None)

@@ -56,7 +56,6 @@ def is_settled(comparison: MeasuredComparison) -> bool:
 
 
 def latency_limit_pct(limits: Sequence[Limit]) -> float:
-    """Return the limit of the headline."""
     own = (limit.regression_pct for limit in limits if limit.metric == HEADLINE)
     return next(own, DEFAULT_REGRESSION_PCT)
 

@@ -206,7 +206,6 @@ class LoadProgress(ProcessProgress, LoadObserver):
     """Shows the process that runs, and the verdict at each rate."""
 
     def step_ended(self, step: LoadStep) -> None:
-        """Print a rate with its verdict."""
         from enginescope.render.load.load_writers import rate_of, rate_text
 
         if step.kind is not LoadKind.MEASURED:

@@ -201,18 +201,15 @@ class UpgradeProgress(RoundsProgress, UpgradeObserver):
     """Shows the model, the process of its outputs, and the rounds."""
 
     def model_started(self, model: Path) -> None:
-        """Print the model."""
         self._line(f"{model.name} …")
 
     def process_started(self, text: str) -> None:
-        """Show which process returns outputs."""
         if self._live is not None:
             self._live.update(text)
         else:
             self._line(text)
 
     def model_ended(self, model: UpgradedModel) -> None:
-        """Print the verdict on a model."""
         self._line(f"{model.model}: {model.kind.value}")
 
 

@@ -218,7 +218,6 @@ def _table(
 
 
 def parts_table(trial: LoadTrial) -> TextTable:
-    """Return a row for the latency and for each part of it."""
     rows = tuple(
         (
             metric_title(metric),
@@ -233,7 +232,6 @@ def parts_table(trial: LoadTrial) -> TextTable:
 
 
 def _summaries(trial: LoadTrial, metrics: Sequence[str]) -> list[tuple[str, Summary]]:
-    """Return the statistics of the latency and of its parts, as far as the trial has them."""
     found = [(metric, getattr(trial, metric)) for metric in metrics]
     return [(metric, summary) for metric, summary in found if summary is not None]
 
@@ -306,7 +304,6 @@ def _ns(value_ms: float | None) -> str:
 
 
 def load_markdown(report: LoadReport) -> bytes:
-    """Return the answer, what it is about, and the tables."""
     return answer_markdown(load_answer(report))
 
 
@@ -322,7 +319,6 @@ def load_json(report: LoadReport) -> bytes:
 
 
 def load_page(report: LoadReport) -> bytes:
-    """Return the page: the answer, the picture, then the figures."""
     answered, chart = load_answer(report), load_chart(report)
     figures = tuple(table.figures() for table in answered.tables)
     return answer_page(

@@ -261,7 +261,6 @@ def _layer_cells(layer: SensitiveLayer, *, is_short: bool) -> tuple[str, ...]:
 
 
 def _saved_cells(time: LayerTime | None) -> tuple[str, str]:
-    """Return the time saved, in microseconds, and its interval."""
     if time is None:
         return _NOT_MEASURED, UNKNOWN
     if time.saved is None:
@@ -276,7 +275,6 @@ def _micro(value_ms: float) -> str:
 
 
 def model_table(report: SensitivityReport) -> TextTable:
-    """Return a row for each cumulative model."""
     headers = ("err ÷ spread", "limits", "ms", "× FP32", "95 % CI", "front", "converted")
     on_front = {point.number for point in report.front}
     rows = []
@@ -344,7 +342,6 @@ def sensitivity_json(report: SensitivityReport) -> bytes:
 
 
 def sensitivity_markdown(report: SensitivityReport) -> bytes:
-    """Return the answer, what it is about, and the tables."""
     return answer_markdown(sensitivity_answer(report))
 
 
@@ -383,7 +380,6 @@ def _cells(
 
 
 def sensitivity_page(report: SensitivityReport) -> bytes:
-    """Return the page: the answer, error against time, the layers, then the cumulative models."""
     answered = sensitivity_answer(report)
     chart = error_time_chart(report)
     first, *others = answered.tables
@@ -528,7 +524,6 @@ def _labels(rows: list[Spec], every: list[Spec]) -> list[Spec]:
 
 
 def _is_within(point: tuple[float, float], center: tuple[float, float], reach: float) -> bool:
-    """Whether a point is nearer than so much of a label's size in both directions."""
     across, along = abs(point[0] - center[0]), abs(point[1] - center[1])
     return across < reach * _LABEL_WIDTH and along < reach * _LABEL_HEIGHT
 

@@ -261,7 +261,6 @@ def _cause_text(most: DifferenceCause) -> str:
 
 
 def _layer_texts(model: UpgradedModel) -> list[str]:
-    """Return what is said of the layers of a model; nothing without any."""
     texts = (layers_text(model.layers), most_text(model)) if model.layers else ()
     return [text for text in texts if text]
 
@@ -371,7 +370,6 @@ def _rows_table(title: str, rows: Iterable[tuple[str, ...]]) -> TextTable:
 
 
 def _listed_table(report: UpgradeReport) -> TextTable:
-    """Return the rows that count, and the means."""
     rows = [
         row_cells(model, row) for model in report.models for row in model.rows if is_listed(row)
     ]
@@ -418,7 +416,6 @@ def notices_of(report: UpgradeReport) -> Sequence[Notice]:
 
 
 def upgrade_page(report: UpgradeReport) -> bytes:
-    """Return the page: the answer, the rows that count, then each model."""
     chart = upgrade_chart(report)
     return answer_page(
         "upgrade",

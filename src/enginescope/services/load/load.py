@@ -197,7 +197,6 @@ class _Trials:
         )
 
     def has_time(self, rate_per_s: float) -> bool:
-        """Whether all repeats at a rate would end within the maximum time."""
         rule, most_s = self._request.rule, self._request.max_time_s
         each_s = max(rule.duration_ms / 1e3, rule.least_queries / rate_per_s)
         if rule.queries is not None:
@@ -206,7 +205,6 @@ class _Trials:
         return most_s is None or past_s + self._repeats * each_s <= most_s
 
     def measured(self) -> LoadReport:
-        """Return what the arrivals of the request gave."""
         step = self.at(None)
         scenario, figures = self._request.rule.scenario, None
         if scenario is not None:
@@ -288,7 +286,6 @@ def _next_run(rounds: JobRounds) -> Run | None:
 
 
 def _first_rate(run: Run) -> float:
-    """Return the rate that the share of the closed loop came to."""
     rule, outcome = run.job.load, run.load
     if rule is None or outcome is None or not outcome.closed_per_s:
         raise UsageError("`find_max`", why="the closed loop was not measured", hint="`rate`")

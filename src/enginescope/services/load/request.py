@@ -30,13 +30,9 @@ _SLO = re.compile(r"^\s*p([0-9]+(?:\.[0-9]+)?)\s*<=?\s*(.+)$")
 
 
 class LoadRequest(JobRequest, frozen=True, kw_only=True):
-    """A load test of one target.
+    """A load test of one target; the fields are the parameters of `load`.
 
     Attributes:
-        target: A model, an engine, or the address of an endpoint.
-        rule: Arrivals and workers.
-        is_search: Search the highest rate that meets `slo`.
-        repeats: Processes at each rate; ``None``: `REPEATS` in a search, else 1.
         is_stored: Store each run as soon as it ends.
     """
 
@@ -89,12 +85,10 @@ def rule_of_scenario(scenario: Scenario | None, rule: LoadRule) -> LoadRule:
 
 
 def is_address(target: str) -> bool:
-    """Whether a target is an endpoint and not a file."""
     return target.startswith(("http://", "https://", *_GRPC))
 
 
 def check_load_request(request: LoadRequest) -> None:
-    """Raise `UsageError` where a request contradicts itself, before anything is run."""
     _check_rule(request.rule)
     if request.is_search:
         _check_search(request)

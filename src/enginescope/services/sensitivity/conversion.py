@@ -49,7 +49,6 @@ _REFERENCE = "FP32"
 
 
 def read_layers(model: Path, by: Granularity) -> tuple[LayerNodes, ...]:
-    """Return the layers or blocks of a model in FP32."""
     precision = onnx_precision(model)
     if precision != "fp32":
         raise UsageError(
@@ -100,7 +99,6 @@ class Conversion:
                 raise UnsupportedError(f"fp16 layers on {name}", why=why, hint="ort-cpu, or trt")
 
     def calibrate(self, feeds: Sequence[Mapping[str, Any]]) -> None:
-        """Set the inputs of the calibration, by name."""
         self._feeds = feeds
 
     def unchanged(self) -> Mapping[str, str]:
@@ -159,7 +157,6 @@ class Conversion:
         return way.specification(self.kept_nodes(names)) if way is not None else None
 
     def drop(self, names: Sequence[str]) -> None:
-        """Remove what the conversion of these layers wrote."""
         shutil.rmtree(self._home(names), ignore_errors=True)
 
     def _home(self, names: Sequence[str]) -> Path:
@@ -200,7 +197,6 @@ class Outputs:
         self._collect(job, folder / _REFERENCE, _REFERENCE, inputs_folder=str(folder / "inputs"))
 
     def feeds(self) -> list[dict[str, Any]]:
-        """Return the inputs of each sample, by name."""
         inputs = self._folder / "inputs"
         return [
             {one.name: one.data for one in read_answers(answer_file(inputs, number))}

@@ -120,7 +120,6 @@ class SensitivitySearch:
     def _timed(
         self, models: Sequence[ConvertedModel], what: str, until: float
     ) -> tuple[ConvertedModel, ...]:
-        """Return models with their times, or with why they have none."""
         if not models or perf_counter() > until:
             return tuple(replace(model, why=f"not measured: {_LATE}") for model in models)
         jobs = {model.layers: self._conversion.job(self.base, model.layers) for model in models}

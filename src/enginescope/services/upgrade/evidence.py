@@ -145,7 +145,6 @@ def read_evidence(folder: Path) -> Evidence:
 
 
 def is_bundle(folder: Path) -> bool:
-    """Whether a folder has the document of a bundle."""
     return (folder / DOCUMENT).is_file()
 
 
@@ -229,7 +228,6 @@ def _whole(path: str | Path) -> str:
 
 
 def _paths(settings: UpgradeSettings) -> tuple[str, ...]:
-    """Return the paths that an upgrade reads, each once."""
     reference = settings.reference
     paths = [*settings.models, *settings.data, *(file.path for file in settings.workload.files)]
     if reference and Path(reference).is_absolute():

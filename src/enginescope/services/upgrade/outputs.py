@@ -121,7 +121,6 @@ def _repeated(
 
 
 def on_stack(job: Job, stack: Stack) -> Job:
-    """Return the job as a stack's Python runs it."""
     return replace(job, backend=replace(job.backend, environment=stack.name))
 
 
@@ -186,7 +185,6 @@ def _drift(run: ValidationRun, sides: StackedSides, samples: Sequence[int]) -> D
 
 
 def no_outputs(spec: BackendSpec) -> ComparedOutputs:
-    """Return the row of a backend that returns no outputs."""
     name = replace(spec, environment=None)
     why = f"{name} does not return outputs"
     return ComparedOutputs(row=open_row(OUTPUTS, UpgradeReason.NO_OUTPUTS, why))

@@ -48,7 +48,6 @@ class JobResult(Record, frozen=True, kw_only=True):
 
 
 def packed_job(job: Job, command: str | None) -> bytes:
-    """Return a task as bytes."""
     return msgspec.msgpack.encode(JobTask(job=job, command=command))
 
 
@@ -72,7 +71,6 @@ def unpacked_run(data: bytes, store: Store) -> Run:
 
 
 def run_remote_job(data: bytes) -> bytes:
-    """Run the job of a task here; return the bytes of its result."""
     task = msgspec.msgpack.decode(data, type=JobTask)
     with temporary_folder() as folder:
         store = Store(folder / "store")

@@ -81,7 +81,6 @@ def reproduce_upgrade(request: ReproduceRequest, observer: UpgradeObserver) -> R
 def _recomputed(
     evidence: Evidence, request: ReproduceRequest, observer: UpgradeObserver
 ) -> UpgradeReport:
-    """Return the report of recorded runs, computed again from the runs of the bundle."""
     if request.old is not None or request.new is not None:
         why = "its runs were recorded earlier: it has no stacks that can run again"
         raise UsageError("`old` and `new`", why=why)
@@ -95,7 +94,6 @@ def _recomputed(
 def _measured(
     evidence: Evidence, request: ReproduceRequest, observer: UpgradeObserver, kept: KeptOutputs
 ) -> UpgradeReport:
-    """Return the report of the same upgrade, measured here and now."""
     settings, report = evidence.bundle.settings, evidence.bundle.report
     places, missing = places_of(evidence)
     old, new = _stack(request.old, report.old), _stack(request.new, report.new)

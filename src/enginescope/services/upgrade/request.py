@@ -23,21 +23,7 @@ REPEATS = 2
 
 
 class UpgradeRequest(MeasureRequest, frozen=True, kw_only=True):
-    """Two stacks, and what to check on them.
-
-    Attributes:
-        models: Empty: `old` and `new` are recorded runs.
-        old, new: ``[NAME=]PYTHON`` or ``[NAME=]docker:IMAGE``, with enginescope in it; or a run, a
-            tag or a folder of runs or of other tools' files. By default the new one is this Python.
-        backends: One for both stacks, or one for each, as ``NAME@STACK``.
-        reference: As for `validate`; a backend may name the stack that computes it.
-        repeats: Fresh processes of each stack whose outputs are compared.
-        builds: Builds of each stack; each round then builds both engines anew.
-        limits: Metrics that count, and how much each may increase.
-        evidence: Empty or new folder for a bundle: inputs, outputs, runs, versions, commands, the
-            report.
-        without_inputs: The bundle has hashes of models, samples and outputs, not the files.
-    """
+    """Two stacks, and what to check on them; the fields are the parameters of `upgrade`."""
 
     models: tuple[Path, ...] = ()
     old: str
@@ -66,7 +52,6 @@ class UpgradeObserver(MeasurementObserver):
 
 
 def check_upgrade_request(request: UpgradeRequest) -> None:
-    """Raise `UsageError` where a request contradicts itself, before anything is run."""
     for limit in request.limits:
         check_metric(limit.metric)
         check_pct(f"`max_regression` of {limit.metric}", limit.regression_pct, 1_000)

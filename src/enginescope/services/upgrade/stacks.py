@@ -75,7 +75,6 @@ def _place(stack: Stack) -> Environment | Container:
 
 
 def is_own(stack: Stack) -> bool:
-    """Whether the Python of a stack is the one that runs this code."""
     return stack.python == sys.executable
 
 
@@ -143,7 +142,6 @@ class StackRunner:
 
 
 def _failed(job: Job, error: BackendError) -> Run:
-    """Return the run of a job of which nothing came back."""
     return Run(
         id=secrets.token_hex(6),
         created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),

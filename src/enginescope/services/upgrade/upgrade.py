@@ -183,7 +183,6 @@ class _Checks:
                 return
 
     def _checked(self, model: Path) -> UpgradedModel:
-        """Return what both stacks make of a model."""
         request = self._request
         self._observer.check_cancelled()
         self._observer.model_started(model)
@@ -235,7 +234,6 @@ class _Checks:
         )
 
     def _timed(self, model: Path, specs: tuple[str, str], untimed: UpgradedModel) -> UpgradedModel:
-        """Return the model with figures of interleaved processes."""
         request = self._request
         job_request = request.jobs(model, rebuild=request.builds is not None)
         jobs = tuple(
@@ -297,7 +295,6 @@ def library_memory(
 def _terms(
     limits: Sequence[Limit], models: int, store: Store, observer: MeasurementObserver
 ) -> CompareConfig:
-    """Return what one of so many models is compared by."""
     return CompareConfig(
         threshold_pct=latency_limit_pct(limits),
         confidence=look_confidence(models),
