@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from enginescope.analysis.claims.percentile import highest
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.judge.samples import Array, Percentile, Samples, Summary
 from enginescope.judge.stats.autocorrelation import integrated_time
 from enginescope.judge.stats.describe import describe
@@ -65,14 +65,12 @@ def trial_of(run: Run, slo: Slo | None) -> LoadTrial:
         # a late generator makes latencies longer, but no query fail
         certain = outcome.failed if is_late and run.load else slow
         kind = _verdict(slow, certain, outcome.planned, slo, _queries_an_event(above, percentile))
-    return LoadTrial(
+    return copied(
+        LoadTrial,
+        outcome,
         run=run.id,
         kind=kind,
-        planned=outcome.planned,
         served=served,
-        unserved=outcome.unserved,
-        failed=outcome.failed,
-        rate_per_s=outcome.rate_per_s,
         slow=slow,
         percentile=percentile,
         is_late=is_late,

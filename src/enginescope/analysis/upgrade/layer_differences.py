@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, Relation
 from enginescope.analysis.plan_comparison.layer_comparison import compare_layers
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.records.plan.plan import Layer, Plan, Profile
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.upgrade import DifferenceCause, LayerChange, LayerDifferences
@@ -37,13 +37,7 @@ def layer_differences(old: Sequence[Run], new: Sequence[Run]) -> LayerDifference
         old_ms=compared.a_ms if are_timed else None,
         new_ms=compared.b_ms if are_timed else None,
         causes=tuple(
-            DifferenceCause(
-                cause=cause.cause.value,
-                kind=cause.kind,
-                detail=cause.detail,
-                layers=len(cause.members),
-                difference_ms=cause.difference_ms,
-            )
+            copied(DifferenceCause, cause, cause=cause.cause.value, layers=len(cause.members))
             for cause in compared.explanations
         ),
         layers=tuple(map(_change, compared.by_difference()[:MOST_LAYERS])),

@@ -15,7 +15,7 @@ from enginescope.analysis.load.trials import ERROR, loadgen_figures, step_of, tr
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UnsupportedError, UsageError
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.arrival_trace import read_arrival_trace
 from enginescope.judge.notice import Notice
@@ -242,7 +242,6 @@ class _Trials:
             )
         return replace(
             report,
-            is_search=True,
             notices=tuple(notices),
             highest_met=max(met, default=None),
             lowest_missed=min(missed, default=None),
@@ -256,18 +255,17 @@ class _Trials:
     def _report(self, kind: LoadKind, steps: Sequence[LoadStep]) -> LoadReport:
         """Return what all trials have in common; each notice is that of the first run with it."""
         first = {notice.code: notice for run in reversed(self._runs) for notice in run.notices}
-        return LoadReport(
+        return copied(
+            LoadReport,
+            self._request,
             target=self._job.subject.name,
             tag=self._tag if self._request.is_stored else None,
             backend=str(self._job.backend),
-            rule=self._request.rule,
             kind=kind,
             steps=tuple(steps),
-            slo=self._request.slo,
             evidence=evidence_level(self._runs),
             notices=weightiest(first.values()),
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            command=self._request.command,
         )
 
 

@@ -20,7 +20,7 @@ from enginescope.analysis.errors.output_tolerance import (
 from enginescope.analysis.sensitivity.layers import LayerNodes, layers_of
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import DiskFullError, EnginescopeError, UnsupportedError, UsageError
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.formats.onnx.onnx_graph import read_onnx_flow
 from enginescope.formats.onnx.onnx_precision import (
     graphs_of,
@@ -266,21 +266,9 @@ class Outputs:
 
 
 def _output_error(output: OutputDiff) -> OutputError:
-    figures = output.figures
     why = output.reasons[0].message if output.reasons else None
-    error = OutputError(output=output.name, passes=output.passes, why=why)
-    if figures is None:
-        return error
-    return replace(
-        error,
-        error_to_spread=figures.error_to_spread,
-        max_abs_error=figures.max_abs_error,
-        rmse=figures.rmse,
-        cosine=figures.cosine,
-        snr_db=figures.snr_db,
-        nan=figures.nan,
-        infinite=figures.infinite,
-    )
+    own: dict[str, Any] = {"output": output.name, "passes": output.passes, "why": why}
+    return copied(OutputError, output.figures, **own) if output.figures else OutputError(**own)
 
 
 def _is_odd(figures: Figures | None) -> bool:

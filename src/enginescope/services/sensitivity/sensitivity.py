@@ -14,7 +14,7 @@ from enginescope.analysis.sensitivity.ranking import front_of, proposed
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.comparison.ratio import decide
 from enginescope.judge.notice import Notice
@@ -79,21 +79,15 @@ def measure_sensitivity(
         sensitive = search.alone(ends[0], ends[1])
         is_cut = observer.interruption is not None
         models = search.cumulative(sensitive, *((begin, begin) if is_cut else ends[2:]))
-        report = _report(request, search, sensitive, models)
+        report = _report(request, search, sensitive, models, chosen.samples)
         if report.proposal is not None:
             converted = report.proposal.layers
             use, exclude = conversion.use(base, converted), conversion.kept_nodes(converted)
             report = replace(report, use=use, exclude=exclude)
-    report = replace(
-        report,
-        samples=len(chosen.samples),
-        random_samples=not any(one.files or one.images or one.data_set for one in chosen.samples),
-        duration_s=perf_counter() - begin,
-    )
     is_cut = observer.interruption is not None
     runs = search.timings[-1].runs if search.timings else ()
     notices = (*_notices(request, report, is_interrupted=is_cut), *merged_notices(runs))
-    return replace(report, notices=notices)
+    return replace(report, duration_s=perf_counter() - begin, notices=notices)
 
 
 def _layers(request: SensitivityRequest) -> tuple[LayerNodes, ...]:
@@ -108,13 +102,12 @@ def _layers(request: SensitivityRequest) -> tuple[LayerNodes, ...]:
 
 
 def _answering_job(request: SensitivityRequest, samples: Sequence[Sample]) -> Job:
-    validation = ValidateRequest(
+    validation = copied(
+        ValidateRequest,
+        request,
         models=(request.model,),
         on=(request.backend,),
-        workload=request.workload,
         limits=request.process_limits or SIDE_LIMITS,
-        store=request.store,
-        command=request.command,
     )
     return spanning_jobs(validation, samples)[0]
 
@@ -130,6 +123,7 @@ def _report(
     search: SensitivitySearch,
     layers: Sequence[SensitiveLayer],
     models: tuple[ConvertedModel, ...],
+    samples: Sequence[Sample],
 ) -> SensitivityReport:
     def is_distinct(a: int, b: int) -> bool | None:
         return search.is_distinct(models[a], models[b])
@@ -142,13 +136,11 @@ def _report(
     can_convert = [layer.name for layer in layers if layer.alone.state != "unchanged"]
     fp32 = [] if chosen is None else [name for name in can_convert if name not in chosen.layers]
     last = search.timings[-1] if search.timings else None
-    return SensitivityReport(
+    return copied(
+        SensitivityReport,
+        request,
         model=search.base.subject.name,
-        backend=request.backend,
-        to=request.to,
-        by=request.by,
         tolerance=request.to,
-        max_error=request.max_error,
         layers=tuple(replace(layer, is_kept=layer.name in fp32) for layer in layers),
         cumulative=models,
         order=search.order,
@@ -160,8 +152,9 @@ def _report(
         rounds=last.rounds if last else 0,
         evidence=last.evidence if last else None,
         comparisons=tuple(timing.comparison for timing in search.timings),
+        samples=len(samples),
+        random_samples=not any(one.files or one.images or one.data_set for one in samples),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        command=request.command,
     )
 
 

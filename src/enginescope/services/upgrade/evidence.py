@@ -15,7 +15,7 @@ from enginescope.analysis.upgrade.rows import output_gap
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError, reason_of
 from enginescope.core.jsonio import decode, encode, read_bytes
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.formats.archive.archive_reader import RUNS
 from enginescope.formats.archive.archive_writer import FolderArchive, check_folder, write_manifest
 from enginescope.formats.onnx.onnx_precision import external_files
@@ -207,18 +207,14 @@ def _settings(request: UpgradeRequest) -> UpgradeSettings:
     if reference is not None and Path(reference).exists():
         reference = _whole(reference)
     files = tuple(replace(file, path=_whole(file.path)) for file in request.workload.files)
-    return UpgradeSettings(
+    return copied(
+        UpgradeSettings,
+        request,
         models=tuple(map(_whole, request.models)),
-        backends=request.backends,
         reference=reference,
         data=tuple(map(_whole, request.samples.data)),
         samples=request.samples.count,
-        tolerance=request.tolerance,
-        repeats=request.repeats,
         workload=replace(request.workload, files=files),
-        rounds=request.rounds,
-        builds=request.builds,
-        process_limits=request.process_limits,
     )
 
 

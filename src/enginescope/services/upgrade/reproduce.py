@@ -8,7 +8,7 @@ from pathlib import Path
 
 from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models
 from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import Stack, UpgradeReport
@@ -109,31 +109,22 @@ def _measured(
         )
     files = tuple(replace(one, path=places[one.path]) for one in settings.workload.files)
     reference = settings.reference
-    again, _ = checked_upgrade(
-        UpgradeRequest(
-            models=tuple(Path(places[model]) for model in settings.models),
-            old=f"{old.name}={old.python}",
-            new=f"{new.name}={new.python}",
-            backends=settings.backends,
-            reference=None if reference is None else places.get(reference, reference),
-            samples=SampleRequest(
-                data=tuple(Path(places[path]) for path in settings.data), count=settings.samples
-            ),
-            tolerance=settings.tolerance,
-            repeats=settings.repeats,
-            workload=replace(settings.workload, files=files),
-            rounds=settings.rounds,
-            builds=settings.builds,
-            limits=report.limits,
-            inconclusive=report.inconclusive,
-            process_limits=settings.process_limits,
-            store=request.store,
-            command=request.command,
-        ),
-        observer,
-        kept,
+    data = tuple(Path(places[path]) for path in settings.data)
+    upgrade = copied(
+        UpgradeRequest,
+        settings,
+        models=tuple(Path(places[model]) for model in settings.models),
+        old=f"{old.name}={old.python}",
+        new=f"{new.name}={new.python}",
+        reference=None if reference is None else places.get(reference, reference),
+        samples=SampleRequest(data=data, count=settings.samples),
+        workload=replace(settings.workload, files=files),
+        limits=report.limits,
+        inconclusive=report.inconclusive,
+        store=request.store,
+        command=request.command,
     )
-    return again
+    return checked_upgrade(upgrade, observer, kept)[0]
 
 
 def _stack(chosen: str | None, recorded: Stack) -> Stack:

@@ -32,7 +32,7 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_s
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import UsageError
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.experiment import Ended
@@ -84,7 +84,9 @@ from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+    from enginescope.records.run.job import Job
     from enginescope.records.run.run import Run
+    from enginescope.services.measurement.jobs import JobRequest
     from enginescope.services.measurement.observer import MeasurementObserver
     from enginescope.services.upgrade.outputs import ComparedOutputs
     from enginescope.store.archive import Store
@@ -131,15 +133,8 @@ def checked_upgrade(
         models = compare_recorded(pairs, request.limits, store, observer)
         both = (run for pair in pairs for job in (pair.a, pair.b) if job for run in job.runs)
         runs = tuple({run.id: run for run in both}.values())
-    report = UpgradeReport(
-        old=old,
-        new=new,
-        models=models,
-        limits=request.limits,
-        inconclusive=request.inconclusive,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        command=request.command,
-    )
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    report = copied(UpgradeReport, request, old=old, new=new, models=models, created=created)
     return report, runs
 
 
@@ -210,17 +205,13 @@ class _Checks:
             if not isinstance(load_backend(backend.name), Answering):
                 return no_outputs(backend)
         first, second = (
-            ValidateRequest(
+            copied(
+                ValidateRequest,
+                request,
                 models=(model,),
                 on=(spec,),
-                reference=request.reference,
-                samples=request.samples,
-                workload=request.workload,
-                tolerance=request.tolerance,
                 is_elsewhere=not is_own(stack),
                 limits=request.process_limits or SIDE_LIMITS,
-                store=request.store,
-                command=request.command,
             )
             for spec, stack in zip(specs, self._stacks, strict=True)
         )
@@ -236,13 +227,7 @@ class _Checks:
     def _timed(self, model: Path, specs: tuple[str, str], untimed: UpgradedModel) -> UpgradedModel:
         request = self._request
         job_request = request.jobs(model, rebuild=request.builds is not None)
-        jobs = tuple(
-            on_stack(job, stack)
-            for spec, stack in zip(specs, self._stacks, strict=True)
-            for job in jobs_of(
-                replace(job_request, backends=(spec,), is_elsewhere=not is_own(stack)), self._store
-            )
-        )
+        jobs = _stacked(job_request, specs, self._stacks, self._store)
         terms = _terms(request.limits, len(request.models), self._store, self._observer)
         result = run_rounds(
             jobs,
@@ -266,6 +251,19 @@ class _Checks:
         return replace(timed, comparison=comparison_id([side.runs for side in result.sides]))
 
 
+def _stacked(
+    request: JobRequest, specs: tuple[str, str], stacks: tuple[Stack, Stack], store: Store
+) -> tuple[Job, ...]:
+    """Return the jobs of a model on each stack."""
+    return tuple(
+        on_stack(job, stack)
+        for spec, stack in zip(specs, stacks, strict=True)
+        for job in jobs_of(
+            replace(request, backends=(spec,), is_elsewhere=not is_own(stack)), store
+        )
+    )
+
+
 def library_memory(
     request: UpgradeRequest,
     specs: tuple[str, str],
@@ -278,12 +276,8 @@ def library_memory(
 
     models = sample_models(store.path / "samples", EMPTY_MODEL)
     workload = Workload(stop=StopRule(iterations=10), mode=request.workload.mode)
-    views = []
-    for spec, stack in zip(specs, stacks, strict=True):
-        fields = {"backends": (spec,), "is_elsewhere": not is_own(stack), "workload": workload}
-        jobs = jobs_of(replace(request.jobs(*models), **fields), store)
-        runs = runner.run_jobs([on_stack(job, stack) for job in jobs], lambda _run: None)
-        views.append(RunView(runs[0]))
+    jobs = _stacked(replace(request.jobs(*models), workload=workload), specs, stacks, store)
+    views = list(map(RunView, runner.run_jobs(jobs, lambda _run: None)))
     shares = {}
     for metric in ("peak_memory", "device_memory"):
         old, new = (process_value(view, metric) for view in views)
