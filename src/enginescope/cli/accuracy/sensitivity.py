@@ -19,6 +19,7 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.process_options import (
     on_option,
+    picked,
     process_fields,
     process_workload,
     rounds_end_options,
@@ -133,12 +134,8 @@ def command(model: Path, **options: Any) -> int:
 def _request(model: Path, options: dict[str, Any]) -> SensitivityRequest:
     return SensitivityRequest(
         model=model,
-        to=options["to"],
-        by=options["by"],
-        backend=options["backend"],
         samples=SampleRequest(data=options["data"], count=options["samples"]),
-        max_error=options["max_error"],
         workload=process_workload(options),
-        rounds=options["rounds"],
+        **picked(options, "to", "by", "backend", "max_error", "rounds"),
         **process_fields(options),
     )

@@ -24,12 +24,14 @@ from enginescope.cli.options import (
 from enginescope.cli.process_options import (
     input_options,
     on_option,
+    picked,
     stored_fields,
     stored_options,
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
+from enginescope.formats.arrival_trace import read_arrival_trace
 from enginescope.records.run.job import Workload
 from enginescope.records.run.load import SCENARIOS, LoadRule
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep
@@ -160,18 +162,13 @@ def command(target: str, **options: Any) -> int:
 
 def _request(target: str, options: dict[str, Any]) -> LoadRequest:
     trace = options["trace"]
-    times: tuple[float, ...] = ()
-    if trace is not None:
-        from enginescope.formats.arrival_trace import read_arrival_trace
-
-        times = read_arrival_trace(trace)
     rule = LoadRule(
         arrivals="trace" if trace is not None else options["arrivals"],
         rate_per_s=options["rate"],
         duration_ms=options["duration"] or LoadRule().duration_ms,
         queries=options["queries"],
         seed=options["seed"],
-        times_ms=times,
+        times_ms=read_arrival_trace(trace) if trace is not None else (),
         workers=options["concurrency"],
         samples_per_query=options["samples_per_query"],
     )
@@ -181,23 +178,16 @@ def _request(target: str, options: dict[str, Any]) -> LoadRequest:
         rule=rule_of_scenario(options["scenario"], rule),
         slo=parse_slo(options["slo"]) if options["slo"] else None,
         is_search=options["find_max"],
-        repeats=options["repeats"],
         resolution_pct=options["resolution"],
         max_time_s=options["max_time"] and options["max_time"] / 1e3,
-        continues=options["continues"],
         workload=Workload(
-            batch=options["batch"],
-            seed=options["seed"],
-            shapes=options["shapes"],
-            files=options["files"],
-            ranges=options["ranges"],
-            dims=options["dims"],
+            **picked(options, "batch", "seed", "shapes", "files", "ranges", "dims"),
             warmup=warm_up_of(options["warmup"]),
         ),
-        data=options["data"],
         timeout_s=options["timeout"] and options["timeout"] / 1e3,
         conditions=conditions_of(options),
         clock=options["lock_clocks"],
+        **picked(options, "repeats", "continues", "data"),
         **stored_fields(options),
     )
 

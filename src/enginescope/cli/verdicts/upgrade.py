@@ -15,6 +15,7 @@ from enginescope.cli.options import COUNT, FILE, FOLDER, FROM_0, PATH, check_out
 from enginescope.cli.process_options import (
     input_options,
     on_option,
+    picked,
     process_fields,
     process_workload,
     rounds_end_options,
@@ -181,18 +182,11 @@ def _request(
         models=models,
         old=old,
         new=new,
-        backends=options["backends"],
-        reference=options["reference"],
         samples=SampleRequest(data=options["data"], count=options["samples"]),
-        tolerance=options["tolerance"],
-        repeats=options["repeats"],
         workload=process_workload(options),
-        rounds=options["rounds"],
-        builds=options["builds"],
         limits=tuple(limits.values()),
-        inconclusive=options["inconclusive"],
-        evidence=options["evidence"],
-        without_inputs=options["without_inputs"],
+        **picked(options, "backends", "reference", "tolerance", "repeats", "rounds", "builds"),
+        **picked(options, "inconclusive", "evidence", "without_inputs"),
         **process_fields(options),
     )
 
