@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
+import sys
 import time
 from pathlib import Path
 
@@ -248,6 +248,7 @@ def _comparisons(store: Store) -> set[str]:
 def test_an_interrupted_gate_answers_and_is_continued(machine, store, monkeypatch, capsys) -> None:
     machine.scatter = 0.2
     _interrupt_after(machine, monkeypatch, 21)
+    monkeypatch.setattr(sys, "argv", ["enginescope", "gate", *ONE_EACH])
     code = main(["gate", *ONE_EACH])
     shown = capsys.readouterr()
     assert code == 130
@@ -255,7 +256,7 @@ def test_an_interrupted_gate_answers_and_is_continued(machine, store, monkeypatc
     assert "measured again in 10 interleaved rounds" in " ".join(shown.out.split())
     said = " ".join(shown.err.split())
     assert "interrupted after 10 of at most 60 rounds; 21 runs are stored: cmp-" in said
-    assert re.search(r"; to continue: enginescope .* --continue$", said)
+    assert said.endswith("; to continue: enginescope gate new --baseline old --continue")
 
     monkeypatch.setattr(session, "run_jobs", machine.run)
     machine.scatter = 0.004

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 
 import pytest
 
@@ -33,6 +34,7 @@ def drawn(monkeypatch):
         pass
 
     kinds = {"new": lambda: Chosen("new", 5.1, 3, 0.2), "old": lambda: Drawn("old", 5.0, 2, 0.2)}
+    monkeypatch.setattr(sys, "argv", ["enginescope", "judge", "old", "new"])
     monkeypatch.setattr(judge, "_KINDS", {"command": lambda side: kinds[side]()})
     return Chosen
 
@@ -52,7 +54,7 @@ def test_an_interrupt_leaves_the_answer_so_far(drawn, tmp_path, capsys, number, 
     shown = capsys.readouterr()
     assert "9 rounds; evidence: " in shown.out
     assert "next: the same call goes on where it ended" in shown.out
-    assert "interrupted after 9 rounds; to continue: enginescope " in shown.err
+    assert "interrupted after 9 rounds; to continue: enginescope judge old new" in shown.err
     drawn.at = -1
     assert main(["judge", "old", "new", "--keep", kept, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["measured_rounds"] > 9
