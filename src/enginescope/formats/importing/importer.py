@@ -248,11 +248,11 @@ def _engines(logs: Sequence[TrtexecLog]) -> list[int | None]:
 
     A process that loads the engine which the one before only built is of the same run.
     """
-    processes: list[int | None] = []
+    processes: list[int] = []
     for at, log in enumerate(logs):
         before = logs[at - 1] if at else None
         joins = before is not None and _saved(before) is not None and _saved(before) == _loaded(log)
-        processes.append(processes[-1] if joins else log.process)
+        processes.append(processes[-1] if joins else at + 1)
     return processes if len(set(processes)) > 1 else [None] * len(processes)
 
 

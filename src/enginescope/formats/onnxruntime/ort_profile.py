@@ -1,4 +1,4 @@
-"""ONNX Runtime's profile (a JSON list of trace events), 1.16 to 1.32.
+"""ONNX Runtime's profile (a JSON list of trace events), 0.4 to 1.32.
 
 What ONNX Runtime's profile says of its allocators (from 1.26 on).
 
@@ -417,4 +417,5 @@ def arenas_of(document: Document) -> tuple[ArenaUse, ...]:
 
 
 def _bytes(value: Any) -> int | None:
-    return int(value) if isinstance(value, str) and value.isdecimal() else None
+    is_count = isinstance(value, str) and value.isdecimal() and len(value) < len(str(1 << 63))
+    return int(value) if is_count else None
