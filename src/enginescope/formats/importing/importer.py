@@ -248,7 +248,7 @@ def _engines(logs: Sequence[TrtexecLog]) -> list[int | None]:
 
     A process that loads the engine which the one before only built is of the same run.
     """
-    processes: list[int] = []
+    processes: list[int | None] = []
     for at, log in enumerate(logs):
         before = logs[at - 1] if at else None
         joins = before is not None and _saved(before) is not None and _saved(before) == _loaded(log)
