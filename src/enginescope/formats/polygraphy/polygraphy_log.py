@@ -169,9 +169,6 @@ def _few(source: str, runner: str, count: int) -> tuple[Notice, ...]:
     if count >= _FEW:
         return ()
     what = "one inference" if count == 1 else f"{count} inferences"
-    notice = Notice(
-        code="W-FEW-INFERENCES",
-        message=f"{source}: the time of {runner} is the mean of {what}, the first included",
-        evidence={"file": source, "runner": runner, "inferences": count},
-    )
-    return (notice,)
+    message = f"{source}: the time of {runner} is the mean of {what}, the first included"
+    evidence = {"file": source, "runner": runner, "inferences": count}
+    return (Notice(code="W-FEW-INFERENCES", message=message, evidence=evidence),)
