@@ -16,41 +16,25 @@ _EXTRA = "enginescope[frames]"
 
 
 def to_pandas(columns: Columns) -> Any:
-    """Return `columns` as a ``pandas.DataFrame``.
-
-    Raises:
-        MissingDependencyError: pandas is not installed.
-    """
+    """Return `columns` as a ``pandas.DataFrame``."""
     pandas = require("pandas", purpose="a pandas data frame", install=_EXTRA)
     return pandas.DataFrame(dict(columns))
 
 
 def to_polars(columns: Columns) -> Any:
-    """Return `columns` as a ``polars.DataFrame``.
-
-    Raises:
-        MissingDependencyError: polars is not installed.
-    """
+    """Return `columns` as a ``polars.DataFrame``."""
     polars = require("polars", purpose="a polars data frame", install=_EXTRA)
     return polars.DataFrame(dict(columns), infer_schema_length=None)
 
 
 def to_arrow(columns: Columns) -> Any:
-    """Return `columns` as a ``pyarrow.Table``.
-
-    Raises:
-        MissingDependencyError: pyarrow is not installed.
-    """
+    """Return `columns` as a ``pyarrow.Table``."""
     pyarrow = require("pyarrow", purpose="an Arrow table", install=_EXTRA)
     return pyarrow.table(dict(columns))
 
 
 def to_parquet(columns: Columns, *, numbers: Collection[str]) -> bytes:
-    """Return `columns` as a Parquet file; those in `numbers` are float64, the others text.
-
-    Raises:
-        MissingDependencyError: Neither pyarrow nor polars is installed.
-    """
+    """Return `columns` as a Parquet file; those in `numbers` are float64, the others text."""
     stream = BytesIO()
     if not is_installed("pyarrow") and is_installed("polars"):
         polars = require("polars", purpose="a Parquet file", install=_EXTRA)

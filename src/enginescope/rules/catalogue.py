@@ -201,11 +201,7 @@ def fits(code: str, name: str, wanted: Iterable[str]) -> bool:
 
 
 def checked(names: Iterable[str], every: tuple[Rule, ...] = RULES) -> tuple[str, ...]:
-    """Check names of rules, and return them unchanged.
-
-    Raises:
-        UsageError: A name does not match any rule.
-    """
+    """Check names of rules, and return them unchanged."""
     found = tuple(names)
     for name in found:
         if not name or not any(fits(rule.code, rule.name, (name,)) for rule in every):
@@ -221,9 +217,6 @@ def config_of(table: Mapping[str, Any], source: str) -> LintConfig:
         table: ``select``, ``ignore``: lists of rules; ``level``; ``layers``: a table from names of
             layers to lists of rules.
         source: Name of the file for messages.
-
-    Raises:
-        UsageError: An unknown key, rule or level, or a value of a wrong type.
     """
     for key in table:
         if key not in _KEYS:

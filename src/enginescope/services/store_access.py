@@ -30,11 +30,7 @@ def store_at(store: str | PathLike[str] | None) -> Store:
 
 
 def writable_store(place: StorePlace | None) -> Store:
-    """Open the store of a request.
-
-    Raises:
-        StoreError: It cannot be written: better known before measuring than after.
-    """
+    """Open the store of a request."""
     from enginescope.store.archive import Store
 
     store = Store(place)
@@ -43,11 +39,7 @@ def writable_store(place: StorePlace | None) -> Store:
 
 
 def open_run(path: str | PathLike[str]) -> RunView:
-    """Open a stored run by its folder or its ``run.json``.
-
-    Raises:
-        StoreError, FormatError: There is no run, or it is damaged; the message names the file.
-    """
+    """Open a stored run by its folder or its ``run.json``."""
     from enginescope.analysis.runs.run_view import RunView
     from enginescope.store.archive import load_path
 
@@ -55,11 +47,7 @@ def open_run(path: str | PathLike[str]) -> RunView:
 
 
 def selected_rows(store: Store, wanted: Filter, warn: Callable[[str], None]) -> tuple[RunRow, ...]:
-    """Return the rows of stored runs, the newest first; `warn` receives which runs are damaged.
-
-    Raises:
-        UsageError: ``wanted.outcome`` does not exist.
-    """
+    """Return the rows of stored runs, the newest first; `warn` receives which runs are damaged."""
     if wanted.outcome is not None:
         from enginescope.records.run.run import OutcomeKind
 

@@ -36,8 +36,5 @@ def record_validation(folder: Path, validation: EngineValidation) -> Path:
 
     Returns:
         The file.
-
-    Raises:
-        FormatError, StoreError: The file cannot be read or written.
     """
     return _RECORDS.record(folder, validation)

@@ -48,12 +48,7 @@ class MachineRecords(Generic[T]):
             return ()
 
     def read(self, folder: Path) -> tuple[T, ...]:
-        """Return the entries in a store's `folder`, the newest last.
-
-        Raises:
-            FormatError: The file cannot be read.
-            StoreError: A newer enginescope wrote it.
-        """
+        """Return the entries in a store's `folder`, the newest last."""
         path = folder / self.file
         if not path.exists():
             return ()
@@ -73,9 +68,6 @@ class MachineRecords(Generic[T]):
 
         Returns:
             The file.
-
-        Raises:
-            FormatError, StoreError: The file cannot be read or written.
         """
         path = folder / self.file
         with locked(folder, Path(self.file).stem):

@@ -148,11 +148,7 @@ class _File(Record, frozen=True, kw_only=True):
 
 
 def stored_validation(value: Mapping[str, Any], source: str) -> Validation:
-    """Return the comparison in a file's values; its figures of single samples are not in it.
-
-    Raises:
-        FormatError: It is not of the form that this version reads; names the place.
-    """
+    """Return the comparison in a file's values; its figures of single samples are not in it."""
     try:
         head = msgspec.convert(value, _File)
         sides = tuple(_side(one) for one in value["sides"])

@@ -50,11 +50,7 @@ class Driver:
         self.runtime = runtime
 
     def device_count(self) -> int:
-        """Return how many GPUs there are, at least one.
-
-        Raises:
-            UnsupportedError: There is none, or no driver for it.
-        """
+        """Return how many GPUs there are, at least one."""
         try:
             asked = self.runtime.cudaGetDeviceCount()
         except RuntimeError as error:  # cuda-bindings before 13, where there is no libcuda

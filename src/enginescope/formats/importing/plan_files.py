@@ -229,9 +229,6 @@ def read_beside_engine(engine: Path, given: PlanFiles) -> ReadBeside:
 
     Args:
         given: Its `plan` is not looked at.
-
-    Raises:
-        FormatError: A file that was named cannot be used.
     """
     names = (f"{engine.name}.graph.json", f"{engine.stem}.graph.json")
     plans = [engine.with_name(name) for name in names]

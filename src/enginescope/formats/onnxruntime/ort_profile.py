@@ -192,9 +192,6 @@ def parse_ort_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, 
 
     Returns:
         profile: Nodes in the order they start; `whole_ms` is the mean of ``model_run``.
-
-    Raises:
-        FormatError: It is not JSON, or holds no finished run.
     """
     return ort_profile_of(read_json(data, source))
 

@@ -165,9 +165,6 @@ def parse_plan(
     Returns:
         plan: Layers in the file's order, inert ones and repeated names included.
         notices: Repairs, entries left out, formats that are not known.
-
-    Raises:
-        FormatError: It is not JSON, or holds no list of layers.
     """
     with gc_paused():
         try:

@@ -41,9 +41,6 @@ def parse_trex_metadata(data: bytes, source: str) -> tuple[ToolReport, tuple[Not
 
     Args:
         source: The file, for messages.
-
-    Raises:
-        FormatError: It is not JSON, or has none of the sections.
     """
     return metadata_of(read_json(data, source))
 

@@ -193,9 +193,6 @@ def parse_times(
 
     Returns:
         notices: Repairs, records left out, and how coarse the figures are.
-
-    Raises:
-        FormatError: It is not JSON, holds no times, or does not say their unit.
     """
     return times_of(read_json(data, source), warmup_ms=warmup_ms)
 

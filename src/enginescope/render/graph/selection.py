@@ -31,9 +31,6 @@ def selected(
             folded.
         filters, highlights: As `queried` reads them. What the filters do not mean is folded, run by
             run.
-
-    Raises:
-        UsageError: One of them means nothing.
     """
     centres, radius = set[int](), 0
     if beam:

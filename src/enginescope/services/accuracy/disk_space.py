@@ -18,9 +18,6 @@ def check_space(folder: Path, sides: Iterable[Iterable[Tensor]], samples: int) -
     Args:
         sides: What each side gives for a sample. A dimension that is not known counts as 1, a type
             or shape that is not known as nothing: the outputs need no less.
-
-    Raises:
-        UsageError: Says how much is needed and how much is free.
     """
     needed = samples * sum(_least_bytes(output) for outputs in sides for output in outputs)
     free = shutil.disk_usage(folder).free

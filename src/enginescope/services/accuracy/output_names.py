@@ -31,9 +31,6 @@ def check_output_names(
         names: Outputs of sides -> outputs of the reference.
         sides: Each with the outputs that its model declares.
         reference: ``None``: the reference is in files, whose names are not known yet.
-
-    Raises:
-        UsageError: With the nearest name there is.
     """
     known = [output.name for run in sides for output in run.outputs]
     wanted = [output.name for output in reference.outputs] if reference else list(names.values())
@@ -54,11 +51,7 @@ def check_output_names(
 
 
 def check_tolerance_names(asked: ToleranceRequest, known: Sequence[str]) -> None:
-    """Raise where a tolerance names an output that nobody gives.
-
-    Raises:
-        UsageError: With the nearest name there is.
-    """
+    """Raise where a tolerance names an output that nobody gives."""
     for name in asked.outputs():
         parts = tuple(f"{one}{mark}" for one in known for mark in "[.")  # of sequences, maps
         if name not in known and not name.startswith(parts):

@@ -16,13 +16,7 @@ from enginescope.services.accuracy.validation_run import ValidationRun
 
 
 class RequestedTask:
-    """A task with its targets and limits.
-
-    Raises:
-        UsageError: The task has no such option or metric, or its targets do not fit the
-            preprocessing.
-        FormatError: The targets cannot be read.
-    """
+    """A task with its targets and limits."""
 
     def __init__(self, text: str, request: TaskRequest, preprocessing: Preprocessing) -> None:
         self.text = text
@@ -58,12 +52,7 @@ def add_task_figures(
     asked: RequestedTask,
     progress: Callable[[int], None],
 ) -> Validation:
-    """Return the comparison with the task's figures of all sides that gave outputs.
-
-    Raises:
-        UsageError: Outputs do not fit the task, or no sample has a target.
-        FormatError: A target cannot be read, and the plan skips none; or none can be read.
-    """
+    """Return the comparison with the task's figures of all sides that gave outputs."""
     scoring = TaskScoring(
         asked.task,
         asked.text,

@@ -106,13 +106,7 @@ class ValidationRun:
         self._rounded: RoundedReference | None = None
 
     def bindings(self, *, reference_last: bool = False) -> None:
-        """Open every model and ask what it takes and gives.
-
-        Raises:
-            UsageError: A tolerance names an output that nobody gives, or a sample an input that
-                nobody takes.
-            FormatError: A file is not a model: said before anybody answers.
-        """
+        """Open every model and ask what it takes and gives."""
         sides = self._plan.sides
         self._rows = {other.label: tolerance_name(other, sides.reference) for other in sides.others}
         every = (sides.reference, *sides.others)

@@ -73,10 +73,6 @@ def read_context(source: PlanInput, files: ContextFiles, view: V | None) -> Plan
 
     Args:
         view: Of the same plan; the context shares the tables that it has computed.
-
-    Raises:
-        UsageError: The GPU is not known, or there is no plan to compare with it or with the model.
-        FormatError: The model or the log cannot be read.
     """
     context, story = None, None
     notices: tuple[Notice, ...] = ()

@@ -42,11 +42,6 @@ def import_runs(request: ImportRequest, observer: ImportObserver) -> tuple[Run, 
     """Return the runs in files of other tools, one for each engine; store them where requested.
 
     Nothing is stored before every file was read.
-
-    Raises:
-        UsageError: A path does not exist, or nothing in it can be read.
-        FormatError: An archive is damaged.
-        StoreError: The store has a run of the same id.
     """
     archives = [path for path in request.paths if is_archive(path)]
     loose = [path for path in request.paths if path not in archives]
@@ -101,11 +96,7 @@ def _stored(run: Run, request: ImportRequest, folder: Path | None = None) -> Run
 
 
 def _of_archive(archive: Path, request: ImportRequest, observer: ImportObserver) -> list[Run]:
-    """Return the stored runs of an archive, and the runs that its other files make.
-
-    Raises:
-        UsageError: There are none.
-    """
+    """Return the stored runs of an archive, and the runs that its other files make."""
     with unpacked(archive, observer) as contents:
         runs = [_stored(load_path(folder), request, folder) for folder in contents.runs]
         runs += _imported(contents.imported(), request, observer)

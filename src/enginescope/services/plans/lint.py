@@ -60,14 +60,7 @@ class LintResult(Record, frozen=True, kw_only=True):
 
 
 def lint_plans(request: LintRequest, observer: PlanObserver) -> LintResult:
-    """Look for what may cost time in the plans of a request.
-
-    Raises:
-        UsageError: There is no plan, no such rule or GPU; or one profile is named for several
-            plans.
-        FormatError, StoreError: A file cannot be used, or there is no such run.
-        MissingDependencyError, BackendError: TensorRT cannot inspect an engine here.
-    """
+    """Look for what may cost time in the plans of a request."""
     if request.profile is not None and len(request.plans) > 1:
         raise UsageError("one profile for several plans", hint="give one plan with `profile`")
     paths = [plan for plan in request.plans if isinstance(plan, str | PathLike)]
@@ -140,11 +133,7 @@ def lint(
 
 
 def lint_input(source: PlanInput) -> LintInput:
-    """Return what the rules look at.
-
-    Raises:
-        UsageError: A run has no plan.
-    """
+    """Return what the rules look at."""
     source.needed_plan()
     found = LintInput.of_run(RunView(source.as_run()), next(iter(source.devices), None))
     assert found is not None

@@ -55,13 +55,7 @@ class PassportRequest(Record, frozen=True, kw_only=True):
 
 
 def write_passport(request: PassportRequest) -> Passport:
-    """Make a passport, and write it to ``request.output``.
-
-    Raises:
-        UsageError: The file does not exist or is neither an engine nor a plan; or the output cannot
-            be written.
-        FormatError: The plan cannot be read.
-    """
+    """Make a passport, and write it to ``request.output``."""
     check_outputs([request.output], [request.file])
     made = make_passport(request)
     if request.output is not None:
@@ -70,12 +64,7 @@ def write_passport(request: PassportRequest) -> Passport:
 
 
 def make_passport(request: PassportRequest) -> Passport:
-    """Gather what is known of an engine from its header, the files beside it and the store.
-
-    Raises:
-        UsageError: The file does not exist, or is neither an engine nor a plan.
-        FormatError: The plan cannot be read.
-    """
+    """Gather what is known of an engine from its header, the files beside it and the store."""
     path = request.file
     if not path.is_file():
         raise UsageError(f"{path} does not exist", hint="give an engine or a plan's JSON file")

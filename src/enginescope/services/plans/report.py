@@ -58,13 +58,7 @@ class ReportRequest(Record, frozen=True, kw_only=True):
 
 
 def report_runs(request: ReportRequest, observer: PlanObserver) -> WrittenReport:
-    """Write the report of a request.
-
-    Raises:
-        UsageError: There is nothing of a name, a comparison is missing, the folder cannot be
-            written; or a model or a log is named with several engines.
-        FormatError, StoreError: A file cannot be used, or there is no such run.
-    """
+    """Write the report of a request."""
     inputs = [
         each
         for subject in request.subjects
@@ -203,12 +197,7 @@ _KIND = "output_diff"
 
 
 def named_outputs(paths: Sequence[Path]) -> tuple[ReportedAnswers, ...]:
-    """Return the comparisons in files, or in folders that ``validate --output`` wrote.
-
-    Raises:
-        UsageError: There is none.
-        FormatError: A file cannot be read as one.
-    """
+    """Return the comparisons in files, or in folders that ``validate --output`` wrote."""
     return tuple(_read(_file(path), str(path)) for path in paths)
 
 

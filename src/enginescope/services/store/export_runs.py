@@ -39,12 +39,7 @@ class ExportRequest(Record, frozen=True, kw_only=True):
 
 
 def export_stored(request: ExportRequest, observer: Observer) -> tuple[Path, ...]:
-    """Write the files of a request, and return their paths; the first is the one to name.
-
-    Raises:
-        UsageError: No run has samples, or a file cannot be written.
-        StoreError, FormatError: There is no such run, or it is damaged.
-    """
+    """Write the files of a request, and return their paths; the first is the one to name."""
     from enginescope.formats.benchmarks.google_benchmark import google_json
     from enginescope.formats.benchmarks.hyperfine import hyperfine_json
     from enginescope.formats.benchmarks.nvbench import nvbench_files

@@ -55,14 +55,7 @@ _MOST_NAMED = 3
 
 
 def validate_models(request: ValidateRequest, observer: ValidationObserver) -> Validation:
-    """Compare the outputs of models and engines with a reference, given the same inputs.
-
-    Raises:
-        UsageError: A file does not exist, the request contradicts itself or the model, or there is
-            nothing to compare.
-        UnsupportedError, BackendError: The reference failed. The failure of a side is in its
-            ``failure``.
-    """
+    """Compare the outputs of models and engines with a reference, given the same inputs."""
     check_request(request)
     wanted, inside = request.task, request.bisection
     task = RequestedTask(wanted.name, wanted, request.preprocessing) if wanted.name else None

@@ -84,13 +84,7 @@ class CompareResult(Record, frozen=True, kw_only=True, eq=False):
 
 
 def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareResult:
-    """Compare measured runs, plans and build logs, whichever the sides have.
-
-    Raises:
-        UsageError: There is nothing to compare, a side has no run that succeeded and no plan, or
-            lacks the part that ``request.parts`` names.
-        FormatError, StoreError: A file cannot be used, or a run does not exist.
-    """
+    """Compare measured runs, plans and build logs, whichever the sides have."""
     from enginescope.store.archive import Store
 
     if len(request.build_logs) not in (0, 2):

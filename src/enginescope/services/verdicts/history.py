@@ -44,11 +44,7 @@ class HistoryRequest(Record, frozen=True, kw_only=True, eq=False):
 
 
 def history_of(request: HistoryRequest, observer: PlanObserver) -> tuple[JobHistory, ...]:
-    """Return the series of each job and machine, the longest first.
-
-    Raises:
-        UsageError: The metric does not exist, no run fits or has it, or a number is out of range.
-    """
+    """Return the series of each job and machine, the longest first."""
     from enginescope.analysis.verdicts.compared_figures import check_metric
     from enginescope.analysis.verdicts.history import known_histories
     from enginescope.store.archive import Store

@@ -22,9 +22,6 @@ def named_sides(inputs: Sequence[RunsInput]) -> tuple[dict[str, Run], dict[str, 
     """Return the benchmarks of two files by name; ``None`` if these are not two such files.
 
     Names that a file has twice do not tell benchmarks apart.
-
-    Raises:
-        FormatError: A file cannot be used.
     """
     from enginescope.formats.importing.importer import import_artifacts
 
@@ -47,11 +44,7 @@ def named_sides(inputs: Sequence[RunsInput]) -> tuple[dict[str, Run], dict[str, 
 def compared_by_name(
     a: dict[str, Run], b: dict[str, Run], *, threshold_pct: float | None
 ) -> NamedComparison:
-    """Compare the benchmarks that both sides have.
-
-    Raises:
-        UsageError: They have no name in common.
-    """
+    """Compare the benchmarks that both sides have."""
     from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
     from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
 

@@ -97,9 +97,6 @@ def dot(given: GraphScene, coloring: str = "type", part: GraphPart | None = None
 
     Args:
         part: Where `given` is a part: its centers are framed.
-
-    Raises:
-        UsageError: No such coloring, or what it shows is not known.
     """
     colors = paint(given, coloring)
     centres = set(part.centres) if part else set()
@@ -290,10 +287,6 @@ def laid_out_by(name: str, boxes: Boxes) -> tuple[LaidOut, Notice | None]:
 
     Args:
         name: ``"auto"``: Graphviz for small graphs if it is installed.
-
-    Raises:
-        UsageError: No such layout.
-        MissingDependencyError: Graphviz is asked for by name and is not installed.
     """
     if name not in LAYOUTS:
         raise UsageError(f"no such layout: {name!r}", hint=", ".join(LAYOUTS))
@@ -336,10 +329,6 @@ def graph_png(text: str, scale: float | None = None) -> bytes:
     Args:
         text: From `svg`, with a theme of its own: a PNG cannot follow its viewer's.
         scale: Pixels a unit; unless given, 2 or, where that is too large, 1.
-
-    Raises:
-        UsageError: It would have too many pixels; says how many, and what to do.
-        MissingDependencyError: vl-convert is not installed.
     """
     found = _SIZE.search(text)
     assert found is not None, "not an SVG of ours"
