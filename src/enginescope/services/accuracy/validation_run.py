@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import msgspec
 
 from enginescope.analysis.accuracy.binding_check import (
     BindingDifference,
+    Bindings,
     OutputPairing,
     binding_differences,
     renamed,
@@ -21,8 +22,9 @@ from enginescope.analysis.errors.output_tolerance import (
     tolerance_named,
 )
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
-from enginescope.core.errors import BackendError
+from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import Record, replace
+from enginescope.core.suggest import did_you_mean
 from enginescope.formats.tensors.answer_files import (
     answer_file,
     expected_answers,
@@ -38,11 +40,6 @@ from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sam
 from enginescope.runner.inputs.collect_outputs import answered
 from enginescope.runner.inputs.sample_feeds import check_names_among
 from enginescope.services.accuracy.disk_space import check_space
-from enginescope.services.accuracy.output_names import (
-    bindings_of,
-    check_output_names,
-    check_tolerance_names,
-)
 from enginescope.services.accuracy.rounded_reference import RoundedReference
 from enginescope.services.accuracy.sides import Side, Sides, tolerance_name
 
@@ -392,3 +389,51 @@ _MOST_NAMED = 3
 _CALIBRATED = frozenset({"int8", "fp8", "fp4"})
 #: Notices of a worker that are of use here.
 _ABOUT_INPUTS = frozenset({"I-DYNAMIC-SHAPE", "W-DYNAMIC-SHAPE"})
+
+
+_NO_NAMES: Mapping[str, str] = {}
+
+
+def bindings_of(run: Run, names: Mapping[str, str] = _NO_NAMES) -> Bindings:
+    """Return what a model takes and gives, its outputs under the names they are mapped to."""
+    outputs = tuple(
+        replace(output, name=names.get(output.name, output.name)) for output in run.outputs
+    )
+    return Bindings(inputs=run.inputs, outputs=outputs)
+
+
+def check_output_names(
+    names: Mapping[str, str], sides: Sequence[Run], reference: Run | None
+) -> None:
+    """Raise where the map of outputs names an output that does not exist, or a name twice.
+
+    Args:
+        names: Outputs of sides -> outputs of the reference.
+        sides: Each with the outputs that its model declares.
+        reference: ``None``: the reference is in files, whose names are not known yet.
+    """
+    known = [output.name for run in sides for output in run.outputs]
+    wanted = [output.name for output in reference.outputs] if reference else list(names.values())
+    for name, target in names.items():
+        for one, there, who in ((name, known, "no side"), (target, wanted, "the reference")):
+            if one not in there:
+                raise UsageError(
+                    f"map {name}={target}",
+                    why=f"{who} has {'an' if who == 'no side' else 'no'} output called {one!r}",
+                    hint=did_you_mean(one, dict.fromkeys(there)),
+                )
+    for run in sides:
+        outputs = [output.name for output in bindings_of(run, names).outputs]
+        twice = next((output for output in outputs if outputs.count(output) > 1), None)
+        if twice is not None:
+            why = f"{run.job.subject.name} would have {outputs.count(twice)} outputs of that name"
+            raise UsageError(f"map of outputs to {twice}", why=why)
+
+
+def check_tolerance_names(asked: ToleranceRequest, known: Sequence[str]) -> None:
+    """Raise where a tolerance names an output that nobody gives."""
+    for name in asked.outputs():
+        parts = tuple(f"{one}{mark}" for one in known for mark in "[.")  # of sequences, maps
+        if name not in known and not name.startswith(parts):
+            hint = did_you_mean(name, dict.fromkeys(known))
+            raise UsageError(f"no output is called {name!r}", hint=hint)
