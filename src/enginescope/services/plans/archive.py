@@ -33,15 +33,12 @@ from enginescope.store.location import StorePlace
 
 
 class ArchiveRequest(Record, frozen=True, kw_only=True):
-    """What goes into an archive.
+    """What goes into an archive; see `archive`.
 
     Attributes:
-        files: Files, folders, and runs. Files of a folder keep their paths below it, below its name
-            where there are several. A run brings its folder, and the engine that it was measured
-            with, if that file is unchanged.
-        without: Kinds of files to skip: ``"engine"``.
-        only: Skip the times and metadata that are named like a plan's file.
-        force: Overwrite the archive.
+        files: Files of a folder keep their paths below it, below its name where there are several.
+            A run brings its folder, and the engine that it was measured with, if that file is
+            unchanged.
     """
 
     archive: Path

@@ -19,12 +19,7 @@ from enginescope.store.archive import Store, load_path
 
 
 class ImportRequest(Record, frozen=True, kw_only=True):
-    """Which files, and where to store their runs.
-
-    Attributes:
-        paths: Files, folders, and archives of these and of runs.
-        store: ``None``: the runs are not stored.
-    """
+    """Which files, and where to store their runs; see `import_artifacts`."""
 
     paths: tuple[Path, ...]
     tags: tuple[str, ...] = ()

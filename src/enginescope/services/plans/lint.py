@@ -27,16 +27,12 @@ from enginescope.store.location import StorePlace
 
 
 class LintRequest(Record, frozen=True, kw_only=True):
-    """Which plans, and which rules.
+    """Which plans, and which rules; see `lint`.
 
     Attributes:
         is_single: Whether several plans in a folder or an archive are an error.
-        profile: Layer times of the only plan; by default the file that is named like the plan.
-        gpu: The GPU that the times are of; by default the run's or the view's.
-        select, ignore: Rules by code, by the beginning of a code, or by name. `select` replaces the
-            selection of `config`; `ignore` adds to it.
+        select, ignore: `select` replaces the selection of `config`; `ignore` adds to it.
         level: Least severity of a finding that fails; by default that of `config`, else a warning.
-        config: TOML with a ``[lint]`` table.
         sarif: File to write the findings to, as SARIF 2.1.0.
     """
 

@@ -37,14 +37,11 @@ _GRAPH = ".graph.json"
 
 
 class PassportRequest(Record, frozen=True, kw_only=True):
-    """Which engine.
+    """Which engine; see `passport`.
 
     Attributes:
-        file: An engine, or the plan's JSON that was written of one.
         build: How the engine was built; by default what its passport file has.
-        output: File to write the passport to.
-        store: Where runs of the engine are looked up.
-        with_runs: Whether they are.
+        with_runs: Whether runs of the engine are looked up in `store`.
     """
 
     file: Path

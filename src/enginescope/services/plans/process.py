@@ -34,14 +34,7 @@ _NAMED_HERE = (
 
 
 class ProcessRequest(Record, frozen=True, kw_only=True):
-    """What to build and measure, and where the files go.
-
-    Attributes:
-        flags: Flags of trtexec, for both steps.
-        on: ``trt`` or ``trt-rtx``, with options that no flag sets.
-        is_archived: Write all files to ``MODEL.engine.tea`` too.
-        store: Folder or database of the runs.
-    """
+    """What to build and measure, and where the files go; see `process`."""
 
     model: Path
     folder: Path

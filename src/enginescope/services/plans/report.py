@@ -37,15 +37,12 @@ _MOST_LETTERS = 60
 
 
 class ReportRequest(Record, frozen=True, kw_only=True):
-    """What a report is about, and where it goes.
+    """What a report is about, and where it goes; see `write_report`.
 
     Attributes:
         subjects: See `resolve_inputs`; at least one. A tag means all of its runs, up to twelve.
         folder: By default ``report/<run>``.
-        topk: Layers drawn in plots; tables have all.
-        outputs: Comparisons of outputs: ``output_diff.json``, or folders of `validate`.
         compared: Comparisons that are in memory.
-        context: Goes into the page; a model and a log are of one engine.
     """
 
     subjects: tuple[PlanName, ...]

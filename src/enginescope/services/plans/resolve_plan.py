@@ -210,12 +210,7 @@ V = TypeVar("V", bound=PlanView)
 
 
 class OpenPlanRequest(Record, frozen=True, kw_only=True):
-    """Which plan, and what it is compared with.
-
-    Attributes:
-        plan_profile: Optimization profile, of a plan that has several.
-        onnx: The model that the plan was built from.
-    """
+    """Which plan, and what it is compared with; see `enginescope.open_plan`."""
 
     plan: PlanName
     companions: CompanionFiles = NO_COMPANIONS

@@ -24,13 +24,7 @@ EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 
 
 class ExportRequest(Record, frozen=True, kw_only=True):
-    """What to export, and where to.
-
-    Attributes:
-        run: The start of an id, ``latest``, a run's folder; for other tools also a tag, whose runs
-            are one benchmark for each job and side.
-        file: Of nvbench, files of samples are written into a folder beside it.
-    """
+    """What to export, and where to; see `export_run`."""
 
     run: str
     file: Path

@@ -41,19 +41,15 @@ if TYPE_CHECKING:
 
 
 class CompareRequest(Record, frozen=True, kw_only=True, eq=False):
-    """What to compare.
+    """What to compare; see `compare` and `compare_plans`.
 
     Attributes:
-        sides: The first is the base; one alone is an interleaved comparison.
-        names: Names of the sides; by default those of their jobs or plans.
         parts: ``"all"``: verdicts if all sides have samples, and plans if all sides have one. The
             others are an error if a side lacks that part.
-        plan_profile: Index of the optimization profile of plans that have several.
         build_logs: Verbose logs of the two builds, or none.
-        threshold_pct: Smaller differences do not matter; ``None``: as the sides were compared when
-            they were measured, else `THRESHOLD_PCT`.
-        across: Conditions whose difference is intended; empty: as for the threshold.
-        store: Where tags, ids and noise floors are looked up.
+        threshold_pct: ``None``: as the sides were compared when they were measured, else
+            `THRESHOLD_PCT`.
+        across: Empty: as for the threshold.
     """
 
     sides: tuple[RunsInput, ...]

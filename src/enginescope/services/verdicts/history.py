@@ -20,16 +20,12 @@ if TYPE_CHECKING:
 
 
 class HistoryRequest(Record, frozen=True, kw_only=True, eq=False):
-    """Whose metric to follow.
+    """Whose metric to follow; see `history`.
 
     Attributes:
         model: Name, part of a name, or path; ``None``: `runs` are the runs.
-        metric: As a gate names metrics.
         backend: Beginning of the backend's specification.
         last: Number of runs, the newest.
-        threshold_pct: Smaller changes of level are ignored.
-        sitting_s: Runs that follow each other within this time, with nothing changed between them,
-            are one point.
     """
 
     model: str | None = None
