@@ -58,7 +58,6 @@ class SideComparison:
     """Adds up the differences of one side; holds no more than a few samples at a time.
 
     Args:
-        label: Name of the side.
         tolerances: Name of an output -> its limits.
         allow_nothing: Whether an output passes of which no element could be compared.
     """

@@ -40,11 +40,7 @@ class DeviceFacts(Record, frozen=True, kw_only=True):
 
 
 class Driver:
-    """The CUDA runtime, asked without taking a device: that alone would fill some of its memory.
-
-    Args:
-        runtime: ``cuda.bindings.runtime``.
-    """
+    """The CUDA runtime, asked without taking a device: that alone would fill some of its memory."""
 
     def __init__(self, runtime: Any) -> None:
         self.runtime = runtime
@@ -140,11 +136,7 @@ class Driver:
 
 
 class Cuda(Driver):
-    """One device, and everything allocated on it.
-
-    Args:
-        runtime: ``cuda.bindings.runtime``.
-    """
+    """One device, and everything allocated on it."""
 
     def __init__(self, runtime: Any, device: int = 0) -> None:
         super().__init__(runtime)

@@ -106,7 +106,6 @@ def readable_results(
 
     Args:
         readers: By the benchmark's name.
-        source: The file, for messages.
     """
     results: list[BenchmarkResult] = []
     refused: dict[str, FormatError] = {}

@@ -57,11 +57,7 @@ _FOREIGN_KINDS = {
 
 
 def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
-    """Return what to say of a file that holds no plan; ``None`` if its kind is not known.
-
-    Args:
-        data: The whole file.
-    """
+    """Return what to say of a file that holds no plan; ``None`` if its kind is not known."""
     if not data:
         return UsageError(f"{path} is empty", hint="give what trtexec --exportLayerInfo writes")
     if path.suffix.lower() == ".onnx":

@@ -159,7 +159,6 @@ def parse_plan(
     """Return the plan in a JSON file.
 
     Args:
-        source: The file, for messages.
         name: Of the plan; by default `source`.
 
     Returns:

@@ -59,9 +59,6 @@ class _Columns(NamedTuple):
 def parse_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]]:
     """Return the layer times in a JSON file.
 
-    Args:
-        source: The file, for messages.
-
     Returns:
         profile: Layers in the file's order; repeated names stay apart by position. ``timeMs`` is a
             total over the iterations, ``averageMs`` the time of one.

@@ -107,7 +107,6 @@ def resolution_notices(
     """Return the step of the clock, in milliseconds, and what to say of it.
 
     Args:
-        source: The file, for messages.
         enqueue_start_ms: When each enqueue began, since the tool started, where enqueue times come
             from differences.
     """
@@ -187,7 +186,6 @@ def parse_times(
     """Return the series in a JSON file of times.
 
     Args:
-        source: The file, for messages.
         warmup_ms: Queries before the first whose computation starts this late are warm-up, and are
             kept apart: trtexec's own rule, which 8.4 and older do not apply to the file.
 

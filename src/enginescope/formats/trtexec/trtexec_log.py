@@ -69,9 +69,6 @@ def parse_trtexec_log(data: bytes, source: str) -> tuple[TrtexecLog, tuple[Notic
     """Return the facts in a log of one trtexec; of several processes those of the last.
 
     Lines are taken with or without the prefix of time and level; verbose ones are passed over.
-
-    Args:
-        source: The file, for messages.
     """
     return parse_trtexec_logs(data, source)[-1]
 

@@ -101,7 +101,6 @@ def compare_page(
         chosen: What the list of layers shows at first; all of them are in the page.
         choices: What two builds chose.
         measured: Verdicts, where every side has samples.
-        script_address: See `page_bytes`.
     """
     whole = Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
     files = _files(found, whole, choices, measured)

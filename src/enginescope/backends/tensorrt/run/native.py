@@ -44,11 +44,7 @@ def _error_name(cuda: Cuda) -> Callable[[int], str]:
 
 
 class NativeThroughput(ThroughputRecorder):
-    """Takes queries that are enqueued ahead, in C.
-
-    Args:
-        context: CUDA's, as a number.
-    """
+    """Takes queries that are enqueued ahead, in C."""
 
     def __init__(
         self,
@@ -153,9 +149,6 @@ class NativeThroughput(ThroughputRecorder):
 
 class NativeLatency(LatencyRecorder):
     """Takes round trips of one lane, in C.
-
-    Args:
-        context: CUDA's, as a number.
 
     Attributes:
         program: Columns: start, end, accepted, asked, and the parts on the GPU's clock.
