@@ -15,6 +15,31 @@ Columns: TypeAlias = Mapping[str, Sequence[Any]]
 _EXTRA = "enginescope[frames]"
 
 
+class Frames:
+    """A table that becomes a data frame.
+
+    A frame raises `MissingDependencyError` where its package is not installed.
+    """
+
+    __slots__ = ()
+
+    def columns(self) -> Columns:
+        """Return the table as columns, one row each."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """Return `columns` as a ``pandas.DataFrame``."""
+        return to_pandas(self.columns())
+
+    def to_polars(self) -> Any:
+        """Return `columns` as a ``polars.DataFrame``."""
+        return to_polars(self.columns())
+
+    def to_arrow(self) -> Any:
+        """Return `columns` as a ``pyarrow.Table``."""
+        return to_arrow(self.columns())
+
+
 def to_pandas(columns: Columns) -> Any:
     """Return `columns` as a ``pandas.DataFrame``."""
     pandas = require("pandas", purpose="a pandas data frame", install=_EXTRA)

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import decode, encode, read_stored, write_atomic
 from enginescope.core.record import Record
+from enginescope.records.run.passport import EngineValidation
 from enginescope.records.verdict.lottery import BuildSpread
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.self_test import SelfTest
@@ -121,3 +122,34 @@ SELF_TESTS: MachineRecords[SelfTest] = MachineRecords(
 SPREADS: MachineRecords[BuildSpread] = MachineRecords(
     "build-spreads.json", _Spreads, "spreads", _build_key
 )
+
+
+FILE = "engine-validations.json"
+
+
+class _Document(Record, frozen=True, kw_only=True):
+    schema_version: int = SCHEMA
+    validations: tuple[EngineValidation, ...] = ()
+
+
+_RECORDS: MachineRecords[EngineValidation] = MachineRecords(
+    FILE, _Document, "validations", lambda one: (one.engine_sha256, one.reference)
+)
+
+
+def usable_validations(folder: Path, say: Callable[[str], None]) -> tuple[EngineValidation, ...]:
+    """Return the validations in a store's `folder`; none if the file cannot be read.
+
+    Args:
+        say: Is told why they are skipped.
+    """
+    return _RECORDS.usable(folder, say)
+
+
+def record_validation(folder: Path, validation: EngineValidation) -> Path:
+    """Put `validation` in the place of an older one of the same engine and reference.
+
+    Returns:
+        The file.
+    """
+    return _RECORDS.record(folder, validation)

@@ -19,13 +19,13 @@ from enginescope.analysis.accuracy.nearest_reference import (
 )
 from enginescope.analysis.accuracy.output_diff import (
     OutputDiff,
+    OutputReason,
     SampleDiff,
     SideDiff,
     channels_of,
     farthest,
     figures_of,
 )
-from enginescope.analysis.accuracy.output_reason import OutputReason
 from enginescope.analysis.accuracy.output_verdict import (
     FEWEST_ELEMENTS,
     Compared,

@@ -15,10 +15,10 @@ from enginescope.analysis.accuracy.output_diff import (
     Channels,
     Figures,
     OutputDiff,
+    OutputReason,
     SampleDiff,
     SideDiff,
 )
-from enginescope.analysis.accuracy.output_reason import OutputReason
 from enginescope.analysis.accuracy.topk_agreement import RankAgreement
 from enginescope.analysis.bisection.error_growth import Bisected
 from enginescope.analysis.bisection.precision_proposals import PrecisionTrials

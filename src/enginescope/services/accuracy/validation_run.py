@@ -39,7 +39,7 @@ from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample, SkippedSample
 from enginescope.runner.inputs.collect_outputs import answered
 from enginescope.runner.inputs.sample_feeds import check_names_among
-from enginescope.services.accuracy.disk_space import check_space
+from enginescope.services.accuracy.output_files import check_space
 from enginescope.services.accuracy.rounded_reference import RoundedReference
 from enginescope.services.accuracy.sides import Side, Sides, tolerance_name
 

@@ -28,8 +28,8 @@ from enginescope.services.plans.plan_input import PlanInput, written_plan
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
-from enginescope.store.engine_validations import usable_validations
 from enginescope.store.location import StorePlace
+from enginescope.store.machine_records import usable_validations
 from enginescope.store.row import Filter, RunRow
 
 _HEAD_BYTES = 4096

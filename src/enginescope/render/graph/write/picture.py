@@ -11,16 +11,25 @@ import html
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import msgspec
 import numpy as np
 
+from enginescope.analysis.graph.folding.fold import folded
+from enginescope.analysis.graph.folding.levels import left_out
 from enginescope.analysis.graph.layout.coordinates import against_flow
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph, plan_graph
-from enginescope.analysis.graph.plan_graph_part import GraphPart
+from enginescope.analysis.graph.plan_graph_part import (
+    GraphPart,
+    named,
+    parse_beam,
+    part_of,
+    queried,
+    within,
+)
 from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.roofline.layer_work import layer_work
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
@@ -439,7 +448,6 @@ class Picture:
         wish = self.wish
         if not (wish.beam or wish.filters or wish.highlights):
             return None
-        from enginescope.render.graph.selection import selected
 
         return selected(
             self._whole, beam=wish.beam, filters=wish.filters, highlights=wish.highlights
@@ -472,3 +480,41 @@ class Picture:
         laid_out, notice = laid_out_by(self.wish.layout, boxes_of(self._sketch))
         self.notices = (*self.notices, *((notice,) if notice else ()))
         return drawn(self._sketch, laid_out)
+
+
+def selected(
+    graph: PlanGraph,
+    *,
+    beam: str | None = None,
+    filters: Sequence[str] = (),
+    highlights: Sequence[str] = (),
+) -> GraphPart | None:
+    """Return what is asked for of `graph`; ``None`` if that is all of it, and nothing framed.
+
+    Args:
+        beam: ``LAYER,N``: what is within N steps of a layer, after what is filtered out has been
+            folded.
+        filters, highlights: As `queried` reads them. What the filters do not mean is folded, run by
+            run.
+    """
+    centres, radius = set[int](), 0
+    if beam:
+        name, radius = parse_beam(beam)
+        centres = set(named(graph, name))
+    framed = set(queried(graph, highlights)) if highlights else centres
+    drawn = graph
+    if filters:
+        whole = left_out(graph, {*queried(graph, filters), *centres, *framed})
+        drawn = folded(graph, whole)
+        place = {old: at for at, old in enumerate(whole.members) if isinstance(old, int)}
+        centres, framed = ({place[one] for one in those} for those in (centres, framed))
+    if not (beam or filters or highlights):
+        return None
+    kept = within(drawn, centres, radius) if beam else {node.id for node in drawn.nodes}
+    part = part_of(drawn, kept, framed & kept)
+    return GraphPart(
+        graph=part.graph,
+        centres=part.centres,
+        whole_nodes=len(graph.nodes),
+        cut_edges=part.cut_edges,
+    )
