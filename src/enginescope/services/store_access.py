@@ -30,7 +30,7 @@ def store_at(store: str | PathLike[str] | None) -> Store:
 
 
 def writable_store(place: StorePlace | None) -> Store:
-    """Open the store of a request."""
+    """Open the store of a request, and raise unless it can be written: not after measuring."""
     from enginescope.store.archive import Store
 
     store = Store(place)
@@ -39,7 +39,11 @@ def writable_store(place: StorePlace | None) -> Store:
 
 
 def open_run(path: str | PathLike[str]) -> RunView:
-    """Open a stored run by its folder or its ``run.json``."""
+    """Open a stored run by its folder or its ``run.json``.
+
+    Raises:
+        StoreError, FormatError: There is no run, or it is damaged; the message names the file.
+    """
     from enginescope.analysis.runs.run_view import RunView
     from enginescope.store.archive import load_path
 
