@@ -6,7 +6,7 @@ The samples of a comparison: those of the data, those beside the model, or rando
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +16,10 @@ from enginescope.core.errors import UsageError
 from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_graph import onnx_input_shapes
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import InputShape, Workload
 from enginescope.records.run.sample_set import Preprocessing, Sample, SampleShape
-from enginescope.records.tensor import Tensor
 from enginescope.runner.inputs.images import picture_samples, picture_shape
 from enginescope.runner.inputs.sample_feeds import data_sets_beside, random_samples, samples_in
 from enginescope.services.accuracy.request import SampleRequest
@@ -207,28 +205,3 @@ def _shaped(
         if name not in own
     )
     return replace(sample, shapes=(*sample.shapes, *made))
-
-
-def check_space(folder: Path, sides: Iterable[Iterable[Tensor]], samples: int) -> None:
-    """Raise if the outputs to so many samples do not fit on the disk of `folder`.
-
-    Args:
-        sides: What each side gives for a sample. A dimension that is not known counts as 1, a type
-            or shape that is not known as nothing: the outputs need no less.
-    """
-    needed = samples * sum(_least_bytes(output) for outputs in sides for output in outputs)
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise UsageError(
-            f"outputs for {samples:,} samples",
-            why=f"they need {format_bytes(needed)} or more in {folder}, "
-            f"{format_bytes(free)} are free",
-            hint="TMPDIR or `output` on another disk, or fewer `samples`",
-        )
-
-
-def _least_bytes(output: Tensor) -> int:
-    if output.shape is None:
-        return 0
-    shape = tuple(1 if dim is None else dim for dim in output.shape)
-    return replace(output, shape=shape).nbytes or 0

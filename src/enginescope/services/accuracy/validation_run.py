@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.suggest import did_you_mean
+from enginescope.core.units import format_bytes
 from enginescope.formats.tensors.answer_files import (
     answer_file,
     expected_answers,
@@ -37,9 +39,9 @@ from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample, SkippedSample
+from enginescope.records.tensor import Tensor
 from enginescope.runner.inputs.collect_outputs import answered
 from enginescope.runner.inputs.sample_feeds import check_names_among
-from enginescope.services.accuracy.output_files import check_space
 from enginescope.services.accuracy.rounded_reference import RoundedReference
 from enginescope.services.accuracy.sides import Side, Sides, tolerance_name
 
@@ -437,3 +439,28 @@ def check_tolerance_names(asked: ToleranceRequest, known: Sequence[str]) -> None
         if name not in known and not name.startswith(parts):
             hint = did_you_mean(name, dict.fromkeys(known))
             raise UsageError(f"no output is called {name!r}", hint=hint)
+
+
+def check_space(folder: Path, sides: Iterable[Iterable[Tensor]], samples: int) -> None:
+    """Raise if the outputs to so many samples do not fit on the disk of `folder`.
+
+    Args:
+        sides: What each side gives for a sample. A dimension that is not known counts as 1, a type
+            or shape that is not known as nothing: the outputs need no less.
+    """
+    needed = samples * sum(_least_bytes(output) for outputs in sides for output in outputs)
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise UsageError(
+            f"outputs for {samples:,} samples",
+            why=f"they need {format_bytes(needed)} or more in {folder}, "
+            f"{format_bytes(free)} are free",
+            hint="TMPDIR or `output` on another disk, or fewer `samples`",
+        )
+
+
+def _least_bytes(output: Tensor) -> int:
+    if output.shape is None:
+        return 0
+    shape = tuple(1 if dim is None else dim for dim in output.shape)
+    return replace(output, shape=shape).nbytes or 0
