@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from enginescope.analysis.upgrade.output_row import output_gap
+from enginescope.analysis.upgrade.rows import output_gap
 from enginescope.core.record import Record
 from enginescope.records.progress import side_label
 from enginescope.records.run.run import TensorValues
