@@ -53,11 +53,7 @@ def log_text(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
 
 
 def parts_at(text: str, cuts: Sequence[int]) -> list[tuple[int, str]]:
-    """Return the number of its first line and the text of each part; empty ones are left out.
-
-    Args:
-        cuts: Where the parts begin.
-    """
+    """Return the number of its first line and the text of each part that begins at a cut."""
     spans = pairwise((*cuts, len(text)))
     return [(text.count("\n", 0, at) + 1, text[at:end]) for at, end in spans if end > at]
 

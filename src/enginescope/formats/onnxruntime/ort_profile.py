@@ -189,9 +189,6 @@ def ort_profile_of(
 
     Returns:
         profile: Nodes in the order they start; `whole_ms` is the mean of ``model_run``.
-
-    Raises:
-        FormatError: It is not a list, or holds no finished run.
     """
     if not isinstance(document.value, list):
         raise FormatError(document.source, why="it is not a list of events", expected="a JSON list")

@@ -49,9 +49,6 @@ def parse_polygraphy_logs(
     """Return the facts of each runner of each command in a log, with their notices.
 
     A command without a runner counts if it states its build, or that it failed.
-
-    Raises:
-        FormatError: It holds no such command.
     """
     text, notices = log_lines.log_text(data, source)
     logs = [log for first, part in _commands(text) for log in _of_command(part, first, source)]
