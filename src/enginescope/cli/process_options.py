@@ -11,6 +11,7 @@ from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     COUNT,
     DURATION_MS,
+    FILE,
     SHAPE,
     Items,
     add_options,
@@ -69,6 +70,14 @@ rounds_end_options = add_options(
 )
 #: Add tags and place of the runs that are stored, and ``--json``.
 stored_options = add_options(tags_option, store_option, json_option)
+#: Add what every verb has that reports on rounds of fresh processes.
+report_options = add_options(
+    timeout_option,
+    option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE."),
+    option("--html", type=FILE, help="Write one HTML page to FILE."),
+    rounds_end_options,
+    stored_options,
+)
 
 
 def process_workload(options: dict[str, Any]) -> Workload:

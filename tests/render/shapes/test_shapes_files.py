@@ -12,18 +12,14 @@ from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.verdict.shapes import Knee, TraceUse
+from enginescope.render.shapes.shapes_answer import build_command, shapes_answer
 from enginescope.render.shapes.shapes_chart import shapes_charts
-from enginescope.render.shapes.shapes_phrases import answer_text, build_command, scope_facts
-from enginescope.render.shapes.shapes_writers import (
-    shapes_answer,
-    shapes_csv,
-    shapes_json,
-    shapes_markdown,
-    shapes_page,
-)
 from tests.analysis.shapes.simulated import report
+from tests.render.outputs import outputs, phrases
 from tests.render.verdicts.test_gate_files import NASTY
 
+shapes_json, shapes_markdown, shapes_page, shapes_csv = outputs(shapes_answer)
+answer_text, scope_facts = phrases(shapes_answer)
 CLIFF = (1.0, 1.1, 2.4, 1.6, 2.0)
 
 

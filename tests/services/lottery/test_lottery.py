@@ -45,7 +45,7 @@ class Planted:
 
     def __call__(self, jobs, sink, *, command=None, watcher=None):
         (job,) = jobs
-        build = Path(job.engine_cache).name
+        build = Path(job.engine_cache).name.rpartition("-")[0].rpartition("-")[0]
         self.builds.append(build)
         draw = self._draw
         level = self._levels.setdefault(build, 2.0 * np.exp(self._sd * draw.standard_normal()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,25 +17,18 @@ from enginescope.cli.options import (
     SHAPE,
     Finite,
     Parsed,
-    check_outputs,
     dims_option,
     option,
 )
-from enginescope.cli.process_options import (
-    on_option,
-    process_fields,
-    rounds_end_options,
-    stored_options,
-    timeout_option,
-)
+from enginescope.cli.process_options import on_option, process_fields, report_options
 from enginescope.cli.progress import exit_code, measuring
-from enginescope.cli.report_output import end_report, present_report, step
+from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
-from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Mode, Workload
-from enginescope.services.shapes.request import (
+from enginescope.services.shapes.shapes import sweep_shapes
+from enginescope.services.shapes.sweep import (
     BATCHES,
     GAIN_PCT,
     LEAST_REQUESTS,
@@ -51,10 +44,6 @@ from enginescope.services.shapes.request import (
     parse_sweep,
     parse_weight,
 )
-from enginescope.services.shapes.shapes import sweep_shapes
-
-if TYPE_CHECKING:
-    from enginescope.records.verdict.shapes import ShapesReport
 
 
 @click.command(
@@ -135,12 +124,8 @@ if TYPE_CHECKING:
     default=REQUESTS,
     help="Requests after each change; fewer where they take longer than 250 ms.",
 )
-@timeout_option
 @option("--csv", type=FILE, help="Write the shapes as CSV to FILE.")
-@option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
-@rounds_end_options
-@stored_options
+@report_options
 def command(model: Path, **options: Any) -> int:
     """Measure MODEL with several shapes, and the cost of a change of shape.
 
@@ -149,32 +134,19 @@ def command(model: Path, **options: Any) -> int:
     compared with a request that follows no change. enginescope proposes optimization profiles from
     the times and the weights of the shapes.
     """
-    from enginescope.render.shapes.shapes_phrases import build_command
-    from enginescope.render.shapes.shapes_writers import (
-        shapes_csv,
-        shapes_json,
-        shapes_markdown,
-        shapes_page,
-    )
+    from enginescope.render.base.text import show_answer, stacked, wrapped
+    from enginescope.render.shapes.shapes_answer import shapes_answer
 
-    check_outputs([options[name] for name in ("csv", "markdown", "html")], [str(model)])
+    check_files(options, model)
+    request = _request(model, options)
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
-        report = sweep_shapes(_request(model, options), progress)
-    present_report(
-        report,
-        options,
-        document=shapes_json,
-        screen=_show,
-        csv=shapes_csv,
-        markdown=shapes_markdown,
-        html=shapes_page,
-    )
-    build = build_command(report)
-    steps = [("build", build)] if build else []
-    tag = f"{COMPARISON_TAG}{report.comparison}"
-    steps.append(step(options, "its runs", "runs list", "--tag", tag))
-    end_report(options, *steps, opened=("html",))
+        report = sweep_shapes(request, progress)
+    answered = shapes_answer(report)
+    body = stacked(answered.tables, has_notes=True)[:-1]
+    present_answer(answered, options, lambda: show_answer(wrapped(answered), body))
+    steps = [("build", answered.command)] if answered.command else []
+    end_report(options, *steps, runs_step(options, report.comparison), opened=("html",))
     return exit_code(progress)
 
 
@@ -202,11 +174,3 @@ def _request(model: Path, options: dict[str, Any]) -> ShapesRequest:
         ),
         **process_fields(options),
     )
-
-
-def _show(report: ShapesReport) -> None:
-    from enginescope.render.base.text import show_answer, stacked, wrapped
-    from enginescope.render.shapes.shapes_writers import shapes_answer
-
-    answered = shapes_answer(report)
-    show_answer(wrapped(answered), stacked(answered.tables, has_notes=True)[:-1])

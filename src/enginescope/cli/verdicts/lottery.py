@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from enginescope.cli.options import DURATION_MS, FILE, FROM_0, PATH, check_outputs, option
+from enginescope.cli.options import DURATION_MS, FROM_0, PATH, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
     process_fields,
     process_workload,
+    report_options,
     stop_options,
-    stored_options,
-    timeout_option,
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
-from enginescope.cli.report_output import end_report, present_report, step
+from enginescope.cli.report_output import check_files, end_report, present_answer, step
 from enginescope.cli.verb import Verb
 from enginescope.records.progress import COMPARISON_TAG
-from enginescope.services.lottery.lottery import hold_lottery, lottery_workload
-from enginescope.services.lottery.request import (
+from enginescope.services.lottery.lottery import (
     BUILDS,
     FEWEST_BUILDS,
     FEWEST_PROCESSES,
@@ -30,10 +28,9 @@ from enginescope.services.lottery.request import (
     MOST_PROCESSES,
     PROCESSES,
     LotteryRequest,
+    hold_lottery,
+    lottery_workload,
 )
-
-if TYPE_CHECKING:
-    from enginescope.records.verdict.lottery import LotteryReport
 
 
 @click.command(
@@ -80,48 +77,21 @@ if TYPE_CHECKING:
 @input_options
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
 @stop_options
-@option(
-    "--max-time",
-    type=DURATION_MS,
-    help="Maximum total time; makes fewer builds and processes if needed.",
-)
-@timeout_option
-@option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
-@stored_options
+@report_options
 def command(model: Path, **options: Any) -> int:
     """Measure how much builds of MODEL differ, compared with processes and iterations.
 
     enginescope builds MODEL several times and interleaves processes of all builds. TensorRT builds
     each engine without engine cache and timing cache. On ONNX Runtime a build is the graph that a
-    session optimizes. The result is stored: where the variation between builds covers a difference
-    between single builds, compare, gate and upgrade call it inconclusive.
+    session optimizes. Builds stay in the store until all processes are measured; then they are
+    removed. The result is stored: where the variation between builds covers a difference between
+    single builds, compare, gate and upgrade call it inconclusive.
     """
-    from enginescope.render.verdicts.lottery_writers import (
-        lottery_json,
-        lottery_markdown,
-        lottery_page,
-    )
+    from enginescope.render.base.text import show_answer, stacked
+    from enginescope.render.verdicts.lottery_answer import lottery_answer
 
-    check_outputs([options["markdown"], options["html"]], [str(model)])
-    progress = ProcessProgress()
-    with measuring(progress):
-        report = hold_lottery(_request(model, options), progress)
-    present_report(
-        report,
-        options,
-        document=lottery_json,
-        screen=_show,
-        markdown=lottery_markdown,
-        html=lottery_page,
-    )
-    tag = f"{COMPARISON_TAG}{report.comparison}"
-    end_report(options, step(options, "the builds side by side", "compare", tag))
-    return exit_code(progress)
-
-
-def _request(model: Path, options: dict[str, Any]) -> LotteryRequest:
-    return LotteryRequest(
+    check_files(options, model)
+    request = LotteryRequest(
         model=model,
         backend=options["backend"],
         builds=options["builds"],
@@ -131,12 +101,11 @@ def _request(model: Path, options: dict[str, Any]) -> LotteryRequest:
         budget_s=options["budget"] and options["budget"] / 1e3,
         **process_fields(options),
     )
-
-
-def _show(report: LotteryReport) -> None:
-    from enginescope.render.base.text import show_answer, stacked
-    from enginescope.render.verdicts.lottery_phrases import TOP_LAYERS
-    from enginescope.render.verdicts.lottery_writers import lottery_answer
-
-    answered = lottery_answer(report, top=TOP_LAYERS)
-    show_answer(answered, stacked(answered.tables))
+    progress = ProcessProgress()
+    with measuring(progress, can_continue=True):
+        report = hold_lottery(request, progress)
+    answered = lottery_answer(report)
+    present_answer(answered, options, lambda: show_answer(answered, stacked(answered.brief_tables)))
+    tag = f"{COMPARISON_TAG}{report.comparison}"
+    end_report(options, step(options, "the builds side by side", "compare", tag))
+    return exit_code(progress)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
@@ -18,7 +17,6 @@ from enginescope.cli.options import (
     PATH,
     Finite,
     Parsed,
-    check_outputs,
     dims_option,
     option,
 )
@@ -26,25 +24,21 @@ from enginescope.cli.process_options import (
     on_option,
     process_fields,
     process_workload,
-    rounds_end_options,
+    report_options,
     shape_option,
     stop_options,
-    stored_options,
-    timeout_option,
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
-from enginescope.cli.report_output import end_report, present_report, step
+from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step, step
 from enginescope.cli.verb import Verb
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.tune import TuneMetric
 from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.tune.request import ROUNDS, TuneObserver, TuneRequest
+from enginescope.services.tune.alternatives import ROUNDS, TuneRequest
+from enginescope.services.tune.search import TuneObserver
 from enginescope.services.tune.tune import tune_options
-
-if TYPE_CHECKING:
-    from enginescope.records.verdict.tune import TuneReport
 
 
 def parse_values(text: str) -> tuple[str, tuple[str, ...]]:
@@ -131,12 +125,8 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     default=THRESHOLD_PCT,
     help="Ignore smaller differences.",
 )
-@rounds_end_options
-@timeout_option
-@option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
-@option("--csv", "csv_file", type=FILE, help="Write the alternatives as CSV to FILE.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
-@stored_options
+@option("--csv", type=FILE, help="Write the alternatives as CSV to FILE.")
+@report_options
 def command(model: Path, **options: Any) -> int:
     """Find the options that make MODEL fastest, and measure the winner anew.
 
@@ -145,28 +135,22 @@ def command(model: Path, **options: Any) -> int:
     evidence. Fresh builds and other inputs compare the leader with the default. Only this
     confirmation decides: among equals, at most 5 % of searches claim a winner.
     """
-    from enginescope.render.tune.tune_writers import (
-        tune_csv,
-        tune_json,
-        tune_markdown,
-        tune_page,
-    )
+    from enginescope.render.base.text import show_answer, stacked
+    from enginescope.render.tune.tune_answer import tune_answer
 
-    files = [options["markdown"], options["csv_file"], options["html"]]
-    check_outputs(files, [str(model)])
+    check_files(options, model)
+    request = _request(model, options)
     progress = TuneProgress()
     with measuring(progress, can_continue=True):
-        report = tune_options(_request(model, options), progress)
-    present_report(
-        report,
-        options,
-        document=tune_json,
-        screen=_show,
-        markdown=tune_markdown,
-        csv_file=tune_csv,
-        html=tune_page,
-    )
-    end_report(options, *_steps(report, options), opened=("html", "csv_file", "markdown"))
+        report = tune_options(request, progress)
+    answered = tune_answer(report)
+    body = stacked(tune_answer(report, names_first=False).tables)
+    present_answer(answered, options, lambda: show_answer(answered, body))
+    steps = [runs_step(options, report.comparison, "the search")]
+    if report.confirmation is not None and report.confirmation.comparison is not None:
+        tag = f"{COMPARISON_TAG}{report.confirmation.comparison}"
+        steps.insert(0, step(options, "the confirmation", "compare", tag))
+    end_report(options, *steps, opened=("html", "csv", "markdown"))
     return exit_code(progress)
 
 
@@ -203,20 +187,3 @@ class TuneProgress(ProcessProgress, TuneObserver):
     def standing(self) -> str:
         """Return what an interrupt leaves: the leader so far, and the stored runs."""
         return f"{self._so_far}{super().standing()}"
-
-
-def _show(report: TuneReport) -> None:
-    from enginescope.render.base.text import show_answer, stacked
-    from enginescope.render.tune.tune_writers import tune_answer
-
-    answered = tune_answer(report, names_first=False)
-    show_answer(answered, stacked(answered.tables))
-
-
-def _steps(report: TuneReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    confirmed = report.confirmation
-    if confirmed is not None and confirmed.comparison is not None:
-        tag = f"{COMPARISON_TAG}{confirmed.comparison}"
-        yield step(options, "the confirmation", "compare", tag)
-    tag = f"{COMPARISON_TAG}{report.comparison}"
-    yield step(options, "the search", "runs list", "--tag", tag)

@@ -1,11 +1,14 @@
-"""The rounds of an interleaved comparison, from the runs that it recorded."""
+"""The rounds of an interleaved comparison, from its recorded runs, and as a report states them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from enginescope.core.record import Record
 from enginescope.judge.comparison.looks import Tally, tally_of
-from enginescope.judge.comparison.steady_rounds import uncertainty_pct
+from enginescope.judge.comparison.steady_rounds import disturbances, uncertainty_pct
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.notice import Notice
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.run import OutcomeKind, Run
 
@@ -42,9 +45,47 @@ def uncertainty_of(run: Run) -> float | None:
     return uncertainty_pct(headline.values_ms) if headline and len(headline) else None
 
 
+def counting_rounds(sides: Sequence[Sequence[Run]]) -> tuple[tuple[Run, ...], ...]:
+    """Return the rounds in which no process failed or was disturbed, as `disturbances` has it.
+
+    Of a process that was measured again, the last attempt counts.
+    """
+    rows = [(row, uncertainties_of(row)) for row in whole_rounds(sides)]
+    good = [(row, known) for row, known in rows if known is not None]
+    counts = disturbances([*zip(*(known for _, known in good), strict=True)]).counts
+    return tuple(row for (row, _), does in zip(good, counts, strict=True) if does)
+
+
 def recorded_tally(sides: Sequence[Sequence[Run]]) -> Tally | None:
     """Return where a recorded comparison stands; ``None`` where its plan is not known."""
     plan = plan_of(sides)
     return (
         None if plan is None else tally_of(plan.rounds, map(uncertainties_of, whole_rounds(sides)))
     )
+
+
+class StoredReport(Record, frozen=True, kw_only=True):
+    """A report whose runs are stored.
+
+    Attributes:
+        comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
+        command: The command line that made it.
+    """
+
+    comparison: str | None = None
+    notices: tuple[Notice, ...] = ()
+    created: str | None = None
+    command: str | None = None
+
+
+class RoundsReport(StoredReport, frozen=True, kw_only=True):
+    """A report whose figures come from rounds that count.
+
+    Attributes:
+        rounds: Rounds that count.
+        measured_rounds: All of them, disturbed ones too.
+    """
+
+    rounds: int = 0
+    measured_rounds: int = 0
+    evidence: EvidenceLevel | None = None

@@ -6,9 +6,8 @@ from enum import Enum
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval
+from enginescope.records.run.rounds import RoundsReport
 
 
 class RungKey(Enum):
@@ -104,16 +103,12 @@ class Placement(Record, frozen=True, kw_only=True):
     above: RungKey | None = None
 
 
-class LadderReport(Result, Record, frozen=True, kw_only=True):
+class LadderReport(Result, RoundsReport, frozen=True, kw_only=True):
     """Where a query's time goes, from the layers to the client.
 
     Attributes:
         rungs: All of them, those without a figure too.
         sums: One for each way up.
-        rounds: Rounds that count.
-        measured_rounds: All of them, disturbed ones too.
-        comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
-        command: The command line that made it.
     """
 
     model: str
@@ -122,13 +117,6 @@ class LadderReport(Result, Record, frozen=True, kw_only=True):
     steps: tuple[LadderStep, ...] = ()
     sums: tuple[LadderSum, ...] = ()
     mine: Placement | None = None
-    rounds: int = 0
-    measured_rounds: int = 0
-    evidence: EvidenceLevel | None = None
-    comparison: str | None = None
-    notices: tuple[Notice, ...] = ()
-    created: str | None = None
-    command: str | None = None
 
     @property
     def measured(self) -> tuple[Rung, ...]:

@@ -59,7 +59,7 @@ def notice_items(notices: Sequence[Notice]) -> list[str]:
 
 
 def answer_markdown(answered: AnswerTables) -> bytes:
-    """Return the answer, what it is about, the tables and the notices."""
+    """Return the answer, what it is about, the tables with their notes, and the notices."""
     lines = answer_lines(answered)
     for part in answered.tables:
         marks = ["---:" if name in part.numbers else "---" for name in part.headers]
@@ -67,6 +67,7 @@ def answer_markdown(answered: AnswerTables) -> bytes:
         lines += [
             markdown_row([escaped(cell.replace("\n", "; ")) for cell in row]) for row in part.rows
         ]
+        lines += ["", escaped(part.note)] if part.note else []
     return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
 
 

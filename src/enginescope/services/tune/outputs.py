@@ -17,8 +17,7 @@ from enginescope.services.accuracy.output_files import choose_samples
 from enginescope.services.accuracy.request import SIDE_LIMITS, ValidateRequest
 from enginescope.services.accuracy.sides import Side, Sides, spanning_jobs
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
-from enginescope.services.tune.alternatives import Candidate
-from enginescope.services.tune.request import TuneRequest
+from enginescope.services.tune.alternatives import Candidate, TuneRequest
 
 _DEFAULT = "default"
 _LATE = "outputs are not checked: the maximum time is over"
