@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import click
+
 from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     COUNT,
@@ -22,7 +24,9 @@ from enginescope.cli.options import (
     tags_option,
 )
 from enginescope.core.errors import UsageError
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.records.run.job import Limits, StopRule, Workload
+from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS
 from enginescope.store.location import without_password
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -78,6 +82,12 @@ report_options = add_options(
     rounds_end_options,
     stored_options,
 )
+
+
+def rounds_option(text: str) -> Callable[[F], F]:
+    """Add ``--rounds`` of a verb whose rounds all count, with `text` as its help."""
+    bounds = click.IntRange(LEAST_ROUNDS, MOST_ROUNDS)
+    return option("--rounds", type=bounds, default=ROUNDS, help=text)
 
 
 def process_workload(options: dict[str, Any]) -> Workload:

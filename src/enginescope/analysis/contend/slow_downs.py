@@ -16,7 +16,7 @@ from enginescope.judge.comparison.ratio import decide, ratio_of_few_rounds
 from enginescope.judge.samples import Array, Interval
 from enginescope.judge.stats.describe import percentile
 from enginescope.judge.verdict import VerdictKind
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.contend import (
     ContenderSet,
     ContenderTimes,
@@ -42,7 +42,11 @@ def contention_of(
         threshold_pct: Smaller slow-downs do not matter.
         fields: The others of the report.
     """
-    whole = [number for number in rounds if all(_is_ok(runs[number]) for runs in sets.values())]
+    whole = [
+        number
+        for number in rounds
+        if all(run.is_ok for runs in sets.values() for run in runs[number].values())
+    ]
     counted = {members: [runs[number] for number in whole] for members, runs in sets.items()}
     together = [members for members in sets if len(members) > 1]
     slow_downs = tuple(
@@ -59,10 +63,6 @@ def contention_of(
         rounds=len(whole),
         **fields,
     )
-
-
-def _is_ok(runs: Mapping[str, Run]) -> bool:
-    return all(run.outcome.kind is OutcomeKind.OK for run in runs.values())
 
 
 def _kind(kinds: Sequence[VerdictKind]) -> ContendKind:

@@ -20,10 +20,10 @@ from enginescope.cli.options import (
     dims_option,
     option,
 )
-from enginescope.cli.process_options import on_option, process_fields, report_options
+from enginescope.cli.process_options import on_option, process_fields, report_options, rounds_option
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.records.run.job import Mode, Workload
@@ -32,11 +32,9 @@ from enginescope.services.shapes.sweep import (
     BATCHES,
     GAIN_PCT,
     LEAST_REQUESTS,
-    LEAST_ROUNDS,
     LEAST_VISITS,
     MOST_PROFILES,
     REQUESTS,
-    ROUNDS,
     VISITS,
     ShapesRequest,
     Sweep,
@@ -46,19 +44,12 @@ from enginescope.services.shapes.sweep import (
 )
 
 
-@click.command(
+@verb(
     "shapes",
-    cls=Verb,
-    examples=(
-        (
-            "Find the batch size above which throughput hardly grows",
-            "enginescope shapes model.onnx --batch 1,2,4,8,16,32 --html shapes.html",
-        ),
-        (
-            "Propose two optimization profiles where batch 1 is most of the traffic",
-            "enginescope shapes model.onnx --weight 1=9 --weight 8=1 --profiles 2",
-        ),
-    ),
+    "Find the batch size above which throughput hardly grows",
+    "enginescope shapes model.onnx --batch 1,2,4,8,16,32 --html shapes.html",
+    "Propose two optimization profiles where batch 1 is most of the traffic",
+    "enginescope shapes model.onnx --weight 1=9 --weight 8=1 --profiles 2",
 )
 @click.argument("model", type=PATH, metavar="MODEL|ENGINE")
 @on_option(
@@ -106,12 +97,7 @@ from enginescope.services.shapes.sweep import (
     default=1,
     help="Number of optimization profiles to propose.",
 )
-@option(
-    "--rounds",
-    type=click.IntRange(LEAST_ROUNDS, MOST_ROUNDS),
-    default=ROUNDS,
-    help="Number of fresh processes; each runs all shapes.",
-)
+@rounds_option("Number of fresh processes; each runs all shapes.")
 @option(
     "--visits",
     type=click.IntRange(LEAST_VISITS, MOST_ROUNDS),

@@ -14,34 +14,25 @@ from enginescope.cli.process_options import (
     on_option,
     process_fields,
     report_options,
+    rounds_option,
 )
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step
-from enginescope.cli.verb import Verb
-from enginescope.judge.comparison.ratio import MOST_ROUNDS
+from enginescope.cli.verb import verb
 from enginescope.records.run.job import StopRule, Workload
 from enginescope.services.contend.contend import (
-    LEAST_ROUNDS,
-    ROUNDS,
     SHARES,
     ContendRequest,
     run_contend,
 )
 
 
-@click.command(
+@verb(
     "contend",
-    cls=Verb,
-    examples=(
-        (
-            "Measure how two models slow down when they share the processor",
-            "enginescope contend model.onnx other.onnx --html contend.html",
-        ),
-        (
-            "Run two copies of an engine as streams of one process",
-            "enginescope contend net.engine net.engine --share streams",
-        ),
-    ),
+    "Measure how two models slow down when they share the processor",
+    "enginescope contend model.onnx other.onnx --html contend.html",
+    "Run two copies of an engine as streams of one process",
+    "enginescope contend net.engine net.engine --share streams",
 )
 @click.argument("models", type=PATH, nargs=-1, required=True, metavar="MODEL|ENGINE...")
 @on_option(
@@ -62,12 +53,7 @@ from enginescope.services.contend.contend import (
     default="1s",
     help="Length of the window in which all contenders are timed.",
 )
-@option(
-    "--rounds",
-    type=click.IntRange(LEAST_ROUNDS, MOST_ROUNDS),
-    default=ROUNDS,
-    help="Number of rounds; each measures every contender alone, every pair, and all.",
-)
+@rounds_option("Number of rounds; each measures every contender alone, every pair, and all.")
 @option("--csv", type=FILE, help="Write a row for each slow-down to FILE.")
 @report_options
 def command(models: tuple[Path, ...], **options: Any) -> int:

@@ -16,33 +16,27 @@ from enginescope.cli.process_options import (
     process_fields,
     process_workload,
     report_options,
+    rounds_option,
     stop_options,
 )
 from enginescope.cli.progress import exit_code, measuring
 from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step
-from enginescope.cli.verb import Verb
-from enginescope.judge.comparison.ratio import MOST_ROUNDS
+from enginescope.cli.verb import verb
 from enginescope.services.ladder.ladder import (
-    LEAST_ROUNDS,
     LEAST_STREAMS,
     MOST_STREAMS,
-    ROUNDS,
     STREAMS,
     LadderRequest,
     climb_ladder,
 )
 
 
-@click.command(
+@verb(
     "ladder",
-    cls=Verb,
-    examples=(
-        (
-            "Place a latency of your own on the ladder of an engine",
-            "enginescope ladder net.engine --mine 1.9ms --html ladder.html",
-        ),
-        ("Show what calls of ONNX Runtime add to its layers", "enginescope ladder model.onnx"),
-    ),
+    "Place a latency of your own on the ladder of an engine",
+    "enginescope ladder net.engine --mine 1.9ms --html ladder.html",
+    "Show what calls of ONNX Runtime add to its layers",
+    "enginescope ladder model.onnx",
 )
 @click.argument("model", type=PATH, metavar="MODEL|ENGINE")
 @on_option(
@@ -52,12 +46,7 @@ from enginescope.services.ladder.ladder import (
 @input_options
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs.")
 @stop_options
-@option(
-    "--rounds",
-    type=click.IntRange(LEAST_ROUNDS, MOST_ROUNDS),
-    default=ROUNDS,
-    help="Number of rounds; each runs a fresh process of every kind.",
-)
+@rounds_option("Number of rounds; each runs a fresh process of every kind.")
 @option(
     "--streams",
     type=click.IntRange(LEAST_STREAMS, MOST_STREAMS),

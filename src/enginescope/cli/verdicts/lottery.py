@@ -18,7 +18,7 @@ from enginescope.cli.process_options import (
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import check_files, end_report, present_answer, step
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.services.lottery.lottery import (
     BUILDS,
@@ -33,19 +33,12 @@ from enginescope.services.lottery.lottery import (
 )
 
 
-@click.command(
+@verb(
     "lottery",
-    cls=Verb,
-    examples=(
-        (
-            "Build an engine ten times, and measure each build in three processes",
-            "enginescope lottery model.onnx --on trt:fp16 --builds 10",
-        ),
-        (
-            "See whether a timing cache removes the variation between builds",
-            "enginescope lottery model.onnx --on trt:fp16 --timing-cache net.cache",
-        ),
-    ),
+    "Build an engine ten times, and measure each build in three processes",
+    "enginescope lottery model.onnx --on trt:fp16 --builds 10",
+    "See whether a timing cache removes the variation between builds",
+    "enginescope lottery model.onnx --on trt:fp16 --timing-cache net.cache",
 )
 @click.argument("model", type=PATH)
 @on_option("Backend that builds and runs the model.  [default: ort-cpu]")

@@ -30,7 +30,7 @@ from enginescope.cli.process_options import (
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step, step
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
@@ -60,19 +60,12 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-@click.command(
+@verb(
     "tune",
-    cls=Verb,
-    examples=(
-        (
-            "Try numbers of threads of ONNX Runtime, two minutes at most",
-            "enginescope tune model.onnx --option intra_op_num_threads=1,2 --max-time 2min",
-        ),
-        (
-            "Try precisions and batch sizes on TensorRT; figures are per item",
-            "enginescope tune model.onnx --on trt --on trt:fp16 --batch 1,4,16",
-        ),
-    ),
+    "Try numbers of threads of ONNX Runtime, two minutes at most",
+    "enginescope tune model.onnx --option intra_op_num_threads=1,2 --max-time 2min",
+    "Try precisions and batch sizes on TensorRT; figures are per item",
+    "enginescope tune model.onnx --on trt --on trt:fp16 --batch 1,4,16",
 )
 @click.argument("model", type=PATH, metavar="MODEL|ENGINE")
 @on_option(

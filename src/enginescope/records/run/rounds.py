@@ -10,7 +10,7 @@ from enginescope.judge.comparison.steady_rounds import disturbances, uncertainty
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
 from enginescope.records.progress import RoundPlan
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 
 
 def comparison_id(sides: Sequence[Sequence[Run]]) -> str | None:
@@ -32,7 +32,7 @@ def whole_rounds(sides: Sequence[Sequence[Run]]) -> tuple[tuple[Run, ...], ...]:
 
 def uncertainties_of(runs: Sequence[Run]) -> list[float | None] | None:
     """Return what the medians of a round are known to; ``None`` where a process failed."""
-    if any(run.outcome.kind is not OutcomeKind.OK for run in runs):
+    if any(not run.is_ok for run in runs):
         return None
     return [uncertainty_of(run) for run in runs]
 

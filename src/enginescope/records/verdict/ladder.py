@@ -53,11 +53,7 @@ class Rung(Record, frozen=True, kw_only=True):
 
 
 class LadderStep(Record, frozen=True, kw_only=True):
-    """Difference of two rungs, from the pairs of their processes in each round.
-
-    Attributes:
-        interval: 95 %, in ms; ``None``: too few rounds.
-    """
+    """Difference of two rungs, from the pairs of their processes in each round; in ms."""
 
     base: RungKey
     to: RungKey

@@ -44,11 +44,7 @@ class DrawnBuild(Record, frozen=True, kw_only=True):
 
 
 class DrawnTactic(Record, frozen=True, kw_only=True):
-    """A tactic of a layer, and the builds that chose it.
-
-    Attributes:
-        mean_ms: Mean time of the layer over these builds.
-    """
+    """A tactic of a layer, the builds that chose it, and the layer's mean time over these."""
 
     tactic: str
     builds: tuple[int, ...]

@@ -90,7 +90,6 @@ def _beside(run: SlowDown | ContenderTimes) -> str:
 
 
 def _facts(report: ContendReport) -> tuple[tuple[str, str], ...]:
-    """Return what contended, how, and on what evidence."""
     contenders = []
     for contender in report.contenders:
         threads = [f"threads: {contender.threads}"] if contender.threads else []
@@ -197,7 +196,6 @@ def _csv_row(slowed: SlowDown) -> tuple[object, ...]:
 
 
 def _chart(report: ContendReport) -> Chart | None:
-    """Return every slow-down with its interval."""
     names = {kind: kind.value for kind in VerdictKind} | {VerdictKind.SAME: NOT_DETECTED}
     return estimate_chart(
         "contend_slow_downs",

@@ -147,7 +147,6 @@ def _places_of(report: LadderReport) -> int:
 
 
 def _level_text(report: LadderReport, rung: Rung) -> str:
-    """Return a rung's milliseconds; an em dash where it has none."""
     return UNKNOWN if rung.value_ms is None else f"{rung.value_ms:,.{_places_of(report)}f}"
 
 
@@ -164,7 +163,6 @@ def _ends_text(report: LadderReport, interval: Interval | None) -> str:
 
 
 def _signed_ends(report: LadderReport, interval: Interval | None) -> str:
-    """Return the interval of a step, with signs."""
     if interval is None:
         return UNKNOWN
     return f"{_signed_ms(report, interval.low)} … {_signed_ms(report, interval.high)}"
@@ -190,7 +188,6 @@ def _spans_zero(step: LadderStep) -> bool:
 
 
 def _placement(report: LadderReport, mine: Placement) -> tuple[str, str]:
-    """Return where the figure of the user is, and what that means."""
     text = printable(mine.text)
     if len(mine.alike) > 1:
         return f"{text} fits {_several(report, mine.alike)}", _MORE
@@ -230,7 +227,6 @@ def _several(report: LadderReport, keys: Sequence[RungKey]) -> str:
 
 
 def _facts(report: LadderReport, meaning: str | None) -> tuple[tuple[str, str], ...]:
-    """Return the meaning, the model, the evidence and the sums."""
     sums = []
     for total in report.sums:
         name, ends = _title_of(report, total.whole.to), _signed_ends(report, total.whole.interval)
@@ -246,7 +242,6 @@ def _facts(report: LadderReport, meaning: str | None) -> tuple[tuple[str, str], 
 
 
 def _rung_cells(report: LadderReport, rung: Rung) -> tuple[str, ...]:
-    """Return a rung below `_RUNG_HEADERS`; without a figure, the reason."""
     if rung.value_ms is None:
         return (_title(rung), UNKNOWN, f"not measured: {rung.why or 'unknown'}", "0")
     ends = _ends_text(report, rung.interval)
@@ -254,7 +249,6 @@ def _rung_cells(report: LadderReport, rung: Rung) -> tuple[str, ...]:
 
 
 def _step_cells(report: LadderReport, step: LadderStep) -> tuple[str, ...]:
-    """Return a step below `_STEP_HEADERS`."""
     base, to = _title_of(report, step.base), _title_of(report, step.to)
     figures = (_signed_ms(report, step.value_ms), _signed_ends(report, step.interval))
     return (_adds(step), base, to, *figures)

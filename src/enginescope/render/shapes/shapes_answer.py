@@ -94,7 +94,6 @@ def _answer(report: ShapesReport) -> str:
 
 
 def _surely(report: ShapesReport, knee: Knee) -> str:
-    """Return the interval of the knee in parentheses."""
     if knee.low is None:
         return f" (uncertainty unknown: only {report.rounds} processes)"
     last = report.measured[-1].label
@@ -104,7 +103,6 @@ def _surely(report: ShapesReport, knee: Knee) -> str:
 
 
 def _facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
-    """Return costs of changes, slow shapes, profiles to build, and what was measured."""
     level = report.evidence.value if report.evidence else "unknown"
     disturbed = report.measured_rounds - report.rounds
     excluded = f", {disturbed} disturbed excluded" if disturbed else ""
@@ -177,7 +175,6 @@ def _proposal(report: ShapesReport) -> str:
 
 
 def _basis(report: ShapesReport) -> str:
-    """Return what a proposal is based on."""
     return f"{_WEIGHTS[report.weights]} and times of {printable(report.backend)}"
 
 
@@ -205,7 +202,6 @@ def _ends(interval: Interval | None) -> str:
 
 
 def _shape_table(report: ShapesReport) -> TextTable:
-    """Return a row for each shape: latency, per item, throughput, and its first requests."""
     headers = (
         *(printable(report.dimension), "ms", "95 % interval", "ms/item", "items/s"),
         *("new, ms", "again, ms"),

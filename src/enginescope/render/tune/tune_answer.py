@@ -66,7 +66,6 @@ def tune_answer(report: TuneReport, *, names_first: bool = True) -> Answer:
 
 
 def _answer(report: TuneReport) -> str:
-    """Return the winner with its interval, or why there is none, in one line."""
     leader, confirmed = report.leader, report.confirmation
     name = printable(report.model)
     if leader is None:
@@ -105,7 +104,6 @@ def label_of(report: TuneReport, alternative: Alternative) -> str:
 
 
 def _facts(report: TuneReport) -> tuple[tuple[str, str], ...]:
-    """Return what was compared, searched and confirmed, and how to use the winner."""
     facts = (
         ("default", _typed(report.default)),
         ("search", _search(report)),
@@ -226,7 +224,6 @@ def _value(report: TuneReport, value: float) -> str:
 
 
 def _confirmation_table(report: TuneReport) -> TextTable | None:
-    """Return the default and the leader, measured anew; ``None`` without figures."""
     confirmed, leader = report.confirmation, report.leader
     if confirmed is None or leader is None or confirmed.ratio is None:
         return None
@@ -271,7 +268,6 @@ def _csv_row(choice: Alternative) -> tuple[object, ...]:
 
 
 def _chart(report: TuneReport) -> Chart | None:
-    """Return the alternatives against the default: in the search, and the leader's confirmation."""
     estimates = [
         ratio_estimate(label_of(report, one), one.ratio, "search")
         for one in report.alternatives

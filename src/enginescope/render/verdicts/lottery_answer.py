@@ -47,7 +47,6 @@ def lottery_answer(report: LotteryReport) -> Answer:
 
 
 def _answer(report: LotteryReport) -> str:
-    """Return by how much builds, processes and iterations differ, in one line."""
     build, *others = report.components
     name = printable(report.model)
     rest = ", ".join(f"{_PLURAL[one.level]} by {_sd_text(one)}" for one in others)
@@ -71,7 +70,6 @@ def _pct(value: float) -> str:
 
 
 def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
-    """Return what was built and measured, the best numbers, outputs, tactics, and what to do."""
     facts = (
         ("backend", f"{report.backend}; {_counts(report)}"),
         ("a build", _made(report)),
@@ -228,7 +226,6 @@ def _tactic_lines(layer: LayerDraw) -> Iterator[str]:
 
 
 def _chart(report: LotteryReport) -> Chart | None:
-    """Return the builds by their medians, each with its processes."""
     builds = [
         Estimate(
             name=f"build {build.number}",

@@ -12,18 +12,20 @@ from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.judge.experiment import Ended
 from enginescope.probe.processes import mps_daemon_runs
 from enginescope.records.progress import side_label, side_number
 from enginescope.records.run.contention import ContentionRule, Share
 from enginescope.records.run.job import Job, Limits, Watcher, Workload
 from enginescope.records.run.rounds import counting_rounds
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.contend import Contender, ContendReport, Mps
 from enginescope.runner.contenders import run_contenders
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
+    LEAST_ROUNDS,
+    ROUNDS,
     JobRequest,
     MeasureRequest,
     check_bounds,
@@ -40,10 +42,6 @@ if TYPE_CHECKING:
     from enginescope.runner.session import Sink
     from enginescope.store.archive import Store
 
-#: Rounds where nothing else is asked for: enough for intervals by ranks.
-ROUNDS = LOOKS[0]
-#: Student's t needs two rounds; of two it is so wide that it says nothing.
-LEAST_ROUNDS = 3
 #: Each set of contenders has a letter of the alphabet as a side: six have 22 sets.
 LEAST_CONTENDERS, MOST_CONTENDERS = 2, 6
 SHARES: tuple[Share, ...] = get_args(Share)
@@ -100,9 +98,9 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
         raise_unless_ok(next(side[-1] for side in sides if is_given_up(side)))
     counting = counting_rounds(sides)
     if not counting:
-        raise_unless_ok(next(run for side in sides for run in side if not _is_ok(run)))
+        raise_unless_ok(next(run for side in sides for run in side if not run.is_ok))
     recorded = [run for side in measured.recorded for run in side]
-    by_round = _by_round(tuple(sets), [run for run in (*recorded, *runs) if _is_ok(run)])
+    by_round = _by_round(tuple(sets), [run for run in (*recorded, *runs) if run.is_ok])
     good = [run for rows in by_round.values() for row in rows.values() for run in row.values()]
     cores = good[0].environment.host.cores_physical
     report = contention_of(
@@ -126,7 +124,6 @@ def run_contend(request: ContendRequest, observer: MeasurementObserver) -> Conte
 
 
 def _check(request: ContendRequest) -> None:
-    """Raise `UsageError` where a request cannot be, before anything is run."""
     count, backends = len(request.models), len(request.backends)
     if not LEAST_CONTENDERS <= count <= MOST_CONTENDERS:
         raise UsageError(
@@ -182,14 +179,10 @@ def _contenders(job: Job) -> tuple[str, ...]:
 
 def _check_window(runs: Sequence[Run]) -> None:
     for run in runs:
-        if _is_ok(run) and run.contention is None:
+        if run.is_ok and run.contention is None:
             raise UnsupportedError(
                 f"contention on {run.job.backend.name}", why="it issues requests by itself"
             )
-
-
-def _is_ok(run: Run) -> bool:
-    return run.outcome.kind is OutcomeKind.OK
 
 
 def _by_round(
@@ -207,7 +200,6 @@ def _by_round(
 
 
 def _threads(job: Job, physical: int | None) -> str | None:
-    """Return the threads of a session that computes on the processor."""
     provider = getattr(load_backend(job.backend.name), "provider", None)
     if provider is None or not provider.is_cpu:
         return None

@@ -10,16 +10,18 @@ from enginescope.analysis.ladder.rungs import climb, placed, read_figure
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import read_spec
 from enginescope.core.record import replace
-from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Limits, Workload
 from enginescope.records.run.rounds import counting_rounds
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.ladder import LadderReport, LadderSum, RungKey
 from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.ladder.ways import Way, ladder_for
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import (
+    LEAST_ROUNDS,
+    ROUNDS,
     MeasureRequest,
     check_bounds,
     jobs_of,
@@ -31,10 +33,6 @@ from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_ro
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
 
-#: Rounds where nothing else is asked for: enough for intervals by ranks.
-ROUNDS = LOOKS[0]
-#: Student's t needs two rounds; of two it is so wide that it says nothing.
-LEAST_ROUNDS = 3
 #: Fewer sides have no steps between them.
 _LEAST_SIDES = 2
 #: Streams, or requests in flight, of the rung with several.
@@ -96,13 +94,13 @@ def climb_ladder(request: LadderRequest, observer: MeasurementObserver) -> Ladde
         ]
         if len(left) == len(sides) or len(left) < _LEAST_SIDES:
             break
-    sides = [(way, runs) for way, runs in sides if any(map(_is_ok, runs))]
+    sides = [(way, runs) for way, runs in sides if any(run.is_ok for run in runs)]
     if not sides:
         raise_unless_ok(measured.sides[0][-1])
     rounds = counting_rounds([runs for _, runs in sides])
     rungs = [replace(rung, why=rung.why or why.get(rung.key)) for rung in ladder.rungs]
     climbed = climb(rungs, _figures([way for way, _ in sides], rounds))
-    good = [run for _, runs in sides for run in runs if _is_ok(run)]
+    good = [run for _, runs in sides for run in runs if run.is_ok]
     report = LadderReport(
         model=subject.name,
         backend=backend,
@@ -114,10 +112,6 @@ def climb_ladder(request: LadderRequest, observer: MeasurementObserver) -> Ladde
         **measured.report_fields(len(rounds)),
     )
     return replace(report, evidence=evidence_level(*(runs for _, runs in sides)))
-
-
-def _is_ok(run: Run) -> bool:
-    return run.outcome.kind is OutcomeKind.OK
 
 
 def _figures(
@@ -139,7 +133,7 @@ def _reasons(sides: Sequence[tuple[Way, Sequence[Run]]]) -> dict[RungKey, str]:
     for way, runs in sides:
         last = runs[-1]
         failure = last.outcome.message or last.outcome.kind.value
-        usual = "its processes have no such figure" if _is_ok(last) else failure
+        usual = "its processes have no such figure" if last.is_ok else failure
         for key in way.readers:
             codes = _WHY.get(key, ())
             reasons = (notice.message for notice in last.notices if notice.code in codes)
@@ -148,7 +142,6 @@ def _reasons(sides: Sequence[tuple[Way, Sequence[Run]]]) -> dict[RungKey, str]:
 
 
 def _gaps(sums: Sequence[LadderSum]) -> Iterator[Notice]:
-    """Yield a warning for each sum of steps that is not the whole."""
     for total in sums:
         whole = total.whole
         if total.is_consistent is False:

@@ -27,7 +27,7 @@ from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.notice import Notice
 from enginescope.records.progress import RoundPosition, side_number
 from enginescope.records.run.job import Job, Limits, Workload
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.runner.session import build_engines, makes_first
 from enginescope.services.measurement.interleaved import PROCESS_STOP, paced_workload
@@ -113,7 +113,6 @@ def _folder(request: LotteryRequest, job: Job, store: Store) -> Path:
 
 
 def _check(request: LotteryRequest) -> None:
-    """Raise `UsageError` where a request contradicts itself, before anything is built."""
     check_bounds(
         ("builds", request.builds, FEWEST_BUILDS, MOST_BUILDS),
         ("processes", request.processes, FEWEST_PROCESSES, MOST_PROCESSES),
@@ -279,12 +278,11 @@ class _Lottery:
         )
         if number == 1:
             raise_unless_ok(run)
-        is_ok = run.outcome.kind is OutcomeKind.OK
         result = _Made(
             seconds=perf_counter() - begin,
             peak_bytes=run.peak_memory_bytes,
             is_engine=run.build is not None,
-            lost=None if is_ok else run.outcome.message or run.outcome.kind.value,
+            lost=None if run.is_ok else run.outcome.message or run.outcome.kind.value,
         )
         write_atomic(own / _MADE, encode(result))
         return result
@@ -339,7 +337,7 @@ class _Lottery:
         if seconds is None:  # of a recorded process
             seconds = sum(phase.duration_ms for phase in run.phases) / 1e3
             self._earlier_s += seconds
-        if run.outcome.kind is not OutcomeKind.OK:
+        if not run.is_ok:
             self._lost[build] = f"a process failed: {run.outcome.message}"
         made = run.build or run.preparation
         if made is not None and not made.from_cache:

@@ -24,9 +24,8 @@ from enginescope.judge.experiment import Ended
 from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Limits, ShapeRule, Workload
 from enginescope.records.run.rounds import counting_rounds, whole_rounds
-from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
-from enginescope.services.measurement.jobs import jobs_of, raise_unless_ok
+from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS, jobs_of, raise_unless_ok
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import Pacing, keep_rounds
@@ -34,9 +33,7 @@ from enginescope.services.own_command import stored_fields
 from enginescope.services.shapes.sweep import (
     BATCHES,
     GAIN_PCT,
-    LEAST_ROUNDS,
     REQUESTS,
-    ROUNDS,
     VISITS,
     ShapesRequest,
     Sweep,
@@ -72,12 +69,12 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
     pacing = Pacing(looks=(request.rounds,), seed=request.workload.seed)
     rounds, ended = keep_rounds((job,), pacing, request.jobs(request.model), store, observer)
     (runs,) = rounds.sides
-    good = [run for (run,) in whole_rounds([runs]) if _is_ok(run)]
+    good = [run for (run,) in whole_rounds([runs]) if run.is_ok]
     steady = [run for (run,) in counting_rounds([runs])]
     disturbed = () if len(steady) >= LEAST_ROUNDS else tuple(_disturbed(len(good), len(steady)))
     used = good if disturbed else steady
     if len(used) < LEAST_ROUNDS and ended in (Ended.GIVEN_UP, Ended.LAST_LOOK):
-        raise_unless_ok(next(run for run in reversed(runs) if not _is_ok(run)))
+        raise_unless_ok(next(run for run in reversed(runs) if not run.is_ok))
     if not used:
         raise_unless_ok(runs[-1])
     report = _report(job, used, request, trace)
@@ -86,10 +83,6 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
         notices=(*rounds.notices(), *_lost(runs), *disturbed, *report.notices),
         **rounds.report_fields(len(used)),
     )
-
-
-def _is_ok(run: Run) -> bool:
-    return run.outcome.kind is OutcomeKind.OK
 
 
 def _disturbed(processes: int, steady: int) -> Iterator[Notice]:
@@ -150,7 +143,6 @@ def _report(
 
 
 def _left_out(levels: Sequence[ShapeLevel]) -> Iterator[Notice]:
-    """Yield a warning that names the shapes without a figure."""
     missing = [level for level in levels if level.latency_ms is None]
     if missing:
         named = "; ".join(f"{level.label}: {level.why or 'unknown'}" for level in missing)
@@ -175,8 +167,7 @@ def _without_graph(runs: Sequence[Run]) -> Iterator[Notice]:
 
 
 def _lost(runs: Sequence[Run]) -> Iterator[Notice]:
-    """Yield a warning of processes that failed."""
-    failed = [run for run in runs if not _is_ok(run)]
+    failed = [run for run in runs if not run.is_ok]
     if failed:
         yield Notice(
             code="W-LOST-PROCESSES",

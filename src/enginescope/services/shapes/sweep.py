@@ -17,12 +17,9 @@ from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.judge.units import counted
 from enginescope.records.run.job import DimSize, InputShape, Job, ShapePoint, Workload
 from enginescope.runner.model_inputs import settled_workload, sized
-from enginescope.services.measurement.jobs import MeasureRequest, check_bounds
+from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS, MeasureRequest, check_bounds
 
 BATCHES = (1, 2, 4, 8, 16, 32)
-ROUNDS = 8
-#: Student's t needs two rounds; of two it is so wide that it says nothing.
-LEAST_ROUNDS = 3
 VISITS = 3
 LEAST_VISITS = 2
 REQUESTS = 20
@@ -191,7 +188,6 @@ def sweep_points(model: Path, sweep: Sweep, workload: Workload) -> tuple[ShapePo
 
 
 def _workload_of(sweep: Sweep, at: int, workload: Workload) -> tuple[Workload, int]:
-    """Return the workload of a shape, and the items of a request."""
     if sweep.shapes:
         dims = sweep.shapes[at]
         shape = InputShape(name=sweep.name, dims=dims)
@@ -214,7 +210,6 @@ def _inputs_of(model: Path) -> OnnxInputs | None:
 
 
 def _check_dynamic(model: Path, inputs: OnnxInputs, sweep: Sweep) -> None:
-    """Raise `UsageError` where the swept dimension is fixed in the file."""
     if sweep.shapes:
         dims = inputs.dims.get(sweep.name, (None,))
         fixed = tuple(dim for dim in dims if isinstance(dim, int))

@@ -157,7 +157,6 @@ def _combinations(request: TuneRequest, routes: list[TunedRoute]) -> Iterator[_C
 
 
 def _distinct(combinations: Iterator[_Combination]) -> list[_Combination]:
-    """Return each combination once, in the order of the first."""
     distinct: dict[tuple[str, int | None], _Combination] = {}
     for combination in combinations:
         distinct.setdefault((str(combination.spec), combination.batch), combination)

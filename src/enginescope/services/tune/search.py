@@ -15,7 +15,7 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted, format_span
 from enginescope.records.progress import Progress, RoundPosition, side_number
 from enginescope.records.run.job import Job
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.tune import Alternative, AlternativeState, TuneMetric
 from enginescope.services.measurement.jobs import raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
@@ -153,11 +153,10 @@ class Search:
         if number == self.default.number:
             raise_unless_ok(run)
         self._runs[number].append(run)
-        is_ok = run.outcome.kind is OutcomeKind.OK
-        value = value_of(run, self._request.metric) if is_ok else None
+        value = value_of(run, self._request.metric) if run.is_ok else None
         if value is None:
             message = run.outcome.message or run.outcome.kind.value
-            self._failed[number] = "its run has no figure" if is_ok else f"failed: {message}"
+            self._failed[number] = "its run has no figure" if run.is_ok else f"failed: {message}"
         else:
             self._values[number].append(value)
 
@@ -173,7 +172,6 @@ class Search:
         )
 
     def _costs(self) -> dict[int, list[float]]:
-        """Return the time per item of those that are left."""
         is_rate = self._request.metric == "throughput"
         return {
             number: [1e3 / value if is_rate else value for value in self._values[number]]

@@ -21,7 +21,7 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import Reason, VerdictKind
 from enginescope.records.run.job import Job, Limits, Workload
 from enginescope.records.run.rounds import counting_rounds
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.tune import Confirmation, TuneMetric, TuneReport
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.interleaved import paced_workload
@@ -144,7 +144,6 @@ def _fresh(job: Job, seed: int) -> Job:
 
 
 def _read(sides: Sides, request: TuneRequest) -> Confirmation:
-    """Return what the rounds say in which no process was disturbed."""
     rows = counting_rounds(sides)
     default, candidate = (
         [value for row in rows if (value := value_of(row[side], request.metric)) is not None]
@@ -158,7 +157,7 @@ def _read(sides: Sides, request: TuneRequest) -> Confirmation:
 
 def _failed(sides: Sides) -> Confirmation:
     lasts = [run for runs in sides for run in runs[-1:]]
-    why = next((_failure(run) for run in lasts if run.outcome.kind is not OutcomeKind.OK), None)
+    why = next((_failure(run) for run in lasts if not run.is_ok), None)
     return Confirmation(
         kind=VerdictKind.INCONCLUSIVE,
         reason=Reason.NO_INTERVAL,
