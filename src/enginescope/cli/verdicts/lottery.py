@@ -76,9 +76,10 @@ def command(model: Path, **options: Any) -> int:
 
     enginescope builds MODEL several times and interleaves processes of all builds. TensorRT builds
     each engine without engine cache and timing cache. On ONNX Runtime a build is the graph that a
-    session optimizes. Builds stay in the store until all processes are measured; then they are
-    removed. The result is stored: where the variation between builds covers a difference between
-    single builds, compare, gate and upgrade call it inconclusive.
+    session optimizes. A maximum time makes fewer builds too. Builds stay in the store until all
+    processes are measured; then they are removed. The result is stored: where the variation between
+    builds covers a difference between single builds, compare, gate and upgrade call it
+    inconclusive.
     """
     from enginescope.render.base.text import show_answer, stacked
     from enginescope.render.verdicts.lottery_answer import lottery_answer
