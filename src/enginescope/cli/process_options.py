@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import click
-
 from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     COUNT,
@@ -17,6 +15,7 @@ from enginescope.cli.options import (
     SHAPE,
     Items,
     add_options,
+    count_option,
     dims_option,
     json_option,
     option,
@@ -86,8 +85,7 @@ report_options = add_options(
 
 def rounds_option(text: str) -> Callable[[F], F]:
     """Add ``--rounds`` of a verb whose rounds all count, with `text` as its help."""
-    bounds = click.IntRange(LEAST_ROUNDS, MOST_ROUNDS)
-    return option("--rounds", type=bounds, default=ROUNDS, help=text)
+    return count_option("--rounds", LEAST_ROUNDS, MOST_ROUNDS, ROUNDS, text)
 
 
 def process_workload(options: dict[str, Any]) -> Workload:
@@ -105,11 +103,12 @@ def process_workload(options: dict[str, Any]) -> Workload:
     )
 
 
-def process_fields(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a `MeasureRequest`, but for its workload."""
+def process_fields(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return the fields of a `MeasureRequest`, but for its workload, and those of these names."""
     limits = Limits(timeout_s=options["timeout"] / 1e3) if options["timeout"] else None
     most_ms = options.get("max_time")
     return {
+        **{name: options[name] for name in names},
         "process_limits": limits,
         "continues": options.get("continues", False),
         "max_time_s": most_ms and most_ms / 1e3,

@@ -17,6 +17,7 @@ from enginescope.cli.options import (
     SHAPE,
     Finite,
     Parsed,
+    count_option,
     dims_option,
     option,
 )
@@ -91,24 +92,17 @@ from enginescope.services.shapes.sweep import (
     help="Share of the requests that have a shape, in any unit; repeat for several.",
 )
 @option("--trace", type=EXISTING, help="Read the sizes of requests in their order, one per line.")
-@option(
-    "--profiles",
-    type=click.IntRange(1, MOST_PROFILES),
-    default=1,
-    help="Number of optimization profiles to propose.",
-)
+@count_option("--profiles", 1, MOST_PROFILES, 1, "Number of optimization profiles to propose.")
 @rounds_option("Number of fresh processes; each runs all shapes.")
-@option(
-    "--visits",
-    type=click.IntRange(LEAST_VISITS, MOST_ROUNDS),
-    default=VISITS,
-    help="Number of changes to each shape per process.",
+@count_option(
+    "--visits", LEAST_VISITS, MOST_ROUNDS, VISITS, "Number of changes to each shape per process."
 )
-@option(
+@count_option(
     "--requests",
-    type=click.IntRange(LEAST_REQUESTS, MOST_ROUNDS),
-    default=REQUESTS,
-    help="Requests after each change; fewer where they take longer than 250 ms.",
+    LEAST_REQUESTS,
+    MOST_ROUNDS,
+    REQUESTS,
+    "Requests after each change; fewer where they take longer than 250 ms.",
 )
 @option("--csv", type=FILE, help="Write the shapes as CSV to FILE.")
 @report_options
@@ -143,14 +137,8 @@ def _request(model: Path, options: dict[str, Any]) -> ShapesRequest:
     return ShapesRequest(
         model=model,
         sweep=sweep or Sweep(name="batch", sizes=sizes or BATCHES),
-        backend=options["backend"],
         gain_pct=options["gain"],
         weights=dict(options["weights"]) or None,
-        trace=options["trace"],
-        profiles=options["profiles"],
-        rounds=options["rounds"],
-        visits=options["visits"],
-        requests=options["requests"],
         workload=Workload(
             seed=options["seed"],
             shapes=options["shapes"],
@@ -158,5 +146,5 @@ def _request(model: Path, options: dict[str, Any]) -> ShapesRequest:
             dims=options["dims"],
             mode=Mode(cuda_graph=False) if options["graph"] == "off" else Mode(),
         ),
-        **process_fields(options),
+        **process_fields(options, "backend", "trace", "profiles", "rounds", "visits", "requests"),
     )

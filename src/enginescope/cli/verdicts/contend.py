@@ -69,14 +69,8 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
     check_files(options, *models)
     stop = StopRule(duration_ms=options["duration"], min_iterations=5, precision_pct=None)
     inputs = {name: options[name] for name in ("batch", "seed", "shapes", "dims")}
-    request = ContendRequest(
-        models=models,
-        backends=options["backends"],
-        share=options["share"],
-        rounds=options["rounds"],
-        workload=Workload(**inputs, stop=stop),
-        **process_fields(options),
-    )
+    fields = process_fields(options, "backends", "share", "rounds")
+    request = ContendRequest(models=models, workload=Workload(**inputs, stop=stop), **fields)
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         report = run_contend(request, progress)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from enginescope.cli.measure.bench_comparison import RoundsProgress
-from enginescope.cli.options import FROM_0, PATH, option
+from enginescope.cli.options import FROM_0, PATH, count_option, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
@@ -47,11 +47,12 @@ from enginescope.services.ladder.ladder import (
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs.")
 @stop_options
 @rounds_option("Number of rounds; each runs a fresh process of every kind.")
-@option(
+@count_option(
     "--streams",
-    type=click.IntRange(LEAST_STREAMS, MOST_STREAMS),
-    default=STREAMS,
-    help="Number of parallel streams or requests at the last rung.",
+    LEAST_STREAMS,
+    MOST_STREAMS,
+    STREAMS,
+    "Number of parallel streams or requests at the last rung.",
 )
 @report_options
 def command(model: Path, **options: Any) -> int:
@@ -68,15 +69,8 @@ def command(model: Path, **options: Any) -> int:
     from enginescope.render.ladder.ladder_answer import ladder_answer, waterfall
 
     check_files(options, model)
-    request = LadderRequest(
-        model=model,
-        backend=options["backend"],
-        mine=options["mine"],
-        rounds=options["rounds"],
-        streams=options["streams"],
-        workload=process_workload(options),
-        **process_fields(options),
-    )
+    fields = process_fields(options, "backend", "mine", "rounds", "streams")
+    request = LadderRequest(model=model, workload=process_workload(options), **fields)
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         report = climb_ladder(request, progress)

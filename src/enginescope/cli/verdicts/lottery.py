@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from enginescope.cli.options import DURATION_MS, FROM_0, PATH, option
+from enginescope.cli.options import DURATION_MS, FROM_0, PATH, count_option, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
@@ -42,17 +42,13 @@ from enginescope.services.lottery.lottery import (
 )
 @click.argument("model", type=PATH)
 @on_option("Backend that builds and runs the model.  [default: ort-cpu]")
-@option(
-    "--builds",
-    type=click.IntRange(FEWEST_BUILDS, MOST_BUILDS),
-    default=BUILDS,
-    help="Number of independent builds.",
-)
-@option(
+@count_option("--builds", FEWEST_BUILDS, MOST_BUILDS, BUILDS, "Number of independent builds.")
+@count_option(
     "--processes",
-    type=click.IntRange(FEWEST_PROCESSES, MOST_PROCESSES),
-    default=PROCESSES,
-    help="Fresh processes that measure each build.",
+    FEWEST_PROCESSES,
+    MOST_PROCESSES,
+    PROCESSES,
+    "Fresh processes that measure each build.",
 )
 @option(
     "--timing-cache",
@@ -87,13 +83,9 @@ def command(model: Path, **options: Any) -> int:
     check_files(options, model)
     request = LotteryRequest(
         model=model,
-        backend=options["backend"],
-        builds=options["builds"],
-        processes=options["processes"],
         workload=lottery_workload(process_workload(options)),
-        timing_cache=options["timing_cache"],
         budget_s=options["budget"] and options["budget"] / 1e3,
-        **process_fields(options),
+        **process_fields(options, "backend", "builds", "processes", "timing_cache"),
     )
     progress = ProcessProgress()
     with measuring(progress, can_continue=True):

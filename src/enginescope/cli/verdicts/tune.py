@@ -17,6 +17,7 @@ from enginescope.cli.options import (
     PATH,
     Finite,
     Parsed,
+    count_option,
     dims_option,
     option,
 )
@@ -104,11 +105,8 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 @dims_option
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
 @stop_options
-@option(
-    "--rounds",
-    type=click.IntRange(LOOKS[0], MOST_ROUNDS),
-    default=ROUNDS,
-    help="Maximum number of rounds of the confirmation.",
+@count_option(
+    "--rounds", LOOKS[0], MOST_ROUNDS, ROUNDS, "Maximum number of rounds of the confirmation."
 )
 @option(
     "--threshold",
@@ -153,17 +151,13 @@ def _request(model: Path, options: dict[str, Any]) -> TuneRequest:
         values[name] = (*values.get(name, ()), *some)
     return TuneRequest(
         model=model,
-        backends=options["backends"],
         options=values,
         batches=options["batches"] or (),
-        routes=options["routes"],
-        metric=options["metric"],
         samples=SampleRequest(data=options["data"], count=options["samples"]),
-        tolerance=options["tolerance"],
         workload=process_workload(options),
-        rounds=options["rounds"],
-        threshold_pct=options["threshold_pct"],
-        **process_fields(options),
+        **process_fields(
+            options, "backends", "routes", "metric", "tolerance", "rounds", "threshold_pct"
+        ),
     )
 
 

@@ -63,11 +63,7 @@ class ContendRequest(MeasureRequest, frozen=True, kw_only=True):
 def run_contend(request: ContendRequest, observer: MeasurementObserver) -> ContendReport:
     """Measure each contender alone, each pair and all, interleaved in rounds.
 
-    Raises:
-        UsageError, MissingDependencyError: The request contradicts itself or a model, or as
-            `jobs_of`.
-        UnsupportedError, BackendError: A contender failed, alone or beside others.
-        StoreError: The store cannot be written; nothing is measured then.
+    Raise as `contend`, `jobs_of` and `writable_store`.
     """
     _check(request)
     store = writable_store(request.store)

@@ -58,13 +58,8 @@ class LadderRequest(MeasureRequest, frozen=True, kw_only=True):
 def climb_ladder(request: LadderRequest, observer: MeasurementObserver) -> LadderReport:
     """Measure a model in all ways of its backend, interleaved in rounds of fresh processes.
 
-    Where a way fails, the others begin again without it.
-
-    Raises:
-        UsageError, MissingDependencyError: The request contradicts itself or the model, the backend
-            has no ladder, or as `jobs_of`.
-        UnsupportedError, BackendError: No way succeeded.
-        StoreError: The store cannot be written; nothing is measured then.
+    Where a way fails, the others begin again without it. Raise as `ladder`, `jobs_of` and
+    `writable_store`.
     """
     if request.mine is not None:
         read_figure(request.mine)

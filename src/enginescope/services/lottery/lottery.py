@@ -72,12 +72,7 @@ def hold_lottery(request: LotteryRequest, observer: MeasurementObserver) -> Lott
     """Build a model several times, and measure each build in several processes.
 
     Builds stay in the store until all processes are measured, so that an interrupted lottery can
-    be continued.
-
-    Raises:
-        UsageError: The request contradicts itself, or the backend makes no builds that last.
-        UnsupportedError, BackendError: The first build failed, or fewer than three can be run.
-        StoreError: The store cannot be written; nothing is built then.
+    be continued. Raise as `lottery` and `writable_store`.
     """
     _check(request)
     store = writable_store(request.store)

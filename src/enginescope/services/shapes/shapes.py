@@ -55,12 +55,7 @@ def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> Shape
     """Measure every shape in every process, in random order, and what changes between them cost.
 
     A process that was disturbed twice does not count. Where fewer than three others do, all are
-    used, and the report is unstable: no shape is recommended.
-
-    Raises:
-        UsageError, MissingDependencyError: The request contradicts itself or the model, a dimension
-            is fixed, the backend cannot change shapes, or as `jobs_of`.
-        UnsupportedError, BackendError: Fewer than three processes went well.
+    used, and the report is unstable: no shape is recommended. Raise as `shapes` and `jobs_of`.
     """
     check_shapes_request(request)
     trace = read_shape_trace(request.trace) if request.trace is not None else None

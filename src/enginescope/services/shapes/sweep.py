@@ -69,11 +69,7 @@ class ShapesRequest(MeasureRequest, frozen=True, kw_only=True):
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """Return ``1,2,4``, ``1:8`` or ``16:64:16`` as sizes in ascending order, each once.
-
-    Raises:
-        UsageError: Not of that form, not above 0, or too many.
-    """
+    """Return ``1,2,4``, ``1:8`` or ``16:64:16`` as sizes in ascending order, each once."""
     sizes: set[int] = set()
     for part in text.split(","):
         span = _SPAN.fullmatch(part.strip())
@@ -92,11 +88,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
 
 def parse_sweep(text: str) -> Sweep:
-    """Return ``seq=16,32``, ``seq=16:64:16`` or ``image=1x3x224x224,1x3x256x256``.
-
-    Raises:
-        UsageError: Not of that form.
-    """
+    """Return ``seq=16,32``, ``seq=16:64:16`` or ``image=1x3x224x224,1x3x256x256``."""
     name, equals, values = text.rpartition("=")
     if not equals or not name:
         raise UsageError(f"{text!r} is not NAME=SIZES", hint="as in seq=16,32,64")
@@ -109,11 +101,7 @@ def parse_sweep(text: str) -> Sweep:
 
 
 def parse_weight(text: str) -> tuple[str, float]:
-    """Return ``8=0.5`` as a label and its weight.
-
-    Raises:
-        UsageError: Not of that form.
-    """
+    """Return ``8=0.5`` as a label and its weight."""
     label, _, number = text.rpartition("=")
     try:
         weight = float(number)

@@ -46,11 +46,7 @@ _LABELS = ("the default", "the leader")
 def tune_options(request: TuneRequest, observer: TuneObserver) -> TuneReport:
     """Search the alternatives of a request, and confirm the one that leads.
 
-    Raises:
-        UsageError, MissingDependencyError: The request contradicts itself or the model, or as
-            `alternatives_of`.
-        UnsupportedError, BackendError: The default does not run.
-        StoreError: The store cannot be written; nothing is measured then.
+    Raise as `tune`, `alternatives_of` and `writable_store`.
     """
     check_tune_request(request)
     store = writable_store(request.store)
