@@ -238,7 +238,7 @@ def test_outputs_are_compared_with_those_of_the_default(tmp_path) -> None:
         candidates = alternatives_of(request, Store(tmp_path / "store")).candidates
         wrong = check_outputs(request, candidates, asked.append, math.inf).wrong
         late = check_outputs(request, candidates, asked.append, 0.0)
-    names = {str(one.backend): one.number for one in candidates}
+    names = {str(one.job.backend): one.number for one in candidates}
     assert set(wrong) == {names["ort-cpu:fp16?graph_optimization_level=basic"]}
     assert next(iter(wrong.values())).startswith("outputs: ")
     assert sum(text.startswith("inputs") for text in asked[:-2]) == 2  # one a backend and precision

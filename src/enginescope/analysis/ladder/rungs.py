@@ -10,7 +10,7 @@ import numpy as np
 
 from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.core.errors import UsageError
-from enginescope.core.record import Record, replace
+from enginescope.core.record import replace
 from enginescope.core.units import parse_duration_ms
 from enginescope.judge.comparison.hodges_lehmann import (
     level_of_processes,
@@ -19,7 +19,14 @@ from enginescope.judge.comparison.hodges_lehmann import (
 )
 from enginescope.judge.samples import Interval
 from enginescope.records.run.run import Run
-from enginescope.records.verdict.ladder import LadderStep, LadderSum, Placement, Rung, RungKey
+from enginescope.records.verdict.ladder import (
+    LadderReport,
+    LadderStep,
+    LadderSum,
+    Placement,
+    Rung,
+    RungKey,
+)
 
 #: Reads a figure in ms; ``None``: the run has none.
 Reader = Callable[[Run], float | None]
@@ -62,16 +69,14 @@ def period(run: Run) -> float | None:
     return run.wall_ms / len(headline)
 
 
-class Climb(Record, frozen=True, kw_only=True):
-    """Rungs with their figures, the steps between them and what these add up to."""
-
-    rungs: tuple[Rung, ...]
-    steps: tuple[LadderStep, ...]
-    sums: tuple[LadderSum, ...]
-
-
-def climb(rungs: Sequence[Rung], figures: Mapping[RungKey, Figures]) -> Climb:
-    """Return the rungs with their levels, and all steps.
+def climb(
+    rungs: Sequence[Rung],
+    figures: Mapping[RungKey, Figures],
+    *,
+    model: str = "",
+    backend: str = "",
+) -> LadderReport:
+    """Return the rungs with their levels, all steps and what these add up to.
 
     The step to a rung starts from its base, or from the base of that where the base has no figure.
 
@@ -90,7 +95,10 @@ def climb(rungs: Sequence[Rung], figures: Mapping[RungKey, Figures]) -> Climb:
         if base is not None and rung.key in figures:
             step = step_between(base, rung.key, figures)
             steps += [step] if step else []
-    return Climb(rungs=tuple(rungs), steps=tuple(steps), sums=tuple(_sums(steps, figures)))
+    sums = tuple(_sums(steps, figures))
+    return LadderReport(
+        model=model, backend=backend, rungs=tuple(rungs), steps=tuple(steps), sums=sums
+    )
 
 
 def _measured(rung: Rung, figures: Mapping[RungKey, Figures]) -> Rung:

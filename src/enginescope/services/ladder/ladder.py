@@ -94,19 +94,16 @@ def climb_ladder(request: LadderRequest, observer: MeasurementObserver) -> Ladde
         raise_unless_ok(measured.sides[0][-1])
     rounds = counting_rounds([runs for _, runs in sides])
     rungs = [replace(rung, why=rung.why or why.get(rung.key)) for rung in ladder.rungs]
-    climbed = climb(rungs, _figures([way for way, _ in sides], rounds))
+    figures = _figures([way for way, _ in sides], rounds)
+    report = climb(rungs, figures, model=subject.name, backend=backend)
     good = [run for _, runs in sides for run in runs if run.is_ok]
-    report = LadderReport(
-        model=subject.name,
-        backend=backend,
-        rungs=climbed.rungs,
-        steps=climbed.steps,
-        sums=climbed.sums,
-        mine=placed(request.mine, climbed.rungs) if request.mine else None,
-        notices=(*measured.notices(), *_gaps(climbed.sums), *merged_notices(good)),
-        **measured.report_fields(len(rounds)),
+    fields = measured.report_fields(len(rounds))
+    return replace(
+        report,
+        mine=placed(request.mine, report.rungs) if request.mine else None,
+        notices=(*measured.notices(), *_gaps(report.sums), *merged_notices(good)),
+        **{**fields, "evidence": evidence_level(*(runs for _, runs in sides))},
     )
-    return replace(report, evidence=evidence_level(*(runs for _, runs in sides)))
 
 
 def _figures(

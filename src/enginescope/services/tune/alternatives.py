@@ -74,11 +74,6 @@ class Candidate(Record, frozen=True, kw_only=True, eq=False):
     batch: int | None = None
     trtexec_ms: float | None = None
 
-    @property
-    def backend(self) -> BackendSpec:
-        """Its backend and options."""
-        return self.job.backend
-
 
 class Alternatives(Record, frozen=True, kw_only=True, eq=False):
     """What a request comes to; the default is the first candidate.

@@ -79,7 +79,7 @@ def _of_batch(
     chosen = choose_samples(request.model, request.samples, workload)
     validation = ValidateRequest(
         models=(request.model,),
-        on=tuple(str(candidate.backend) for candidate in (default, *candidates)),
+        on=tuple(str(candidate.job.backend) for candidate in (default, *candidates)),
         workload=replace(workload, shapes=chosen.shapes),
         limits=request.process_limits or SIDE_LIMITS,
         store=request.store,

@@ -189,7 +189,7 @@ class Search:
 
     def _name(self, number: int) -> str:
         one = self._candidates[number]
-        return str(one.backend) + (f", batch {one.batch}" if one.batch else "")
+        return str(one.job.backend) + (f", batch {one.batch}" if one.batch else "")
 
     def outcome(self) -> tuple[Alternative, ...]:
         """Return every alternative: the default, the fastest ones, and those that are out."""
@@ -204,7 +204,7 @@ class Search:
         is_compared = bool(values) and state != "default"
         return Alternative(
             number=number,
-            backend=str(candidate.backend),
+            backend=str(candidate.job.backend),
             batch=candidate.batch,
             state=state,
             value=median(values) if values else None,
