@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import struct
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx
@@ -15,6 +16,8 @@ from benchmarks.engine_trial.models import Feeds, TrialModel
 from onnx import numpy_helper
 
 from enginescope.records.run.run import TensorValues
+
+T = TypeVar("T")
 
 #: RMSE ÷ spread of its FP32 model up to which an INT8 model is careful, and up to which honest.
 _CAREFUL, _HONEST = 0.05, 0.1
@@ -46,7 +49,6 @@ def write_int8(
     target: Path,
     samples: Sequence[Feeds],
     part: tuple[int, int] | None,
-    operators: Sequence[str] = QUANTIZED,
 ) -> tuple[int, int]:
     """Write a model in INT8: Q/DQ nodes, symmetric, a scale for each channel of the weights.
 
@@ -56,7 +58,6 @@ def write_int8(
     Args:
         part: First quarter of the nodes to quantize, and the one behind the last; None: the
             largest part that is honest.
-        operators: What is quantized.
 
     Returns:
         The part that was quantized.
@@ -70,13 +71,12 @@ def write_int8(
         node.name = node.name or f"{node.op_type}_{number}"
     named = target.with_suffix(".named.onnx")
     onnx.save(model, named)
-    nodes = [node.name for node in model.graph.node if node.op_type in operators]
+    nodes = [node.name for node in model.graph.node if node.op_type in QUANTIZED]
     reference = run(source, samples)
     errors: dict[tuple[int, int], float] = {}
 
     def quantized(begin: int, end: int) -> None:
-        chosen = nodes[len(nodes) * begin // 4 : -(-len(nodes) * end // 4)]
-        _quantize(named, target, samples, chosen)
+        _quantize(named, target, samples, _quarters(nodes, (begin, end)))
 
     for candidate in _PARTS if part is None else ():
         quantized(*candidate)
@@ -92,6 +92,46 @@ def write_int8(
     quantized(*part)
     named.unlink()
     return part
+
+
+def write_ranges(
+    source: Path, target: Path, samples: Sequence[Feeds], part: tuple[int, int]
+) -> None:
+    """Write a calibration cache of TensorRT 8.6.0: the largest value of each tensor of a part.
+
+    Layers around the part have no range and stay in a wider type.
+    """
+    model = onnx.load(source)
+    nodes = list(model.graph.node)
+    chosen = _quarters([at for at, one in enumerate(nodes) if one.op_type in QUANTIZED], part)
+    inner = nodes[chosen[0] : chosen[-1] + 1]
+    names = {nodes[chosen[0]].input[0], *(name for one in inner for name in one.output)}
+    fed = [one.name for one in model.graph.input]
+    known = {one.name for one in model.graph.output}
+    extra = sorted(names - {*known, *fed, ""})
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in extra)
+    widened = target.with_suffix(".widened.onnx")
+    onnx.save(model, widened)
+    order = [one.name for one in model.graph.output]
+    used = {name for one in inner if one.op_type in QUANTIZED for name in one.input}
+    largest = {
+        one.name: float(np.abs(numpy_helper.to_array(one)).max())
+        for one in model.graph.initializer
+        if one.name in used
+    }
+    for feeds, outputs in zip(samples, run(widened, samples), strict=True):
+        for name, values in [*feeds.items(), *zip(order, outputs, strict=True)]:
+            if name in names and values.dtype == np.float32 and values.size:
+                largest[name] = max(largest.get(name, 0.0), float(np.abs(values).max()))
+    widened.unlink()
+    scales = (
+        f"{name}: {struct.pack('>f', one / 127).hex()}" for name, one in largest.items() if one
+    )
+    target.write_text("\n".join(("TRT-8600-EntropyCalibration2", *scales, "")))
+
+
+def _quarters(nodes: Sequence[T], part: tuple[int, int]) -> Sequence[T]:
+    return nodes[len(nodes) * part[0] // 4 : -(-len(nodes) * part[1] // 4)]
 
 
 def _quantize(source: Path, target: Path, samples: Sequence[Feeds], nodes: list[str]) -> None:

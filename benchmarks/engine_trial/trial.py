@@ -2,7 +2,8 @@
 
 Twelve models (CNN, transformer, detector, recurrent; half with random weights, half trained), each
 in FP32, FP16 and INT8: 36 honest engines, and four kinds of damage in each. INT8 models carry Q/DQ
-nodes. Damage of recorded outputs (zeroed scores, a dead channel, swapped classes) is made in the
+nodes; TensorRT 8.6, which refuses or breaks most of these, gets the ranges in a calibration cache.
+Damage of recorded outputs (zeroed scores, a dead channel, swapped classes) is made in the
 outputs of the honest engine; a weight × 1.15 in the ONNX file, which is converted and built again.
 The dead channel is the one of the largest scores, which is swapped with the one farthest from it;
 the weight is the last one whose damage moves the outputs in FP32 by 10 % of their spread, or else
@@ -31,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 from benchmarks.engine_trial import damage
-from benchmarks.engine_trial.models import MODELS, Feeds, TrialModel, read_samples
+from benchmarks.engine_trial.models import MODELS, TrialModel, read_samples
 
 from enginescope.analysis.errors.output_tolerance import ToleranceRequest
 from enginescope.analysis.validation.validation import ValidatedSide
@@ -50,7 +51,6 @@ PRECISIONS = ("fp32", "fp16", "int8")
 KINDS = (*damage.RECORDED, damage.WEIGHT)
 MOST_FAILED, MOST_MISSED = 1, 1
 _REFERENCE, _RUN = "reference", "run.json"
-_CONV = "int8-convolutions.onnx"
 #: cuBLAS and cuDNN are not everywhere; TensorRT's own kernels and Myelin's serve every layer.
 #: Builds at the same time share no timing cache.
 _TRT = (
@@ -112,25 +112,9 @@ class ModelTrial:
         weight = damage.write_weight_damage(model_file, damaged_file, self._scores(), samples)
         part = damage.write_int8(home / "model.onnx", home / "model.int8.onnx", samples, None)
         damage.write_int8(home / "weight.onnx", home / "weight.int8.onnx", samples, part)
-        notes = {"damaged_weight": weight, "quarters_in_int8": part}
-        done.write_text(json.dumps(notes | self._write_convolutions(samples)))
-
-    def _write_convolutions(self, samples: Sequence[Feeds]) -> dict[str, Any]:
-        """Write a second INT8 model, for a runtime that refuses the first: convolutions alone."""
-        import onnx
-
-        home = self._folder
-        kinds = {node.op_type for node in onnx.load(home / "model.onnx").graph.node}
-        if "Conv" not in kinds or not kinds & {*damage.QUANTIZED} - {"Conv"}:
-            return {}
-        files = [(home / f"{stem}.onnx", home / f"{stem}.{_CONV}") for stem in ("model", "weight")]
-        part = None
-        try:
-            for source, target in files:
-                part = damage.write_int8(source, target, samples, part, ("Conv",))
-        except ValueError:
-            return {"convolutions_in_int8": None}
-        return {"convolutions_in_int8": part}
+        done.write_text(json.dumps({"damaged_weight": weight, "quarters_in_int8": part}))
+        for stem in ("model", "weight"):
+            damage.write_ranges(home / f"{stem}.onnx", home / f"{stem}.calibration", samples, part)
 
     def _scores(self) -> str:
         import onnx
@@ -150,17 +134,7 @@ class ModelTrial:
         )
         limits = Limits(timeout_s=seconds, build_timeout_s=seconds)
         job = replace(self._job(kind, precision), limits=limits)
-        second = self._folder / f"{'weight' if kind == damage.WEIGHT else 'model'}.{_CONV}"
-        try:
-            run = collect_outputs(job, request, lambda _job, _progress: None)
-        except EnginescopeError as error:
-            if precision != "int8" or not second.is_file():
-                raise
-            print(f"{self._name}: {kind} in int8: convolutions alone, since {str(error)[-600:]}")
-            job = self._request(second, backend(self._on, precision, self._search))
-            run = collect_outputs(
-                replace(job, limits=limits), request, lambda _job, _progress: None
-            )
+        run = collect_outputs(job, request, lambda _job, _progress: None)
         save_record(run, folder, _RUN)
         return time.perf_counter() - begin
 
@@ -266,8 +240,11 @@ class ModelTrial:
 
     def _job(self, kind: str, precision: str) -> Job:
         stem = "weight" if kind == damage.WEIGHT else "model"
-        name = f"{stem}.int8.onnx" if precision == "int8" else f"{stem}.onnx"
-        return self._request(self._folder / name, backend(self._on, precision, self._search))
+        on, is_int8 = backend(self._on, precision, self._search), precision == "int8"
+        if is_int8 and self._on == "trt":
+            on += f"&calibration_cache={self._folder / stem}.calibration"
+        is_marked = is_int8 and self._on != "trt"
+        return self._request(self._folder / f"{stem}{'.int8' if is_marked else ''}.onnx", on)
 
     def _request(self, path: Path, on: str) -> Job:
         limits = Limits(timeout_s=400.0)

@@ -1,11 +1,11 @@
 """Count wrong answers of `enginescope.judge`, with NumPy and the standard library alone.
 
-``python benchmarks/statistics/judge_alone.py [--comparisons 1000] [--live 0]``. The first table has
-simulated processes (`process_kinds`) and the timing files of trtexec in ``tests/data`` and
-``../shared/data``, cut into as many pieces as a comparison has processes and dealt to both sides in
-random order. ``--live 20`` compares two equal callables and two equal commands so often, and then
-sides of which one does 5 % more work. It needs neither ONNX Runtime nor a store: a wheel installed
-with ``--no-deps`` beside NumPy is enough.
+``python benchmarks/statistics/judge_alone.py [--comparisons 1000] [--seed 71] [--live 0]``. The
+first table has simulated processes (`process_kinds`) and the timing files of trtexec in
+``tests/data`` and ``../shared/data``, cut into as many pieces as a comparison has processes and
+dealt to both sides in random order. ``--live 20`` compares two equal callables and two equal
+commands so often, and then sides of which one does 5 % more work. It needs neither ONNX Runtime nor
+a store: a wheel installed with ``--no-deps`` beside NumPy is enough.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ SCATTERS_PCT = (0.3, 1.0, 2.0)
 PLANTED_PCT = 2.0
 #: Rounds of a comparison, and as many that may be measured again.
 ROUNDS = LOOKS[-1]
-#: Steps of the work of a live side.
-STEPS = 20_000
+#: Steps of the work of a live side: a millisecond of Python, some ten of a shell.
+STEPS = {"callables": 20_000, "commands": 5_000}
 LIVE_PCT = 5.0
 #: Many short rounds, so that both sides of one meet the same load. Seconds, at most so many.
 SHORT_ROUNDS = {"callables": (0.04, 400), "commands": (0.1, 240)}
@@ -93,18 +93,18 @@ def row(name: str, draws: Iterator[tuple[Rounds, Rounds]], totals: dict[str, lis
     return f"| {name} | {len(false)} | {share(false)} | {share(found)} | {np.mean(rounds):.0f} |"
 
 
-def rows(comparisons: int) -> Iterator[str]:
+def rows(comparisons: int, seed: int) -> Iterator[str]:
     """Yield the rows of the table; the last one is of all comparisons."""
     traces = recorded_traces()
     totals: dict[str, list[bool]] = {"false": [], "found": []}
     cells = [(number, pct) for number in range(len(PROCESS_KINDS)) for pct in SCATTERS_PCT]
     parts = np.diff(np.linspace(0, comparisons, len(cells) + len(traces) + 1).round()).astype(int)
     for at, (number, pct) in enumerate(cells):
-        rng = np.random.default_rng([71, at])
+        rng = np.random.default_rng([seed, at])
         name = f"{PROCESS_KINDS[number].name}, {pct:g} %"
         yield row(name, simulated(number, pct, rng, parts[at]), totals)
     for at, (name, values) in enumerate(traces.items()):
-        rng = np.random.default_rng([72, at])
+        rng = np.random.default_rng([seed + 1, at])
         yield row(f"recorded: {name}", dealt(values, rng, parts[len(cells) + at]), totals)
     count = len(totals["false"])
     yield f"| all | {count} | {share(totals['false'])} | {share(totals['found'])} | |"
@@ -134,7 +134,7 @@ def live_row(name: str, make: Callable[[int], object], more_pct: float, count: i
     begin = time.monotonic()
     seconds, most = SHORT_ROUNDS[name]
     for number in range(count):
-        sides = (make(STEPS), make(round((1 + more_pct / 100) * STEPS)))
+        sides = (make(STEPS[name]), make(round((1 + more_pct / 100) * STEPS[name])))
         answer = judge.compare(*sides, seconds=seconds, rounds=most, seed=number)
         kinds.append(answer.verdict.kind)
         rounds.append(answer.measured_rounds)
@@ -154,13 +154,14 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--comparisons", type=int, default=1_000, help="of recorded rounds")
+    parser.add_argument("--seed", type=int, default=71, help="of the recorded rounds")
     parser.add_argument("--live", type=int, default=0, help="live comparisons in each row")
     options = parser.parse_args()
     if options.comparisons:
         print_table(
             f"{options.comparisons:,} comparisons of recorded rounds",
             ("rounds", "comparisons", "A/A false, %", f"{PLANTED_PCT:g} % found", "rounds, A/A"),
-            rows(options.comparisons),
+            rows(options.comparisons, options.seed),
         )
     if options.live:
         heads = ("sides", "B does more", "comparisons", "slower", "faster", "same", "inconclusive")

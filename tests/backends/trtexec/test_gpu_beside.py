@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from enginescope.analysis.runs.energy import energy_of
+from enginescope.analysis.runs.energy import energy_notices, energy_of
 from enginescope.backends.trtexec.backend import GpuBeside
 from enginescope.core.record import replace
 from enginescope.probe import nvml
@@ -52,9 +52,11 @@ def test_the_timed_loop_is_sampled(tool, engine, nvml_stand_in) -> None:
     assert inside.time_ms.size >= 5
     assert {"sm_clock_mhz", "power_w"} <= {one.name for one in inside.channels}
     energy = energy_of(gpu)
-    assert energy is not None
-    assert energy.joules > 0
-    assert energy.idle_w is None
+    if energy is None:  # a busy machine read it too rarely, and that is said
+        assert {one.code for one in energy_notices(gpu)} == {"W-ENERGY-WINDOW"}
+    else:
+        assert energy.joules > 0
+        assert energy.idle_w is None
     assert "I-SAMPLED-BESIDE" in codes(found)
     assert "W-NO-TELEMETRY" not in codes(found)
 
