@@ -118,10 +118,9 @@ def command(model: Path, **options: Any) -> int:
     from enginescope.render.shapes.shapes_answer import shapes_answer
 
     check_files(options, model)
-    request = _request(model, options)
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
-        report = sweep_shapes(request, progress)
+        report = sweep_shapes(_request(model, options), progress)
     answered = shapes_answer(report)
     body = stacked(answered.tables, has_notes=True)[:-1]
     present_answer(answered, options, lambda: show_answer(wrapped(answered), body))

@@ -130,10 +130,9 @@ def command(model: Path, **options: Any) -> int:
     from enginescope.render.tune.tune_answer import tune_answer
 
     check_files(options, model)
-    request = _request(model, options)
     progress = TuneProgress()
     with measuring(progress, can_continue=True):
-        report = tune_options(request, progress)
+        report = tune_options(_request(model, options), progress)
     answered = tune_answer(report)
     body = stacked(tune_answer(report, names_first=False).tables)
     present_answer(answered, options, lambda: show_answer(answered, body))

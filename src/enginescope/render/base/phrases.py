@@ -82,11 +82,11 @@ def unstable_mark(notices: Iterable[Notice]) -> str:
     return "unstable measurement: " if any(map(is_unstable, notices)) else ""
 
 
-def rounds_text(report: RoundsReport) -> str:
+def rounds_text(report: RoundsReport, noun: str = "round", plural: str | None = None) -> str:
     """Return the evidence of a report: ``interleaved processes, 8 rounds``."""
     disturbed = report.measured_rounds - report.rounds
-    left_out = f", {disturbed} disturbed excluded" if disturbed else ""
-    rounds = f"{counted(report.rounds, 'round')}{left_out}"
+    left_out = f", {disturbed} disturbed excluded" if disturbed > 0 else ""
+    rounds = f"{counted(report.rounds, noun, plural)}{left_out}"
     return f"{report.evidence.value}, {rounds}" if report.evidence else rounds
 
 

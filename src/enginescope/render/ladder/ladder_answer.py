@@ -85,7 +85,7 @@ _WIDE = 1.5
 #: Rungs that a sentence has room for.
 _NAMED = 3
 _RUNG_HEADERS = ("Measured", "ms per query", "95 % interval", "Processes")
-_STEP_HEADERS = ("Step", "From", "To", "ms", "95 % interval")
+_STEP_HEADERS = ("Step", "From", "To", "ms", "95 % interval, ms")
 _LABEL, _VALUE, _ENDS = 30, 8, 19
 _LEAST_BAR, _MOST_BAR = 12, 60
 _RUNG, _YOURS, _MORE_TIME, _LESS_TIME = "█", "▬", "▒", "░"

@@ -18,7 +18,7 @@ from enginescope.records.verdict.shapes import (
 )
 from enginescope.render.base.data_table import UNKNOWN, ends_of, printable
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import unstable_mark
+from enginescope.render.base.phrases import rounds_text, unstable_mark
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.shapes.shapes_chart import interval_text, ms, rate_text, shapes_charts
 
@@ -103,17 +103,14 @@ def _surely(report: ShapesReport, knee: Knee) -> str:
 
 
 def _facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
-    level = report.evidence.value if report.evidence else "unknown"
-    disturbed = report.measured_rounds - report.rounds
-    excluded = f", {disturbed} disturbed excluded" if disturbed else ""
-    processes = f"{report.rounds} processes{excluded}"
+    processes = rounds_text(report, "process", "processes")
     facts = (
         ("change", _changes(report)),
         ("slower", _cliffs(report)),
         ("build for", _proposal(report)),
         ("trace", _trace(report)),
         ("model", f"{printable(report.model)} · {printable(report.backend)}"),
-        ("evidence", f"{level}, {processes}, shapes in random order in each"),
+        ("evidence", f"{processes}, shapes in random order in each"),
     )
     return tuple((name, text) for name, text in facts if text)
 
