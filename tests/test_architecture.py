@@ -217,7 +217,6 @@ HEAVY = {
         "render/plans/build_text.py",
         "render/plans/passport_text.py",
         "render/plans/explore_text.py",
-        "render/load/load_writers.py",
         "render/verdicts/verdict_writers.py",
         "render/verdicts/noise_text.py",
         "render/validation/validate_writers.py",

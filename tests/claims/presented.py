@@ -21,7 +21,6 @@ from enginescope.notebook.html.verdicts import (
     gate_html,
     history_html,
     suite_html,
-    upgrade_html,
     verdicts_html,
 )
 from enginescope.records.run.run import Run
@@ -38,14 +37,13 @@ from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.contend.contend_answer import contend_answer
 from enginescope.render.html.images import Chart
 from enginescope.render.ladder.ladder_answer import ladder_answer, waterfall
-from enginescope.render.load.load_chart import load_chart
-from enginescope.render.load.load_phrases import answer_text
 from enginescope.render.load.load_writers import (
+    answer_text,
     load_answer,
+    load_chart,
     load_json,
     load_markdown,
     load_page,
-    load_tables,
 )
 from enginescope.render.page.export import (
     latency_percentiles_csv,
@@ -74,8 +72,10 @@ from enginescope.render.verdicts.upgrade_writers import (
     upgrade_json,
     upgrade_markdown,
     upgrade_page,
+    upgrade_tables,
 )
 from enginescope.render.verdicts.verdict_writers import verdict_csv, verdict_markdown, verdict_text
+from tests.render.load.load_reports import load_screen
 from tests.render.outputs import outputs
 from tests.render.runs import measured_run
 from tests.render.screen import summary_text
@@ -107,7 +107,7 @@ def of_run(run: Run) -> Iterator[tuple[str, Any]]:
 
 def of_load(report: LoadReport) -> Iterator[tuple[str, Any]]:
     """Yield what each presenter makes of a load test."""
-    yield "terminal", f"{answer_text(report)}\n{as_text(load_tables(report), width=WIDE)}"
+    yield "terminal", f"{answer_text(report)}\n{load_screen(report, WIDE)}"
     yield "Markdown", load_markdown(report).decode()
     yield "page", words(load_page(report).decode())
     yield "JSON", json.loads(load_json(report))
@@ -174,7 +174,7 @@ def of_answer(verb: str, report: Any) -> Iterator[tuple[str, Any]]:
     yield "JSON", json.loads(as_json(report))
     yield (
         "notebook",
-        words(upgrade_html(report) if verb == "upgrade" else answer_html(answer(report))),
+        words(answer_html(upgrade_tables(report) if verb == "upgrade" else answer(report))),
     )
     for writer in as_csv:
         yield "CSV", rows(writer(report))

@@ -15,7 +15,7 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.samples import Mark
 from enginescope.records.verdict.load import LoadKind
-from enginescope.render.load.load_phrases import answer_text
+from enginescope.render.load.load_writers import answer_text
 from enginescope.render.plans.findings import Linted
 from enginescope.store.archive import Store
 from tests.analysis.historic_runs import over_days

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enginescope.core.record import Record
+from enginescope.core.record import Record, copied
 
 
 class Many(Record, frozen=True, kw_only=True):
@@ -26,3 +26,15 @@ def test_long_values_are_cut() -> None:
     assert text.startswith("Many(name='bbb")
     assert "…" in text
     assert len(text) < 400
+
+
+class Other(Record, frozen=True, kw_only=True):
+    name: str
+    inner: Many | None = None
+    size: int = 0
+
+
+def test_a_record_takes_the_fields_that_another_one_has_too() -> None:
+    source = Many(name="net", layers=(1, 2), inner=Many(name="in"))
+    assert copied(Other, source, size=3) == Other(name="net", inner=source.inner, size=3)
+    assert copied(Other, source, name="own").name == "own"

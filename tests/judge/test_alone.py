@@ -21,7 +21,7 @@ DRAWS = {
 }
 
 #: Services that run jobs in a loop which is none over rounds: one job for each of two stacks.
-LOOPS = {"services/upgrade/library_memory.py", "services/upgrade/stacks.py"}
+LOOPS = {"services/upgrade/stacks.py"}
 
 JUDGE = """
 import sys

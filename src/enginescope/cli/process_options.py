@@ -116,6 +116,11 @@ def process_fields(options: dict[str, Any], *names: str) -> dict[str, Any]:
     }
 
 
+def picked(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return the fields of a request that have the names of options."""
+    return {name: options[name] for name in names}
+
+
 def stored_fields(options: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a request that say how its runs are stored."""
     return {

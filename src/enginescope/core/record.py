@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 T = TypeVar("T")
+R = TypeVar("R", bound="Record")
 
 #: Items of a collection that are printed, and characters of a value.
 _MOST_ITEMS, _MOST_CHARACTERS = 4, 120
@@ -34,6 +35,12 @@ def replace(record: T, /, **changes: Any) -> T:
     if isinstance(record, msgspec.Struct):
         return msgspec.structs.replace(record, **changes)
     return cast("T", dataclasses.replace(cast("Any", record), **changes))
+
+
+def copied(kind: type[R], source: Record, /, **others: Any) -> R:
+    """Return a record of a kind with the fields that `source` has too, and `others`."""
+    shared = set(kind.__struct_fields__) & set(source.__struct_fields__)
+    return kind(**{name: getattr(source, name) for name in shared} | others)
 
 
 def _short(value: Any) -> str:

@@ -30,11 +30,7 @@ _NUMBER = re.compile(r"^\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Zµ]*)
 
 
 def parse_duration_ms(text: str) -> float:
-    """Return milliseconds from ``200ms``, ``10s``, ``2min``; a number without a unit is seconds.
-
-    Raises:
-        UsageError: No number, or an unknown unit.
-    """
+    """Return milliseconds from ``200ms``, ``10s``, ``2min``; a number without a unit is seconds."""
     match = _NUMBER.match(text)
     if not match or match[2] not in _DURATION_MS:
         raise UsageError(
@@ -45,11 +41,7 @@ def parse_duration_ms(text: str) -> float:
 
 
 def parse_bytes(text: str) -> int:
-    """Return bytes from ``512MiB``, ``2GiB``, ``1GB`` or a plain number.
-
-    Raises:
-        UsageError: Not a size.
-    """
+    """Return bytes from ``512MiB``, ``2GiB``, ``1GB`` or a plain number."""
     match = _NUMBER.match(text)
     if not match or match[2].lower() not in _SIZE:
         raise UsageError(f"{text!r} is not a size", hint="a number with a unit: 512MiB, 2GiB")

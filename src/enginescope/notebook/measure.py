@@ -88,7 +88,7 @@ class ShownLoad(Answered, LoadReport, frozen=True, kw_only=True):
     def charts(self) -> dict[str, ChartDisplay]:
         """The picture of the page: ``"load"``."""
         from enginescope.notebook.chart import displays
-        from enginescope.render.load.load_chart import load_chart
+        from enginescope.render.load.load_writers import load_chart
 
         return displays((load_chart(self),))
 

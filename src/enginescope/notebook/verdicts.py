@@ -116,18 +116,13 @@ class ShownGate(GateReport, frozen=True, kw_only=True):
 gate = displayed(gate_service.gate, shown_as(ShownGate))
 
 
-class ShownUpgrade(UpgradeReport, frozen=True, kw_only=True):
+class ShownUpgrade(Answered, UpgradeReport, frozen=True, kw_only=True):
     """An upgrade; in notebooks the answer and its rows, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.verdicts.upgrade_phrases import answer_text
+    def _answer(self) -> AnswerTables:
+        from enginescope.render.verdicts.upgrade_writers import upgrade_tables
 
-        return answer_text(self)
-
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import upgrade_html
-
-        return upgrade_html(self)
+        return upgrade_tables(self)
 
 
 upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from enginescope.analysis.load.loadgen import figures_of
+from enginescope.analysis.load.trials import figures_of
 from enginescope.records.verdict.load import Slo
 from tests.conftest import missing
 

@@ -7,8 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from enginescope.analysis.upgrade.metric_rows import metric_rows, without_wins
-from enginescope.analysis.upgrade.output_row import Drift, drift_of, output_gap, output_row
+from enginescope.analysis.upgrade.rows import (
+    Drift,
+    drift_of,
+    metric_rows,
+    output_gap,
+    output_row,
+    without_wins,
+)
 from enginescope.analysis.validation.validation import ValidatedSide
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.evidence import evidence_level

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.analysis.gate.gate import gate
-from enginescope.analysis.upgrade.metric_rows import is_settled, metric_rows
+from enginescope.analysis.upgrade.rows import is_settled, metric_rows
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import compare_sides

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -28,6 +29,7 @@ def test_the_answer_and_its_files(verb, model, tmp_path) -> None:
     assert "use        --on ort-cpu:fp16" in out
     assert "open: " in err
     assert "cmp-" in err
+    assert re.search(r"layers, round 2 of 3, at most \S+ s left", err)
     assert "Every layer of net.onnx" in page.read_text(encoding="utf-8")
     assert "### enginescope: every layer" in text.read_text(encoding="utf-8")
     assert table.read_text(encoding="utf-8-sig").startswith("kind,name,converted")

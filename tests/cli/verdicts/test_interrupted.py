@@ -26,6 +26,7 @@ VERBS: dict[str, tuple[tuple[object, ...], int]] = {
     "sensitivity": (("--rounds", 4, "--samples", 1, *TIMED), 3),
     "lottery": (("--builds", 3, "--processes", 4, *TIMED), 3),
     "noise": (("--rounds", 8, "--duration", "10ms"), 4),
+    "load": (("--rate", 200, "--queries", 10, "--repeats", 3), 2),
     "bench": (
         ("--on", "ort-cpu", "--on", "ort-cpu?intra_op_num_threads=1", "--compare", *TIMED),
         5,
@@ -84,7 +85,7 @@ def test_the_answer_so_far_and_the_command_that_goes_on(
         assert out.strip()
     rows = Store(tmp_path / "store").rows()
     assert len(rows) > before
-    if name in ("contend", "ladder", "shapes", "noise", "bench", "lottery"):  # one set of rounds
+    if name in ("contend", "ladder", "shapes", "noise", "bench", "load", "lottery"):
         tags = {tag for row in rows for tag in row.tags if tag.startswith(COMPARISON_TAG)}
         assert len(tags) == 1
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from rich.console import Group
 
-from enginescope.analysis.load.loadgen import loadgen_figures
-from enginescope.analysis.load.trials import step_of, trial_of
+from enginescope.analysis.load.trials import loadgen_figures, step_of, trial_of
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Samples, frozen
@@ -15,6 +15,9 @@ from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.load import LoadOutcome, LoadRule
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.load import LoadKind, LoadReport, Slo
+from enginescope.render.base.text import stacked
+from enginescope.render.base.text_table import as_text
+from enginescope.render.load.load_writers import load_answer
 
 GOAL = Slo(p=99.0, limit_ms=10.0)
 SERVICE_MS = 4.0
@@ -106,3 +109,8 @@ def searched() -> LoadReport:
         lowest_missed=200.0,
         inconclusive=(110.0,),
     )
+
+
+def load_screen(report: LoadReport, width: int) -> str:
+    """Return what a terminal shows below the answer."""
+    return as_text(Group(*stacked(load_answer(report).tables[:1], has_notes=True)), width=width)

@@ -10,17 +10,16 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.records.run.load import LoadRule
 from enginescope.records.verdict.load import LoadReport, Slo
-from enginescope.render.base.text_table import as_text
-from enginescope.render.load.load_chart import load_chart
-from enginescope.render.load.load_phrases import answer_text, scope_facts
 from enginescope.render.load.load_writers import (
+    answer_text,
+    load_chart,
     load_json,
     load_markdown,
     load_page,
-    load_tables,
+    scope_facts,
 )
 from enginescope.render.page.page import report_page
-from tests.render.load.load_reports import GOAL, loaded_run, scenario, searched, single
+from tests.render.load.load_reports import GOAL, load_screen, loaded_run, scenario, searched, single
 
 SCENARIOS = ("single-stream", "multi-stream", "server", "offline")
 
@@ -52,13 +51,13 @@ def test_the_first_line_is_the_answer(report: LoadReport, answer: str) -> None:
 )
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_screen_fits(report: LoadReport, width: int) -> None:
-    lines = as_text(load_tables(report), width=width).splitlines()
+    lines = load_screen(report, width).splitlines()
     assert all(len(line) <= width for line in lines)
     assert any("ms" in line or "Latency" in line for line in lines)
 
 
 def test_a_search_names_each_rate_and_what_is_inconclusive() -> None:
-    text = as_text(load_tables(searched()), width=100)
+    text = load_screen(searched(), 100)
     rows = [line.split() for line in text.splitlines()[2:5]]
     assert [row[:2] for row in rows] == [
         ["20.0", "met"],
@@ -70,16 +69,10 @@ def test_a_search_names_each_rate_and_what_is_inconclusive() -> None:
 
 def test_a_late_run_is_marked() -> None:
     report = single(200.0, GOAL, late=True)
-    both = LoadReport(
-        target="a",
-        backend="b",
-        rule=report.rule,
-        kind=report.kind,
-        steps=2 * report.steps,
-        slo=GOAL,
-    )
-    assert "inconclusive, late" in as_text(load_tables(both), width=100)
-    assert "late: the load generator was late (W-LATE)" in as_text(load_tables(both), width=100)
+    (step,) = report.steps
+    both = replace(report, steps=(replace(step, trials=2 * step.trials),))
+    assert "inconclusive, late" in load_screen(both, 100)
+    assert "late: the load generator was late (W-LATE)" in load_screen(both, 160)
     page = load_page(replace(both, is_search=True)).decode()
     assert "inconclusive, late" in page
     assert "late: the load generator was late (W-LATE)" in page
@@ -117,7 +110,7 @@ def test_json_has_answer_and_report() -> None:
 
 def test_figures_of_a_scenario_are_to_the_nanosecond() -> None:
     report = scenario("single-stream")
-    text = as_text(load_tables(report), width=80)
+    text = load_screen(report, 80)
     assert report.loadgen is not None
     assert f"{report.loadgen.percentile_ms:.6f} ms" in text
 

@@ -28,20 +28,18 @@ from enginescope.records.verdict.sensitivity import (
     SensitiveLayer,
     SensitivityReport,
 )
-from enginescope.render.sensitivity.sensitivity_chart import error_time_chart
-from enginescope.render.sensitivity.sensitivity_phrases import (
+from enginescope.render.sensitivity.sensitivity_writers import (
     answer_text,
+    error_time_chart,
     layer_table,
     model_table,
     scope_facts,
-    why_table,
-)
-from enginescope.render.sensitivity.sensitivity_writers import (
     sensitivity_answer,
     sensitivity_csv,
     sensitivity_json,
     sensitivity_markdown,
     sensitivity_page,
+    why_table,
 )
 from tests.render.verdicts.test_gate_files import NASTY
 

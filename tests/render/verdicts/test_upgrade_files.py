@@ -7,13 +7,13 @@ import json
 import pytest
 
 from enginescope.analysis.upgrade.layer_differences import layer_differences
-from enginescope.analysis.upgrade.metric_rows import metric_rows, untimed_row
+from enginescope.analysis.upgrade.rows import metric_rows, untimed_row
 from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.record import replace
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
-from enginescope.notebook.html.verdicts import upgrade_html
+from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     UPGRADE_LIMITS,
@@ -23,14 +23,17 @@ from enginescope.records.verdict.upgrade import (
     UpgradeReport,
     UpgradeRow,
 )
-from enginescope.render.verdicts.upgrade_layers import layer_figures, layers_text, most_text
-from enginescope.render.verdicts.upgrade_phrases import answer_text
 from enginescope.render.verdicts.upgrade_writers import (
+    answer_text,
+    layer_table,
+    layers_text,
+    most_text,
     upgrade_chart,
     upgrade_json,
     upgrade_markdown,
     upgrade_page,
     upgrade_rows,
+    upgrade_tables,
 )
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import in_turn, named
@@ -40,6 +43,10 @@ IDENTICAL = UpgradeRow(
     metric=OUTPUTS, kind=UpgradeKind.SAFE, reason="identical", message="identical bits", old=0.0
 )
 WRONG = replace(IDENTICAL, kind=UpgradeKind.WORSE, reason="outputs-fail", message="y: too far")
+
+
+def upgrade_html(report: UpgradeReport) -> str:
+    return answer_html(upgrade_tables(report))
 
 
 def measured(name: str, ratio: float) -> UpgradedModel:
@@ -124,7 +131,7 @@ def test_layer_times_that_contradict_the_verdict_say_so() -> None:
 def test_layers_without_times_have_no_columns_of_times() -> None:
     model = layered("net.onnx", is_timed=False)
     assert layers_text(model.layers).endswith("; no layer times")
-    assert layer_figures(model).headers == ("Layer", "Type", "Differs in")
+    assert layer_table(model).headers == ("Layer", "Type", "Differs in")
     assert most_text(model).startswith("most: ")
 
 

@@ -23,8 +23,13 @@ from enginescope.core.errors import (
     UnsupportedError,
     UsageError,
 )
-from enginescope.records.verdict.load import LoadKind
+from enginescope.core.record import replace
+from enginescope.records.run.load import LoadRule
+from enginescope.records.verdict.load import LoadKind, Slo
+from enginescope.services.load.load import run_load
+from enginescope.services.load.request import LoadObserver, LoadRequest
 from enginescope.store.archive import Store
+from enginescope.store.location import parse_place
 from tests.fakes import models
 from tests.fakes.loading import environment
 from tests.fakes.oip_grpc_server import oip_grpc_server
@@ -193,6 +198,42 @@ def test_a_search_ends_with_its_time_and_an_inconclusive_rate_with_its_first_pro
     (step,) = report.steps
     assert (step.kind, len(step.trials)) == (LoadKind.INCONCLUSIVE, 1)
     assert "I-SHORT-SEARCH" in {notice.code for notice in report.notices}
+
+
+def test_a_search_goes_on_from_its_stored_runs(model: Path, tmp_path: Path) -> None:
+    request = LoadRequest(
+        target=str(model),
+        backends=("fake?latency_us=1000&jitter_pct=0",),
+        rule=LoadRule(arrivals="constant", rate_per_s=100.0, queries=20),
+        slo=Slo(p=50.0, limit_ms=5.0),
+        is_search=True,
+        repeats=2,
+        resolution_pct=100.0,
+        max_time_s=1e-3,
+        workload=QUICK,
+        data="none",
+        store=parse_place(str(tmp_path / "store")),
+    )
+    with workers_in_process():
+        first = run_load(request, LoadObserver())
+        again = run_load(replace(request, continues=True, max_time_s=None), LoadObserver())
+    assert len(first.steps) == 1
+    assert len(again.steps) > 1
+    assert again.steps[0] == first.steps[0]
+    assert again.tag == first.tag
+    rows = Store(request.store).rows(tag=first.tag)
+    assert {row.id for row in rows} == {trial.run for trial in again.trials}
+
+
+def test_repeats_have_seeds_of_their_own(model: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with workers_in_process():
+        report = es.load(
+            model, on=ON, rate=100, queries=5, repeats=3, workload=QUICK, data="none", store=store
+        )
+    runs = [Store(store).load(trial.run) for trial in report.trials]
+    assert [run.job.load.seed for run in runs] == [0, 1, 2]
+    assert len({run.turn.comparison for run in runs}) == 1
 
 
 @pytest.mark.parametrize("scenario", ["single-stream", "multi-stream", "server", "offline"])

@@ -5,48 +5,48 @@ from __future__ import annotations
 import pytest
 
 from enginescope.records.verdict.load import LoadKind, LoadStep
-from enginescope.services.load.search import MOST_RATES, search_highest
+from enginescope.services.load.load import MOST_RATES, search_highest
 
 
-def search(first: float, met: float, missed: float, resolution_pct: float = 5.0):
-    """Search where rates up to `met` meet the goal, and from `missed` on miss it."""
+def steps_of(first: float, met: float, missed: float) -> dict[LoadKind, list[float]]:
+    """Search where rates up to `met` meet the goal and from `missed` on miss it; rates by kind."""
 
     def measure(rate: float) -> LoadStep:
         kind = LoadKind.MISSED if rate >= missed else LoadKind.INCONCLUSIVE
         return LoadStep(kind=LoadKind.MET if rate <= met else kind, trials=(), rate_per_s=rate)
 
-    return search_highest(first, measure, resolution_pct)
+    steps, skipped = search_highest(measure(first), measure, 5.0)
+    assert skipped is None
+    assert len(steps) <= MOST_RATES
+    return {kind: [step.rate_per_s for step in steps if step.kind is kind] for kind in LoadKind}
 
 
 @pytest.mark.parametrize("first", [1.0, 40.0, 100.0, 900.0])
 def test_the_highest_rate_is_found_within_the_resolution(first: float) -> None:
-    found = search(first, 100.0, 100.0001)
-    assert found.highest_met is not None
-    assert 95.0 <= found.highest_met <= 100.0
-    assert found.lowest_missed <= 1.05 * found.highest_met
-    assert found.inconclusive == ()
-    assert len(found.steps) <= MOST_RATES
+    found = steps_of(first, 100.0, 100.0001)
+    highest = max(found[LoadKind.MET])
+    assert 95.0 <= highest <= 100.0
+    assert min(found[LoadKind.MISSED]) <= 1.05 * highest
+    assert found[LoadKind.INCONCLUSIVE] == []
 
 
-def test_what_is_inconclusive_is_named() -> None:
-    found = search(50.0, 100.0, 150.0)
-    assert found.highest_met <= 100.0
-    assert found.inconclusive
-    assert all(100.0 < rate < 150.0 for rate in found.inconclusive)
-    assert found.lowest_missed is None or found.lowest_missed >= 150.0
+def test_what_is_inconclusive_ends_the_search_as_a_miss_does() -> None:
+    found = steps_of(50.0, 100.0, 150.0)
+    assert max(found[LoadKind.MET]) <= 100.0
+    assert found[LoadKind.INCONCLUSIVE]
+    assert min(found[LoadKind.INCONCLUSIVE]) <= 1.05 * max(found[LoadKind.MET])
 
 
 def test_where_every_rate_meets_the_search_ends() -> None:
-    found = search(1e5, 1e9, 2e9)
-    assert found.highest_met == 8e5
-    assert found.lowest_missed is None
+    found = steps_of(1e5, 1e9, 2e9)
+    assert max(found[LoadKind.MET]) == 8e5
+    assert found[LoadKind.MISSED] == []
 
 
 def test_where_no_rate_meets_the_search_ends() -> None:
-    found = search(64.0, 0.0, 0.0)
-    assert found.highest_met is None
-    assert found.lowest_missed == 4.0
-    assert len(found.steps) == 5
+    found = steps_of(64.0, 0.0, 0.0)
+    assert found[LoadKind.MET] == []
+    assert found[LoadKind.MISSED] == [64.0, 32.0, 16.0, 8.0, 4.0]
 
 
 def test_a_search_ends_before_a_rate_that_there_is_no_time_for() -> None:
@@ -54,8 +54,13 @@ def test_a_search_ends_before_a_rate_that_there_is_no_time_for() -> None:
         kind = LoadKind.MET if rate <= 100 else LoadKind.MISSED
         return LoadStep(kind=kind, trials=(), rate_per_s=rate)
 
-    found = search_highest(64.0, measure, 5.0, lambda rate: rate > 100)
-    assert [step.rate_per_s for step in found.steps] == [64.0, 128.0]
-    assert found.highest_met == 64.0
-    assert found.skipped == pytest.approx(90.5, abs=0.1)
-    assert search_highest(64.0, measure, 5.0, lambda _rate: False).steps[0].rate_per_s == 64.0
+    steps, skipped = search_highest(measure(64.0), measure, 5.0, lambda rate: rate > 100)
+    assert [step.rate_per_s for step in steps] == [64.0, 128.0]
+    assert skipped == pytest.approx(90.5, abs=0.1)
+    late, skipped = search_highest(measure(64.0), measure, 5.0, lambda _rate: False)
+    assert ([step.rate_per_s for step in late], skipped) == ([64.0], 128.0)
+
+
+def test_a_search_ends_with_an_interrupted_rate() -> None:
+    first = LoadStep(kind=LoadKind.MET, trials=(), rate_per_s=64.0)
+    assert search_highest(first, lambda _rate: None, 5.0) == ((first,), 128.0)

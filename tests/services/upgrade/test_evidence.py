@@ -28,8 +28,12 @@ from enginescope.records.verdict.reproduction import Agreement, EvidenceBundle
 from enginescope.records.verdict.upgrade import UpgradeKind
 from enginescope.render.reproduction.reproduction_phrases import scope_facts
 from enginescope.render.verdicts.upgrade_writers import upgrade_json
-from enginescope.services.upgrade.evidence import DOCUMENT, read_evidence
-from enginescope.services.upgrade.kept_outputs import KeptOutputs, compare_with_bundle
+from enginescope.services.upgrade.evidence import (
+    DOCUMENT,
+    KeptOutputs,
+    compare_with_bundle,
+    read_evidence,
+)
 from enginescope.services.upgrade.stacks import StackRunner
 from tests.one_way.verdicts import pair, processes
 from tests.plants.in_process import workers_in_process

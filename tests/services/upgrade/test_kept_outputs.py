@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from enginescope.analysis.upgrade.reproduced_outputs import reproduced_outputs
+from enginescope.analysis.upgrade.reproduced import reproduced_outputs
 from enginescope.formats.tensors.answer_files import tensor_of
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.sample_set import Sample, SkippedSample
 from enginescope.records.verdict.bundled_outputs import BundledOutputs, OutputReason
 from enginescope.render.reproduction.reproduction_phrases import change_of_output
 from enginescope.services.accuracy.sides import Side
-from enginescope.services.upgrade.kept_outputs import KeptOutputs, _read
+from enginescope.services.upgrade.evidence import KeptOutputs, _read
 
 SAMPLES = (Sample(name="a"), Sample(name="b"))
 SUBJECT = Subject(name="net.onnx")

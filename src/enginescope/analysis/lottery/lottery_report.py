@@ -11,7 +11,7 @@ import numpy as np
 from enginescope.analysis.plan_comparison.layer_changes import LayersSide, Relation
 from enginescope.analysis.plan_comparison.layer_comparison import compare_layers
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.upgrade.output_row import output_gap
+from enginescope.analysis.upgrade.rows import output_gap
 from enginescope.analysis.verdicts.build_spread import build_options_of, precision_of
 from enginescope.analysis.verdicts.carried_notices import carried_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide

@@ -45,7 +45,8 @@ def layers_of(
     layers: dict[str, list[FlowNode]] = {}
     layer_of_tensor: dict[str, str] = {}
     for node in flow.nodes:
-        if not _is_floating(node, flow):
+        types = [flow.tensor(output).dtype for output in node.outputs]
+        if not node.varies or not any(one in (DataType.FP32, None) for one in types):
             continue
         before = [layer_of_tensor[name] for name in node.inputs if name in layer_of_tensor]
         places = list(layers)
@@ -53,19 +54,15 @@ def layers_of(
         name = node.name if own else max(before, key=places.index)
         layers.setdefault(name, []).append(node)
         layer_of_tensor |= dict.fromkeys(node.outputs, name)
-    found = tuple(_layer(name, nodes, inner) for name, nodes in layers.items())
+    found = tuple(
+        LayerNodes(
+            name=name,
+            operators=tuple(dict.fromkeys(node.operator for node in nodes)),
+            nodes=tuple(one for node in nodes for one in (node.name, *inner.get(node.name, ()))),
+        )
+        for name, nodes in layers.items()
+    )
     return found if by == "layer" else _blocks(found)
-
-
-def _is_floating(node: FlowNode, flow: OnnxFlow) -> bool:
-    types = (flow.tensor(output).dtype for output in node.outputs)
-    return node.varies and any(one in (DataType.FP32, None) for one in types)
-
-
-def _layer(name: str, nodes: Sequence[FlowNode], inner: Mapping[str, Sequence[str]]) -> LayerNodes:
-    names = [part for node in nodes for part in (node.name, *inner.get(node.name, ()))]
-    operators = dict.fromkeys(node.operator for node in nodes)
-    return LayerNodes(name=name, operators=tuple(operators), nodes=tuple(names))
 
 
 def _blocks(layers: Sequence[LayerNodes]) -> tuple[LayerNodes, ...]:

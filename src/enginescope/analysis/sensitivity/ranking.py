@@ -33,18 +33,12 @@ def saved_time(base_ms: float, value_ms: float, ratio: RatioEstimate, rounds: in
     Args:
         ratio: Its time ÷ FP32's.
     """
-    ends = ratio.interval
-    saved = None
+    ends, saved = ratio.interval, None
     if ends is not None:
         low, high = base_ms * (1 - ends.high), base_ms * (1 - ends.low)
         saved = Interval(low=low, high=high, confidence=ends.confidence)
-    return LayerTime(
-        value_ms=value_ms,
-        ratio=ratio,
-        saved_ms=base_ms * (1 - ratio.ratio),
-        saved=saved,
-        rounds=rounds,
-    )
+    saved_ms = base_ms * (1 - ratio.ratio)
+    return LayerTime(value_ms=value_ms, ratio=ratio, saved_ms=saved_ms, saved=saved, rounds=rounds)
 
 
 def badness(model: ConvertedModel) -> float:
@@ -61,25 +55,18 @@ def ranked(layers: Sequence[SensitiveLayer]) -> tuple[SensitiveLayer, ...]:
     """
     known = [layer for layer in layers if layer.alone.state == "compared"]
     known.sort(key=lambda layer: -badness(layer.alone))
+    others = [layer for layer in layers if layer not in known]
+    confidence = 1 - _MISS / max(1, len(known) - 1)
     ordered: list[SensitiveLayer] = []
-    for at, layer in enumerate(known):
-        differs = at == 0 or _differs(ordered[-1], layer, known, ordered)
+    head: SensitiveLayer | None = None
+    for place, layer in enumerate(known, start=1):
+        differs = head is None or errors_differ(head.alone, layer.alone, confidence=confidence)
         if differs is None:
-            return (*known, *(other for other in layers if other not in known))
-        head = at + 1 if differs else ordered[-1].rank
-        ordered.append(replace(layer, rank=head))
-    return (*ordered, *(other for other in layers if other not in known))
-
-
-def _differs(
-    last: SensitiveLayer,
-    layer: SensitiveLayer,
-    known: Sequence[SensitiveLayer],
-    ordered: Sequence[SensitiveLayer],
-) -> bool | None:
-    """Whether a layer's error differs from that of the first of the last rank."""
-    head = next(first for first in ordered if first.rank == last.rank)
-    return errors_differ(head.alone, layer.alone, confidence=1 - _MISS / max(1, len(known) - 1))
+            return (*known, *others)
+        if head is None or differs:
+            head = replace(layer, rank=place)
+        ordered.append(replace(layer, rank=head.rank))
+    return (*ordered, *others)
 
 
 def errors_differ(a: ConvertedModel, b: ConvertedModel, *, confidence: float) -> bool | None:
@@ -114,20 +101,18 @@ def conversion_order(layers: Sequence[SensitiveLayer]) -> tuple[tuple[str, ...],
 
     def key(layer: SensitiveLayer) -> tuple[bool, bool, float]:
         error, time = badness(layer.alone), layer.alone.time
-        gains = time is not None and time.is_gain
-        cost = error / time.saved_ms if time is not None and gains else error
         fails = layer.alone.passes is False
-        return fails, not gains, cost
+        if time is None or not time.is_gain:
+            return fails, True, error
+        return fails, False, error / time.saved_ms
 
-    ordered = tuple(layer.name for layer in sorted(known, key=key))
-    return ordered, any(one.alone.time is not None and one.alone.time.is_gain for one in known)
+    known.sort(key=key)
+    return tuple(layer.name for layer in known), any(not key(layer)[1] for layer in known)
 
 
 def prefix_sizes(count: int) -> tuple[int, ...]:
     """Return how many layers to convert in the models that are measured: quarters and all."""
-    return tuple(
-        sorted({max(1, round(count * part / 4)) for part in (1, 2, 3, 4)} if count else ())
-    )
+    return tuple(sorted({max(1, round(count * part / 4)) for part in (1, 2, 3, 4) if count}))
 
 
 def front_of(models: Sequence[ConvertedModel], distinct: Distinct) -> tuple[FrontPoint, ...]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from enginescope.analysis.plan_comparison.layer_changes import Change, ComparedLayers, Relation
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, Relation
 from enginescope.analysis.plan_comparison.layer_comparison import compare_layers
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.records.plan.plan import Layer, Plan, Profile
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.records.verdict.upgrade import DifferenceCause, LayerChange, LayerDifferences
 
 #: Layers that a report lists; the causes add up all of them.
 MOST_LAYERS = 20
+_ALONE = {Relation.PAIR: (), Relation.ONLY_A: ("only old",), Relation.ONLY_B: ("only new",)}
 
 
 def layer_differences(old: Sequence[Run], new: Sequence[Run]) -> LayerDifferences | None:
@@ -25,8 +26,7 @@ def layer_differences(old: Sequence[Run], new: Sequence[Run]) -> LayerDifference
     if a is None or b is None:
         return None
     compared = compare_layers(a, b)
-    a_ms = compared.a_ms if compared.b_ms is not None else None
-    b_ms = compared.b_ms if compared.a_ms is not None else None
+    are_timed = compared.a_ms is not None and compared.b_ms is not None
     return LayerDifferences(
         old=_count(compared.layers, "a"),
         new=_count(compared.layers, "b"),
@@ -34,16 +34,10 @@ def layer_differences(old: Sequence[Run], new: Sequence[Run]) -> LayerDifference
         differing=sum(pair.is_changed for pair in compared.layers if pair.a and pair.b),
         only_old=sum(pair.b is None for pair in compared.layers),
         only_new=sum(pair.a is None for pair in compared.layers),
-        old_ms=a_ms,
-        new_ms=b_ms,
+        old_ms=compared.a_ms if are_timed else None,
+        new_ms=compared.b_ms if are_timed else None,
         causes=tuple(
-            DifferenceCause(
-                cause=cause.cause.value,
-                kind=cause.kind,
-                detail=cause.detail,
-                layers=len(cause.members),
-                difference_ms=cause.difference_ms,
-            )
+            copied(DifferenceCause, cause, cause=cause.cause.value, layers=len(cause.members))
             for cause in compared.explanations
         ),
         layers=tuple(map(_change, compared.by_difference()[:MOST_LAYERS])),
@@ -51,7 +45,10 @@ def layer_differences(old: Sequence[Run], new: Sequence[Run]) -> LayerDifference
 
 
 def _layers_of(runs: Sequence[Run]) -> tuple[Plan, Profile | None] | None:
-    """Return the plan of the first process that has one, with its layer times if any has them."""
+    """Return the plan of the first process that has one, with its layer times if any has them.
+
+    Without plans the nodes of a profile are the layers.
+    """
     good = [run for run in runs if run.outcome.kind is OutcomeKind.OK]
     planned = [run for run in good if run.plan is not None]
     timed = [run for run in planned or good if run.profile is not None]
@@ -62,20 +59,12 @@ def _layers_of(runs: Sequence[Run]) -> tuple[Plan, Profile | None] | None:
     if run.plan is not None:
         return run.plan, run.profile
     assert run.profile is not None
-    return _nodes_of(run.job.subject.name, run.profile)
-
-
-def _nodes_of(name: str, profile: Profile) -> tuple[Plan, Profile | None]:
-    """Return the nodes of a profile as a plan, and their times.
-
-    Times of a host that enqueues nodes of a GPU are left out.
-    """
-    nodes = [node for node in profile.layers if not node.is_container]
+    profile = run.profile
+    nodes = tuple(node for node in profile.layers if not node.is_container)
     layers = (Layer(index=one.index, name=one.name, type=one.kind or "unknown") for one in nodes)
-    plan = Plan(name=name, layers=tuple(layers), source_schema=profile.source)
-    if profile.mode == "host":
-        return plan, None
-    return plan, replace(profile, layers=tuple(nodes))
+    plan = Plan(name=run.job.subject.name, layers=tuple(layers), source_schema=profile.source)
+    # times of a host that enqueues nodes of a GPU are not theirs
+    return plan, None if profile.mode == "host" else replace(profile, layers=nodes)
 
 
 def _count(layers: Sequence[ComparedLayers], side: str) -> int:
@@ -84,20 +73,15 @@ def _count(layers: Sequence[ComparedLayers], side: str) -> int:
 
 
 def _change(pair: ComparedLayers) -> LayerChange:
+    words = [
+        f"precision {one.a} → {one.b}" if one.what == "precision" else one.what
+        for one in pair.changes
+    ]
     return LayerChange(
         name=pair.name,
         type=pair.type,
-        changes=tuple(map(_text, pair.changes)) or _alone(pair),
+        changes=tuple(words) or _ALONE.get(pair.relation, ("fused otherwise",)),
         old_ms=pair.a_ms,
         new_ms=pair.b_ms,
         difference_ms=pair.difference_ms,
     )
-
-
-def _text(change: Change) -> str:
-    return f"precision {change.a} → {change.b}" if change.what == "precision" else change.what
-
-
-def _alone(one: ComparedLayers) -> tuple[str, ...]:
-    words = {Relation.PAIR: (), Relation.ONLY_A: ("only old",), Relation.ONLY_B: ("only new",)}
-    return words.get(one.relation, ("fused otherwise",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
@@ -19,6 +19,7 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.process_options import (
     on_option,
+    picked,
     process_fields,
     process_workload,
     rounds_end_options,
@@ -36,9 +37,6 @@ from enginescope.records.verdict.sensitivity import Granularity, LowerPrecision
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.sensitivity.request import LEAST_ROUNDS, ROUNDS, SensitivityRequest
 from enginescope.services.sensitivity.sensitivity import measure_sensitivity
-
-if TYPE_CHECKING:
-    from enginescope.records.verdict.sensitivity import SensitivityReport
 
 
 @click.command(
@@ -104,7 +102,9 @@ def command(model: Path, **options: Any) -> int:
     FP32, and its time is measured in interleaved rounds. Then more and more layers are converted
     together, the least error per time saved first.
     """
+    from enginescope.render.base.text import show_answer
     from enginescope.render.sensitivity.sensitivity_writers import (
+        sensitivity_answer,
         sensitivity_csv,
         sensitivity_json,
         sensitivity_markdown,
@@ -120,7 +120,7 @@ def command(model: Path, **options: Any) -> int:
         report,
         options,
         document=sensitivity_json,
-        screen=_show,
+        screen=lambda report: show_answer(sensitivity_answer(report, names_first=False)),
         markdown=sensitivity_markdown,
         csv_file=sensitivity_csv,
         html=sensitivity_page,
@@ -134,20 +134,8 @@ def command(model: Path, **options: Any) -> int:
 def _request(model: Path, options: dict[str, Any]) -> SensitivityRequest:
     return SensitivityRequest(
         model=model,
-        to=options["to"],
-        by=options["by"],
-        backend=options["backend"],
         samples=SampleRequest(data=options["data"], count=options["samples"]),
-        max_error=options["max_error"],
         workload=process_workload(options),
-        rounds=options["rounds"],
+        **picked(options, "to", "by", "backend", "max_error", "rounds"),
         **process_fields(options),
     )
-
-
-def _show(report: SensitivityReport) -> None:
-    from enginescope.render.base.text import show_answer, stacked
-    from enginescope.render.sensitivity.sensitivity_writers import sensitivity_answer
-
-    answered = sensitivity_answer(report, names_first=False)
-    show_answer(answered, stacked(answered.tables))

@@ -24,12 +24,14 @@ from enginescope.cli.options import (
 from enginescope.cli.process_options import (
     input_options,
     on_option,
+    picked,
     stored_fields,
     stored_options,
 )
-from enginescope.cli.progress import JobProgress, exit_code, measuring
+from enginescope.cli.progress import ProcessProgress, exit_code, measuring
 from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.cli.verb import Verb
+from enginescope.formats.arrival_trace import read_arrival_trace
 from enginescope.records.run.job import Workload
 from enginescope.records.run.load import SCENARIOS, LoadRule
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep
@@ -100,6 +102,12 @@ from enginescope.services.load.request import (
 )
 @option("--max-time", type=DURATION_MS, help="Let --find-max end after this time.")
 @option(
+    "--continue",
+    "continues",
+    is_flag=True,
+    help="Continue the newest load test of the same target and rule in the store.",
+)
+@option(
     "--repeats", type=COUNT, help=f"Processes at each rate.  [default: 1; {REPEATS} in a search]"
 )
 @option("--scenario", type=click.Choice(SCENARIOS), help="Issue queries as in MLPerf Inference.")
@@ -134,7 +142,7 @@ def command(target: str, **options: Any) -> int:
 
     check_outputs([options["markdown"], options["html"]], [target])
     progress = LoadProgress()
-    with measuring(progress):
+    with measuring(progress, can_continue=True):
         report = run_load(_request(target, options), progress)
     present_report(
         report,
@@ -153,65 +161,50 @@ def command(target: str, **options: Any) -> int:
 
 
 def _request(target: str, options: dict[str, Any]) -> LoadRequest:
-    trace, scenario = options["trace"], options["scenario"]
-    times: tuple[float, ...] = ()
-    if trace is not None:
-        from enginescope.formats.arrival_trace import read_arrival_trace
-
-        times = read_arrival_trace(trace)
+    trace = options["trace"]
     rule = LoadRule(
         arrivals="trace" if trace is not None else options["arrivals"],
         rate_per_s=options["rate"],
         duration_ms=options["duration"] or LoadRule().duration_ms,
         queries=options["queries"],
         seed=options["seed"],
-        times_ms=times,
+        times_ms=read_arrival_trace(trace) if trace is not None else (),
         workers=options["concurrency"],
-        samples_per_query=options["samples_per_query"] if scenario == "multi-stream" else 1,
+        samples_per_query=options["samples_per_query"],
     )
     return LoadRequest(
         target=target,
         backends=(options["backend"],) if options["backend"] else (),
-        rule=rule if scenario is None else rule_of_scenario(scenario, rule),
+        rule=rule_of_scenario(options["scenario"], rule),
         slo=parse_slo(options["slo"]) if options["slo"] else None,
         is_search=options["find_max"],
-        repeats=options["repeats"],
         resolution_pct=options["resolution"],
         max_time_s=options["max_time"] and options["max_time"] / 1e3,
         workload=Workload(
-            batch=options["batch"],
-            seed=options["seed"],
-            shapes=options["shapes"],
-            files=options["files"],
-            ranges=options["ranges"],
-            dims=options["dims"],
+            **picked(options, "batch", "seed", "shapes", "files", "ranges", "dims"),
             warmup=warm_up_of(options["warmup"]),
         ),
-        data=options["data"],
         timeout_s=options["timeout"] and options["timeout"] / 1e3,
         conditions=conditions_of(options),
         clock=options["lock_clocks"],
+        **picked(options, "repeats", "continues", "data"),
         **stored_fields(options),
     )
 
 
-class LoadProgress(JobProgress, LoadObserver):
+class LoadProgress(ProcessProgress, LoadObserver):
     """Shows the process that runs, and the verdict at each rate."""
 
-    def standing(self) -> str:
-        """Return what an interrupt leaves in the store."""
-        return "1 run is stored" if self._stored == 1 else f"{self._stored} runs are stored"
-
     def step_ended(self, step: LoadStep) -> None:
-        """Print a rate with its verdict."""
-        from enginescope.render.load.load_phrases import rate_of, rate_text
+        from enginescope.render.load.load_writers import rate_of, rate_text
 
         if step.kind is not LoadKind.MEASURED:
             self._line(f"{rate_text(rate_of(step))}: {step.kind.value}")
 
 
 def _show(report: LoadReport) -> None:
-    from enginescope.render.base.text import show_answer
-    from enginescope.render.load.load_writers import load_answer, load_tables
+    from enginescope.render.base.text import show_answer, stacked
+    from enginescope.render.load.load_writers import load_answer
 
-    show_answer(load_answer(report), [load_tables(report)])
+    answered = load_answer(report)
+    show_answer(answered, stacked(answered.tables[:1], has_notes=True)[:-1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,18 +11,11 @@ from enginescope.cli.compare_options import rounds_option
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import note, words
-from enginescope.cli.options import (
-    COUNT,
-    FILE,
-    FOLDER,
-    FROM_0,
-    PATH,
-    check_outputs,
-    option,
-)
+from enginescope.cli.options import COUNT, FILE, FOLDER, FROM_0, PATH, check_outputs, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
+    picked,
     process_fields,
     process_workload,
     rounds_end_options,
@@ -149,7 +141,9 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
     stacks until the result is clear, and judges latency, memory and engine size. Without MODELS, it
     compares recorded runs.
     """
+    from enginescope.render.base.text import show_answer
     from enginescope.render.verdicts.upgrade_writers import (
+        upgrade_answer,
         upgrade_json,
         upgrade_markdown,
         upgrade_page,
@@ -163,14 +157,17 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
         report,
         options,
         document=upgrade_json,
-        screen=lambda report: _show(report, everything=options["everything"]),
+        screen=lambda report: show_answer(upgrade_answer(report, everything=options["everything"])),
         markdown=upgrade_markdown,
         html=upgrade_page,
     )
     if options["evidence"] is not None:
         digest = sha256_of(options["evidence"] / MANIFEST)
         note(f"wrote {options['evidence']}; SHA-256 of its manifest: {digest}")
-    end_report(options, *_steps(report, options))
+    steps = [next_step(report, options)]
+    if options["evidence"] is not None:
+        steps.append(("run it again", words("enginescope", "reproduce", options["evidence"])))
+    end_report(options, *steps)
     return exit_code(progress, int(not report.is_passed))
 
 
@@ -180,23 +177,16 @@ def _request(
     from enginescope.services.accuracy.request import SampleRequest
 
     given = limits_of(options["limits"], ()) if options["limits"] else ()
-    limits = {one.metric: one for one in (*UPGRADE_LIMITS, *given)}
+    limits = {limit.metric: limit for limit in (*UPGRADE_LIMITS, *given)}
     return UpgradeRequest(
         models=models,
         old=old,
         new=new,
-        backends=options["backends"],
-        reference=options["reference"],
         samples=SampleRequest(data=options["data"], count=options["samples"]),
-        tolerance=options["tolerance"],
-        repeats=options["repeats"],
         workload=process_workload(options),
-        rounds=options["rounds"],
-        builds=options["builds"],
         limits=tuple(limits.values()),
-        inconclusive=options["inconclusive"],
-        evidence=options["evidence"],
-        without_inputs=options["without_inputs"],
+        **picked(options, "backends", "reference", "tolerance", "repeats", "rounds", "builds"),
+        **picked(options, "inconclusive", "evidence", "without_inputs"),
         **process_fields(options),
     )
 
@@ -205,26 +195,16 @@ class UpgradeProgress(RoundsProgress, UpgradeObserver):
     """Shows the model, the process of its outputs, and the rounds."""
 
     def model_started(self, model: Path) -> None:
-        """Print the model."""
         self._line(f"{model.name} …")
 
-    def outputs_progressed(self, text: str) -> None:
-        """Show which process returns outputs."""
+    def process_started(self, text: str) -> None:
         if self._live is not None:
             self._live.update(text)
         else:
             self._line(text)
 
     def model_ended(self, model: UpgradedModel) -> None:
-        """Print the verdict on a model."""
         self._line(f"{model.model}: {model.kind.value}")
-
-
-def _show(report: UpgradeReport, *, everything: bool) -> None:
-    from enginescope.render.base.text import show_answer
-    from enginescope.render.verdicts.upgrade_writers import upgrade_answer
-
-    show_answer(upgrade_answer(report, everything=everything))
 
 
 def next_step(report: UpgradeReport, options: dict[str, Any]) -> tuple[str, str]:
@@ -236,9 +216,3 @@ def next_step(report: UpgradeReport, options: dict[str, Any]) -> tuple[str, str]
     rows = [row for model in report.models for row in model.rows if row.decides]
     row = next((row for row in rows if row.kind is report.kind), rows[0])
     return "the reason", words("enginescope", "explain", row.reason)
-
-
-def _steps(report: UpgradeReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield next_step(report, options)
-    if options["evidence"] is not None:
-        yield "run it again", words("enginescope", "reproduce", options["evidence"])

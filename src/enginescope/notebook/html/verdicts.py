@@ -24,7 +24,6 @@ from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.gate import GateReport, GateRow
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.reproduction import Reproduction
-from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.figures import TextTable
 from enginescope.render.plan_comparison.compare_phrases import answer
@@ -37,7 +36,6 @@ from enginescope.render.plan_comparison.compare_tables import (
 from enginescope.render.reproduction import reproduction_phrases
 from enginescope.render.suites.suite_answer import suite_answer, suite_tables
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
-from enginescope.render.verdicts import upgrade_phrases
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
     answer_text,
@@ -49,9 +47,6 @@ from enginescope.render.verdicts.gate_phrases import (
 from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
 from enginescope.render.verdicts.measured_section import evidence_text, pair_table, verdict_table
 from enginescope.render.verdicts.ranking_text import ranking_table
-from enginescope.render.verdicts.upgrade_layers import layer_figures, layers_text
-from enginescope.render.verdicts.upgrade_phrases import name_of
-from enginescope.render.verdicts.upgrade_writers import notices_of
 from enginescope.render.verdicts.verdict_phrases import headline_sentence, value_text
 
 
@@ -94,30 +89,6 @@ def gate_html(report: GateReport) -> str:
 def _reasons(report: GateReport, row: GateRow) -> str:
     notices = (f"{notice.message} ({notice.code})" for notice in shown_notices(report, row))
     return "; ".join((*details(row), *notices))
-
-
-def upgrade_html(report: UpgradeReport) -> str:
-    """Return the answer, its scope, and every row with its reason."""
-    return fragment(
-        upgrade_phrases.answer_text(report),
-        fact_list(upgrade_phrases.scope_facts(report)),
-        notice_list(notices_of(report)),
-        data_table(
-            "Models",
-            upgrade_phrases.ROW_HEADERS,
-            (
-                upgrade_phrases.row_cells(model, row)
-                for model in report.models
-                for row in model.rows
-            ),
-            numbers=_NUMBERS,
-        ),
-        *(
-            data_table(f"{name_of(model)}: {layers_text(model.layers)}", table.headers, table.rows)
-            for model in report.models
-            if model.layers and (table := layer_figures(model))
-        ),
-    )
 
 
 def reproduction_html(result: Reproduction) -> str:

@@ -221,9 +221,6 @@ class UpgradeReport(Result, Record, frozen=True, kw_only=True):
         return self.kind is not UpgradeKind.WORSE and not is_open
 
 
-_ORDER = {kind: place for place, kind in enumerate(UpgradeKind)}
-
-
 def worst(kinds: Iterable[UpgradeKind]) -> UpgradeKind:
     """Return the worst of `kinds`; inconclusive where there is none."""
-    return min(kinds, key=_ORDER.__getitem__, default=UpgradeKind.INCONCLUSIVE)
+    return min(kinds, key=list(UpgradeKind).index, default=UpgradeKind.INCONCLUSIVE)

@@ -62,13 +62,16 @@ def answer_markdown(answered: AnswerTables) -> bytes:
     """Return the answer, what it is about, the tables with their notes, and the notices."""
     lines = answer_lines(answered)
     for part in answered.tables:
-        marks = ["---:" if name in part.numbers else "---" for name in part.headers]
-        lines += ["", markdown_row(part.headers), markdown_row(marks)]
-        lines += [
-            markdown_row([escaped(cell.replace("\n", "; ")) for cell in row]) for row in part.rows
-        ]
+        lines += table_lines(part)
         lines += ["", escaped(part.note)] if part.note else []
     return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
+
+
+def table_lines(part: TextTable) -> list[str]:
+    """Return a table as lines of a Markdown file, after a blank line."""
+    marks = ["---:" if name in part.numbers else "---" for name in part.headers]
+    rows = ([escaped(cell.replace("\n", "; ")) for cell in row] for row in part.rows)
+    return ["", markdown_row(part.headers), markdown_row(marks), *map(markdown_row, rows)]
 
 
 def with_names_first(one: TextTable) -> TextTable:

@@ -1,35 +1,184 @@
-"""Writers of a load test: terminal, JSON, Markdown and a page."""
+"""A load test on terminal, in Markdown and JSON, on a page and as a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
-from enginescope.analysis.claims.percentile import note
+from enginescope.analysis.claims import percentile as claims
+from enginescope.analysis.claims.percentile import percentile_name
+from enginescope.analysis.load.trials import ERROR, HEADLINE
 from enginescope.core.record import replace
-from enginescope.records.verdict.load import LoadReport
-from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
-from enginescope.render.base.figures import TextTable
-from enginescope.render.base.text_table import table
-from enginescope.render.html.answer_page import PageSection, answer_page
-from enginescope.render.load.load_chart import load_chart
-from enginescope.render.load.load_phrases import (
-    FIGURE_HEADERS,
-    PART_HEADERS,
-    STEP_HEADERS,
-    answer_text,
-    loadgen_rows,
-    part_rows,
-    scope_facts,
-    step_rows,
-    times_text,
+from enginescope.judge.samples import Summary
+from enginescope.judge.stats.early_stopping import decisive_queries
+from enginescope.judge.units import format_ms, format_significant
+from enginescope.records.run.load import LoadRule
+from enginescope.records.verdict.load import (
+    LoadGenFigures,
+    LoadKind,
+    LoadReport,
+    LoadStep,
+    LoadTrial,
+    QueryParts,
+    Slo,
 )
+from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
+from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.base.figures import TextTable, figure
+from enginescope.render.base.palette import BLUE, ORANGE, SKY, VERMILLION
+from enginescope.render.base.phrases import metric_title
+from enginescope.render.html.answer_page import PageSection, answer_page
+from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
 #: Version of the document's shape.
 LOAD_SCHEMA = 1
-_LATE = "late: the load generator was late (W-LATE)"
+_STEP_HEADERS = ("Queries/s", "Verdict", "Run", "Latency", "Queueing", "Service", "Slow %")
+_PART_HEADERS = ("Time", "Median", "p90", "p99", "Largest")
+_PARTS = ("latency", "queueing", "service", "lateness")
+_FIGURE_HEADERS = ("MLPerf figure", "Value")
+#: Percentiles of the picture of parts.
+_DRAWN = (50.0, 90.0, 95.0, 99.0)
+#: Color and shape of a verdict, in the order of the legend.
+_MARKS = {
+    LoadKind.MET: (BLUE, "circle"),
+    LoadKind.INCONCLUSIVE: (ORANGE, "diamond"),
+    LoadKind.MISSED: (VERMILLION, "triangle-up"),
+}
+_ON_TOP: Spec = {"orient": "top", "title": None}
+
+
+def answer_text(report: LoadReport) -> str:
+    """Return the result in one line."""
+    if report.is_search and report.slo:
+        return _search_answer(report, slo_text(report.slo))
+    if report.loadgen is not None:
+        return _scenario_answer(report.loadgen, report.trials[0].latency)
+    (step,) = report.steps
+    first, at = step.trials[0], f" at {rate_text(rate_of(step))}"
+    value = _value_text(step.trials, _percentile_of(report))
+    if report.slo is None:
+        parts = _parts_text(first.parts) if len(step.trials) == 1 else ""
+        return f"{value}{at}{parts}{claims.not_stated(first.latency, HEADLINE)}"
+    goal = slo_text(report.slo)
+    if report.kind in (LoadKind.MET, LoadKind.MISSED):
+        return f"{goal} is {report.kind.value}{at}: {value}"
+    why = _why_inconclusive(step, report.slo)
+    return f"inconclusive whether {goal} is met{at}: {value}; {why}"
+
+
+def _why_inconclusive(step: LoadStep, slo: Slo) -> str:
+    needed = decisive_queries(slo.p, ERROR)
+    if any(trial.is_late for trial in step.trials):
+        return "the load generator was late"
+    if any(trial.planned < needed for trial in step.trials):
+        return f"it needs at least {needed:,} queries"
+    return "too close to the limit for this number of queries"
+
+
+def _search_answer(report: LoadReport, goal: str) -> str:
+    missed = f"{rate_text(report.lowest_missed)} misses it" if report.lowest_missed else ""
+    open_rates = ", ".join(map(format_significant, report.inconclusive))
+    between = f"{open_rates} queries/s inconclusive" if open_rates else ""
+    rest = "; ".join(filter(None, (missed, between)))
+    if report.highest_met is None:
+        return f"no rate that was tried meets {goal}: {rest}"
+    rest = f"; {rest}" if rest else ""
+    return f"highest rate that meets {goal}: {rate_text(report.highest_met)}{rest}"
+
+
+def _scenario_answer(figures: LoadGenFigures, latency: Summary | None) -> str:
+    if figures.scenario == "offline":
+        return f"offline: {format_significant(figures.per_s or 0.0, 4)} samples/s"
+    found = latency.percentile(figures.p) if latency else None
+    sure = f" ({claims.range_or_mark(found)})" if found else ""
+    name, value = percentile_name(figures.p), format_ms(figures.percentile_ms)
+    text = f"{figures.scenario}: {name} latency {value}{sure}"
+    needs = f"early stopping needs {figures.needed:,} queries" if figures.needed is not None else ""
+    if figures.scenario == "server":
+        text += f" at {rate_text(figures.per_s)}"
+        if figures.is_passed is None:
+            return text
+        is_short = figures.needed is not None and figures.queries < figures.needed
+        why = f": {needs}" if is_short else ""
+        return f"{text}; the run {'passes' if figures.is_passed else f'does not pass{why}'}"
+    if figures.estimate_ms is None:
+        return f"{text}; {needs}"
+    return f"{text}, early-stopping estimate {format_ms(figures.estimate_ms)}"
+
+
+def trial_text(trial: LoadTrial) -> str:
+    """Return `claims.headline`, the rate, and the parts of that query."""
+    at = rate_text(trial.rate_per_s)
+    lack = claims.not_stated(trial.latency, HEADLINE)
+    return f"{_value_text((trial,), HEADLINE)} at {at}{_parts_text(trial.parts)}{lack}"
+
+
+def _value_text(trials: Sequence[LoadTrial], p: float) -> str:
+    known = [trial.latency for trial in trials if trial.latency is not None]
+    return claims.headline(known, p) if known else f"{percentile_name(p)} latency {UNKNOWN}"
+
+
+def _parts_text(parts: QueryParts | None) -> str:
+    """Return `` (that query: queueing 2.13 ms + service 5.67 ms)``: they add up as they stand."""
+    if parts is None:
+        return ""
+    scale, unit = (1e-3, "s") if parts.latency_ms >= 10_000 else (1.0, "ms")
+    whole = format_significant(scale * parts.latency_ms, 4).replace(",", "")
+    places = len(whole.partition(".")[2])
+    service = round(scale * parts.service_ms, places)
+    queueing = max(float(whole) - service, 0.0)
+    times = f"queueing {queueing:,.{places}f} {unit} + service {service:,.{places}f} {unit}"
+    return f" (that query: {times})"
+
+
+def slo_text(slo: Slo) -> str:
+    """Return ``p99 < 10 ms``."""
+    return f"{percentile_name(slo.p)} < {_ms(slo.limit_ms)}"
+
+
+def rate_of(step: LoadStep) -> float | None:
+    """Return the rate of a step: as requested, else as it came about."""
+    return step.rate_per_s if step.rate_per_s is not None else step.trials[0].rate_per_s
+
+
+def rate_text(rate_per_s: float | None) -> str:
+    """Return ``120 queries/s``."""
+    if rate_per_s is None:
+        return "one query after another"
+    return f"{format_significant(rate_per_s)} queries/s"
+
+
+def _percentile_of(report: LoadReport) -> float:
+    return report.slo.p if report.slo else HEADLINE
+
+
+def _arrivals_text(rule: LoadRule) -> str:
+    stop = f"{rule.queries:,} queries" if rule.queries else f"{rule.duration_ms / 1e3:g} s"
+    if not rule.queries and rule.least_queries > 1:
+        stop += f" and at least {rule.least_queries:,} queries"
+    texts = {
+        "poisson": f"Poisson, seed {rule.seed}, {stop}",
+        "constant": f"at a constant rate, {stop}",
+        "trace": f"trace of {len(rule.times_ms):,} arrivals",
+        "closed": f"each after the one before, {stop}",
+        "burst": "all at once",
+    }
+    requests = f", {rule.samples_per_query} requests a query" if rule.samples_per_query > 1 else ""
+    return f"{texts[rule.arrivals]}{requests}"
+
+
+def scope_facts(report: LoadReport) -> tuple[tuple[str, str], ...]:
+    """Return target, arrivals, workers and evidence, as names and texts."""
+    count = len(report.trials)
+    processes = f", {count:,} processes" if count > 1 else ""
+    facts = (
+        ("target", f"{printable(report.target)} · {report.backend}"),
+        ("scenario", report.rule.scenario or ""),
+        ("arrivals", _arrivals_text(report.rule)),
+        ("workers", f"{report.rule.workers}"),
+        ("objective", slo_text(report.slo) if report.slo else ""),
+        ("evidence", f"{report.evidence.value}{processes}" if report.evidence else ""),
+    )
+    return tuple((name, text) for name, text in facts if text)
 
 
 def load_answer(report: LoadReport) -> AnswerTables:
@@ -43,49 +192,118 @@ def load_answer(report: LoadReport) -> AnswerTables:
 
 
 def _tables(report: LoadReport) -> Iterator[TextTable]:
-    trial = report.trials[0]
+    first = report.trials[0]
     if report.loadgen is not None:
-        rows: tuple[tuple[str, ...], ...] = loadgen_rows(report.loadgen, trial.latency)
         title = "Figures of the scenario, as LoadGen computes them"
-        yield _table(title, FIGURE_HEADERS, rows, FIGURE_HEADERS[1:])
+        yield _table(title, _FIGURE_HEADERS, _loadgen_rows(report.loadgen, first.latency))
     if len(report.trials) == 1:
-        title = "Latency and its parts; each percentile is of its own times"
-        yield _table(title, PART_HEADERS, part_rows(trial), PART_HEADERS[1:])
-    title = f"Each run: {times_text(report)}"
-    is_late = any(trial.is_late for trial in report.trials)
-    numbers = (*STEP_HEADERS[:1], *STEP_HEADERS[3:])
-    made = _table(title, STEP_HEADERS, step_rows(report), numbers, _LATE if is_late else None)
-    yield replace(made, whole=STEP_HEADERS[1:2])
+        yield parts_table(first)
+    name = percentile_name(_percentile_of(report))
+    notes = [f"latency is its {name} in ms, with queueing and service time of that query"]
+    if any(trial.is_late for trial in report.trials):
+        notes.append("late: the load generator was late (W-LATE)")
+    runs = _table("Each run", _STEP_HEADERS, _step_rows(report), *notes)
+    numbers = (*_STEP_HEADERS[:1], *_STEP_HEADERS[3:])
+    yield replace(runs, numbers=numbers, whole=_STEP_HEADERS[1:2])
 
 
 def _table(
-    title: str,
-    headers: tuple[str, ...],
-    rows: tuple[tuple[str, ...], ...],
-    numbers: tuple[str, ...],
-    more: str | None = None,
+    title: str, headers: tuple[str, ...], rows: tuple[tuple[str, ...], ...], *notes: str
 ) -> TextTable:
-    marked = note([cell for row in rows for cell in row])
-    text = "; ".join(filter(None, (marked, more)))
-    return TextTable(title=title, headers=headers, rows=rows, numbers=numbers, note=text or None)
+    marked = claims.note([cell for row in rows for cell in row])
+    note = "; ".join(filter(None, (*notes, marked)))
+    return TextTable(
+        title=title, headers=headers, rows=rows, numbers=headers[1:], note=note or None
+    )
 
 
-def load_tables(report: LoadReport) -> RenderableType:
-    """Return the table below the answer."""
-    return Group(*_shown(report))
+def parts_table(trial: LoadTrial) -> TextTable:
+    rows = tuple(
+        (
+            metric_title(metric),
+            _ms(summary.median_ms),
+            *(claims.cell(summary.percentile(p), _ms) for p in (90, 99)),
+            _ms(summary.max_ms),
+        )
+        for metric, summary in _summaries(trial, _PARTS)
+    )
+    title = "Latency and its parts; each percentile is of its own times"
+    return _table(title, _PART_HEADERS, rows)
 
 
-def _shown(report: LoadReport) -> Iterator[RenderableType]:
-    first = next(_tables(report))
-    yield table(first.headers, first.rows, right=first.numbers, whole=first.whole)
-    if first.headers == STEP_HEADERS:
-        yield Text(times_text(report), style="dim")
-    if first.note:
-        yield Text(first.note, style="yellow")
+def _summaries(trial: LoadTrial, metrics: Sequence[str]) -> list[tuple[str, Summary]]:
+    found = [(metric, getattr(trial, metric)) for metric in metrics]
+    return [(metric, summary) for metric, summary in found if summary is not None]
+
+
+def _ms(value_ms: float) -> str:
+    return format_ms(value_ms, 3)
+
+
+def _step_rows(report: LoadReport) -> tuple[tuple[str, ...], ...]:
+    """Return the trials below `_STEP_HEADERS`, the lowest rate first; times are percentiles."""
+    p = _percentile_of(report)
+    steps = sorted(report.steps, key=lambda step: rate_of(step) or 0.0)
+    return tuple(_trial_row(step, trial, p) for step in steps for trial in step.trials)
+
+
+def _trial_row(step: LoadStep, trial: LoadTrial, p: float) -> tuple[str, ...]:
+    parts = trial.parts if trial.parts is not None and trial.parts.p == p else None
+    return (
+        figure(rate_of(step), 3),
+        f"{trial.kind.value}{', late' if trial.is_late else ''}",
+        trial.run[:6],
+        claims.cell(trial.latency.percentile(p) if trial.latency else None),
+        figure(parts.queueing_ms if parts else None, 3),
+        figure(parts.service_ms if parts else None, 3),
+        UNKNOWN if trial.slow is None else f"{100 * trial.slow / trial.planned:.2f}",
+    )
+
+
+def _loadgen_rows(figures: LoadGenFigures, latency: Summary | None) -> tuple[tuple[str, str], ...]:
+    """Return the figures of a scenario below `_FIGURE_HEADERS`, to the nanosecond.
+
+    Args:
+        latency: Has the intervals of the percentiles, and says which are marked.
+    """
+    name = percentile_name(figures.p)
+
+    def marked(p: float, value_ms: float) -> str:
+        found = latency.percentile(p) if latency else None
+        sure = found.interval if found and found.mark is None else None
+        return claims.level_cell(value_ms, sure, _ns)
+
+    rows = [
+        ("queries", f"{figures.queries:,}"),
+        (f"{name} latency", marked(figures.p, figures.percentile_ms)),
+        *(
+            (f"{percentile_name(p)} latency", marked(p, value))
+            for p, value in figures.percentiles
+            if p != figures.p
+        ),
+        ("mean latency", _ns(figures.mean_ms)),
+    ]
+    if figures.scenario in ("single-stream", "multi-stream"):
+        rows.append((f"early-stopping {name}", _ns(figures.estimate_ms)))
+    if figures.scenario == "single-stream":
+        rows.append(("early-stopping p99", _ns(figures.estimate_p99_ms)))
+    if figures.slow is not None:
+        rows.append(("queries above the limit", f"{figures.slow:,}"))
+    if figures.needed is not None:
+        rows.append(("queries that early stopping needs", f"{figures.needed:,}"))
+    if figures.per_s is not None:
+        kind = "samples/s" if figures.scenario == "offline" else "scheduled queries/s"
+        rows.append((kind, format_significant(figures.per_s, 6)))
+    if figures.completed_per_s is not None:
+        rows.append(("completed queries/s", format_significant(figures.completed_per_s, 6)))
+    return tuple(rows)
+
+
+def _ns(value_ms: float | None) -> str:
+    return UNKNOWN if value_ms is None else f"{value_ms:,.6f} ms"
 
 
 def load_markdown(report: LoadReport) -> bytes:
-    """Return the answer, what it is about, and the tables."""
     return answer_markdown(load_answer(report))
 
 
@@ -101,7 +319,6 @@ def load_json(report: LoadReport) -> bytes:
 
 
 def load_page(report: LoadReport) -> bytes:
-    """Return the page: the answer, the picture, then the figures."""
     answered, chart = load_answer(report), load_chart(report)
     figures = tuple(table.figures() for table in answered.tables)
     return answer_page(
@@ -112,4 +329,110 @@ def load_page(report: LoadReport) -> bytes:
         skip="load test",
         charts=[chart] if chart else [],
         sections=[PageSection(title="Figures", anchor="figures", figures=figures)],
+    )
+
+
+def load_chart(report: LoadReport) -> Chart | None:
+    """Return the picture; ``None`` where there is nothing to compare."""
+    return _by_rate(report) if report.is_search else parts_chart(report.trials[0])
+
+
+def _by_rate(report: LoadReport) -> Chart:
+    name = percentile_name(_percentile_of(report))
+    rows = [
+        {
+            "x": rate_of(step),
+            "y": trial.percentile.value_ms,
+            "verdict": trial.kind.value,
+            "sure": claims.range_or_mark(trial.percentile),
+            "stated": trial.percentile.mark is None,
+        }
+        for step in report.steps
+        for trial in step.trials
+        if trial.percentile is not None
+    ]
+    present = {row["verdict"] for row in rows}
+    marks = {kind.value: mark for kind, mark in _MARKS.items() if kind.value in present}
+
+    def by_verdict(part: int) -> Spec:
+        scale = {"domain": [*marks], "range": [mark[part] for mark in marks.values()]}
+        return {"field": "verdict", "type": "nominal", "scale": scale, "legend": _ON_TOP}
+
+    ticks = {"tickCount": 6, "format": ",~g"}
+    latency = quantity("y", f"{name} latency, ms (log)", scale={"type": "log"}, axis=ticks)
+    points: Spec = {
+        "data": {"values": rows},
+        "mark": {"type": "point", "size": 60, "filled": True},
+        "encoding": {
+            "x": quantity("x", "queries per second", axis={"grid": False}),
+            "y": latency,
+            "color": by_verdict(0),
+            "shape": by_verdict(1),
+            "opacity": {"condition": {"test": "datum.stated", "value": 1}, "value": 0.35},
+            "tooltip": tooltip(x="queries/s#", y="latency, ms#", sure="95 % CI", verdict="verdict"),
+        },
+    }
+    layers = [points]
+    if report.slo is not None:
+        limit = {"data": {"values": [{"y": report.slo.limit_ms}]}}
+        rule = {"type": "rule", "strokeDash": [6, 3]}
+        layers.append({**limit, "mark": rule, "encoding": {"y": latency}})
+    goal = slo_text(report.slo) if report.slo else ""
+    return Chart(
+        key="load",
+        title=f"{name} latency by rate; the dashed line is the objective {goal}",
+        subtitle=("Pale: too few samples to state it with an interval",),
+        spec={"layer": layers},
+        table=ChartTable(headers=_STEP_HEADERS, rows=_step_rows(report)),
+        is_wide=True,
+    )
+
+
+def parts_chart(trial: LoadTrial) -> Chart | None:
+    """Return latency and its parts by percentile; ``None`` of a closed loop."""
+    summaries = _summaries(trial, _PARTS[:3])
+    times = [
+        (percentile_name(point.p), metric_title(metric), point)
+        for metric, summary in summaries
+        for point in summary.percentiles
+        if point.p in _DRAWN and point.mark is None
+    ]
+    if len(summaries) < 3 or not times:
+        return None
+    names = [metric_title(metric) for metric, _ in summaries]
+    by_part: Spec = {"field": "part", "sort": names}
+    scale = {"domain": names, "range": [BLUE, ORANGE, SKY]}
+    return Chart(
+        key="load",
+        title="Latency, queueing time and service time by percentile",
+        subtitle=(
+            "Each percentile is of its own times, so the parts do not add up to the whole",
+            "Percentiles with too few samples are left out",
+        ),
+        spec={
+            "data": {
+                "values": [
+                    {"percentile": p, "part": name, "y": point.value_ms} for p, name, point in times
+                ]
+            },
+            "mark": {"type": "bar"},
+            "encoding": {
+                "x": {
+                    "field": "percentile",
+                    "type": "nominal",
+                    "sort": None,
+                    "title": None,
+                    "axis": {"labelAngle": 0},
+                },
+                "xOffset": by_part,
+                "y": quantity("y", "time, ms"),
+                "color": {**by_part, "type": "nominal", "scale": scale, "legend": _ON_TOP},
+                "tooltip": tooltip(part="time", percentile="percentile", y="ms#"),
+            },
+        },
+        table=ChartTable(
+            headers=("Percentile", "Time", "ms (95 % CI)"),
+            rows=tuple((p, name, claims.cell(point, figure)) for p, name, point in times),
+        ),
+        is_wide=True,
     )

@@ -17,7 +17,7 @@ from enginescope.records.verdict.reproduction import (
 from enginescope.records.verdict.upgrade import UpgradeRow
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.verdicts.gate_phrases import interval_text
-from enginescope.render.verdicts.upgrade_phrases import (
+from enginescope.render.verdicts.upgrade_writers import (
     change_text,
     evidence_text,
     metric_text,

@@ -18,8 +18,8 @@ from enginescope.render.reproduction.reproduction_phrases import (
     scope_facts,
     sentence,
 )
-from enginescope.render.verdicts import upgrade_phrases
-from enginescope.render.verdicts.upgrade_phrases import PER_ROUND, name_of
+from enginescope.render.verdicts import upgrade_writers
+from enginescope.render.verdicts.upgrade_writers import PER_ROUND, name_of
 
 #: Version of the document's shape.
 REPRODUCE_SCHEMA = 1
@@ -45,7 +45,7 @@ def reproduction_rows(
 
 def is_listed(row: ReproducedRow) -> bool:
     """Whether a row is always listed, as in the upgrade."""
-    return any(upgrade_phrases.is_listed(half) for half in (row.recorded, row.again) if half)
+    return any(upgrade_writers.is_listed(half) for half in (row.recorded, row.again) if half)
 
 
 def reproduction_answer(result: Reproduction, *, everything: bool = False) -> AnswerTables:

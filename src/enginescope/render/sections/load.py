@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from enginescope.analysis.load.trials import trial_of
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.render.base.figures import Figures
-from enginescope.render.load.load_chart import parts_chart
-from enginescope.render.load.load_phrases import PART_HEADERS, part_rows, trial_text
+from enginescope.render.load.load_writers import parts_chart, parts_table, trial_text
 from enginescope.render.sections.section import Section
 
 
@@ -21,12 +19,5 @@ def load(view: RunView) -> Section | None:
         title="Load",
         answer=trial_text(trial),
         charts=(chart,) if chart else (),
-        facts={
-            "table": Figures(
-                caption="Latency and its parts; each percentile is of its own times",
-                headers=PART_HEADERS,
-                rows=part_rows(trial),
-                numbers=(1, 2, 3, 4),
-            )
-        },
+        facts={"table": parts_table(trial).figures()},
     )

@@ -1,51 +1,297 @@
-"""Writers of an upgrade: terminal, JSON, Markdown and a page that needs no network."""
+"""An upgrade on terminal and page, in Markdown, JSON and notebooks.
+
+Layer times are of one process a side, so that they explain a difference and decide nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from enginescope.analysis.plan_comparison.difference_causes import Cause
 from enginescope.analysis.verdicts.model_mean import upgrade_means
+from enginescope.analysis.verdicts.printed_verdicts import THROUGHPUT, printed_cause
+from enginescope.core.record import replace
+from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
-from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeReport, UpgradeRow
+from enginescope.judge.units import counted, format_ms, signed_pct
+from enginescope.records.verdict.upgrade import (
+    OUTPUTS,
+    DifferenceCause,
+    LayerChange,
+    LayerDifferences,
+    Stack,
+    UpgradedModel,
+    UpgradeKind,
+    UpgradeReport,
+    UpgradeRow,
+)
 from enginescope.render.base.answer_tables import (
     AnswerTables,
     answer_json,
     answer_lines,
     notice_items,
+    table_lines,
 )
-from enginescope.render.base.data_table import UNKNOWN, escaped, markdown_row
+from enginescope.render.base.data_table import UNKNOWN, escaped, number_column, printable
 from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.charts.estimates import Estimate, estimate_chart
 from enginescope.render.html.answer_page import PageSection, answer_page
 from enginescope.render.html.images import Chart
-from enginescope.render.verdicts.gate_phrases import interval_text
+from enginescope.render.plan_comparison.compare_phrases import cause_words
+from enginescope.render.verdicts.gate_phrases import change_pct, interval_text
 from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
-from enginescope.render.verdicts.upgrade_layers import layer_figures, layers_text, most_text
-from enginescope.render.verdicts.upgrade_phrases import (
-    PER_ROUND,
-    ROW_HEADERS,
-    answer_text,
-    change_text,
-    evidence_text,
-    is_listed,
-    metric_text,
-    name_of,
-    row_cells,
-    scope_facts,
-    sentence,
-    values_of,
-    verdict_text,
-    why_of,
+from enginescope.render.verdicts.verdict_phrases import (
+    basis_text,
+    confidence_text,
+    title_of,
+    value_text,
+    why_text,
 )
 
 #: Version of the document's shape.
 UPGRADE_SCHEMA = 1
-#: Columns of the terminal's table.
-HEADERS = ("verdict", "model and metric")
+#: Ends a change that is the middle of those of the rounds.
+PER_ROUND = " per round"
+ROW_HEADERS = ("Verdict", "Model", "Metric", "Old", "New", "Change", "Interval", "Why")
+_NUMBERS = ("Old", "New", "Change", "Interval")
+_LAYER_HEADERS = ("Layer", "Type", "Differs in", "Old ms", "New ms", "New − old, ms")
+_ANSWERS = {
+    UpgradeKind.WORSE: "upgrade is not safe",
+    UpgradeKind.INCONCLUSIVE: "upgrade is inconclusive",
+    UpgradeKind.BETTER: "upgrade is safe, and better",
+    UpgradeKind.SAFE: "upgrade is safe",
+}
+_BY_KIND = {
+    UpgradeKind.WORSE: "beyond the limit of {limit}",
+    UpgradeKind.BETTER: "better by more than {limit}",
+    UpgradeKind.SAFE: "not worse by more than {limit}",
+    UpgradeKind.INCONCLUSIVE: "the limit is {limit}",
+}
+#: Metrics that tell the GPU's time from the host's.
+_APART = frozenset({"gpu_compute", "enqueue"})
+#: Versions that say what a stack is, the first ones first.
+_TELLING = ("tensorrt", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino")
+
+
+def answer_text(report: UpgradeReport) -> str:
+    """Return the result in one line: ``upgrade is not safe: 1 of 6 models is worse (a.onnx)``."""
+    kind, models = report.kind, report.models
+    answer, total = _ANSWERS[kind], counted(len(models), "model")
+    if kind is UpgradeKind.SAFE:
+        return f"{answer}: {total} {_are(len(models))} as correct and as fast"
+    printed = _printed(models)
+    if printed is not None:
+        return f"{answer}: {printed}"
+    named = [f"{name_of(one)}{_metrics(one)}" for one in models if one.kind is kind]
+    verb = f"{_are(len(named))} {kind.value}"
+    if len(models) == 1:
+        return f"{answer}: {name_of(models[0])} {verb}{_metrics(models[0])}"
+    return f"{answer}: {len(named)} of {total} {verb}: {', '.join(named)}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _printed(models: Sequence[UpgradedModel]) -> str | None:
+    """Return what the printed figures of a model say; ``None`` where more is known, or nothing."""
+    if len(models) != 1 or models[0].evidence is not EvidenceLevel.PRINTED:
+        return None
+    rows = [row for row in models[0].rows if row.verdict is not None]
+    cause = printed_cause([row.verdict for row in rows if row.verdict])
+    if cause is None:
+        return None
+    shown = [row for row in rows if row.metric == THROUGHPUT or row.metric in _APART]
+    changes = ", ".join(f"{metric_text(row, in_text=True)} {change_text(row)}" for row in shown)
+    return f"printed figures alone say: {cause} ({changes})"
+
+
+def name_of(model: UpgradedModel) -> str:
+    """Return a model's name without characters that a terminal obeys."""
+    return printable(model.model)
+
+
+def _metrics(model: UpgradedModel) -> str:
+    rows = [row for row in model.rows if row.decides and row.kind is model.kind]
+    return f" ({', '.join(metric_text(row, in_text=True) for row in rows)})"
+
+
+def scope_facts(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
+    """Return stacks, reference, evidence and limits, as names and texts."""
+    evidence = dict.fromkeys(map(evidence_text, report.models))
+    references = dict.fromkeys(model.reference for model in report.models if model.reference)
+    rows = (row for model in report.models for row in model.rows if row.decides)
+    estimates = (row.verdict.estimate for row in rows if row.verdict)
+    intervals = (estimate.interval for estimate in estimates if estimate and estimate.interval)
+    limits = ", ".join(f"{title_of(one.metric)} {one.regression_pct:g} %" for one in report.limits)
+    facts = (
+        ("old", stack_text(report.old, report.new)),
+        ("new", stack_text(report.new, report.old)),
+        ("reference", "; ".join(references)),
+        ("evidence", "; ".join(evidence)),
+        ("intervals", ", ".join(dict.fromkeys(map(confidence_text, intervals)))),
+        ("limits", limits),
+    )
+    return tuple((name, text) for name, text in facts if text)
+
+
+def stack_text(stack: Stack, other: Stack) -> str:
+    """Return a stack's name, and the versions in which it differs from the other one."""
+    if stack.python is None:
+        return stack.name
+
+    def place(item: tuple[str, str]) -> int:
+        return _TELLING.index(item[0]) if item[0] in _TELLING else len(_TELLING)
+
+    ordered = sorted(stack.versions.items(), key=place)
+    differing = [f"{name} {value}" for name, value in ordered if other.versions.get(name) != value]
+    versions = ", ".join(differing) or "the same versions as the other stack"
+    return f"{stack.name} ({versions}), {stack.python}"
+
+
+def evidence_text(model: UpgradedModel) -> str:
+    """Return the evidence level and the number of processes; what is missing."""
+    if model.evidence is None:
+        return "outputs only; not timed"
+    counts = sorted({len(model.old), len(model.new)})
+    runs = " and ".join(map(str, counts))
+    return f"{model.evidence.value}, {runs} {'run' if counts == [1] else 'runs'} a side"
+
+
+def is_listed(row: UpgradeRow) -> bool:
+    """Whether a row is always listed: it counts, or tells the GPU's time from the host's."""
+    return row.decides or row.metric in _APART
+
+
+def metric_text(row: UpgradeRow, *, in_text: bool = False) -> str:
+    """Return the heading of a row's metric, or its words within a sentence."""
+    title = "Outputs" if row.metric == OUTPUTS else title_of(row.metric)
+    return title if not in_text or title[:2].isupper() else f"{title[:1].lower()}{title[1:]}"
+
+
+def values_of(row: UpgradeRow) -> tuple[str, str]:
+    """Return the figures of both stacks; of outputs their largest error."""
+    if row.metric == OUTPUTS:
+        old, new = (UNKNOWN if one is None else f"{one:.2g}" for one in (row.old, row.new))
+    else:
+        old, new = (value_text(row.metric, one) for one in (row.old, row.new))
+    return old, new
+
+
+def change_text(row: UpgradeRow) -> str:
+    """Return ``+6.9 % per round``: the middle of the rounds' ratios, where there are rounds."""
+    change = change_pct(row.verdict) if row.verdict else None
+    if row.verdict is None or change is None:
+        return UNKNOWN
+    return f"{signed_pct(change)} %{basis_text(row.verdict.estimate)}"
+
+
+def why_of(row: UpgradeRow) -> str:
+    """Return why a row is what it is: one sentence with its reason code."""
+    return f"{_words_of(row)} ({row.reason})"
+
+
+def _words_of(row: UpgradeRow) -> str:
+    if row.message:
+        return row.message
+    if row.verdict is not None and row.kind is UpgradeKind.INCONCLUSIVE:
+        return why_text(row.verdict) or "the interval does not decide it"
+    return _BY_KIND[row.kind].format(limit=f"{row.limit_pct:g} %")
+
+
+def row_cells(model: UpgradedModel, row: UpgradeRow) -> tuple[str, ...]:
+    """Return a row below `ROW_HEADERS`."""
+    figures = (*values_of(row), change_text(row), interval_text(row))
+    return (verdict_text(row), name_of(model), metric_text(row), *figures, _words_of(row))
+
+
+def verdict_text(row: UpgradeRow) -> str:
+    """Return the verdict; in brackets where it does not count."""
+    return row.kind.value if row.decides else f"({row.kind.value})"
+
+
+def _sentence(model: UpgradedModel, row: UpgradeRow) -> str:
+    old, new = values_of(row)
+    figures = f"{metric_text(row)} {old} → {new}" if row.old is not None else metric_text(row)
+    change = f", {text}" if (text := change_text(row)) != UNKNOWN else ""
+    name, kind = f"{name_of(model)} · {model.backend}", row.kind.value
+    return f"{name}: {kind}: {figures}{change}; {why_of(row)}"
+
+
+def layers_text(layers: LayerDifferences) -> str:
+    """Return how many layers differ, and what their times add up to on each stack."""
+    differ = f"{layers.differing:,}" if layers.differing else "none"
+    text = (
+        f"{counted(layers.paired, 'pair')} among {layers.old:,} and {layers.new:,} layers, "
+        f"{differ} built differently"
+    )
+    for count, where in ((layers.only_old, "old"), (layers.only_new, "new")):
+        text += f", {counted(count, 'layer')} only {where}" if count else ""
+    if layers.old_ms is None or layers.new_ms is None:
+        return f"{text}; no layer times"
+    times = f"{format_ms(layers.old_ms)} → {format_ms(layers.new_ms)}"
+    return f"{text}; layer times {times}, of one process a side"
+
+
+def most_text(model: UpgradedModel) -> str | None:
+    """Return the largest part of the difference; ``None`` where there is none to explain.
+
+    That is: no layer is built differently, and the headline is neither worse nor better.
+    """
+    layers = model.layers
+    if layers is None:
+        return None
+    headline = model.rows[1].kind if len(model.rows) > 1 else None
+    sign = (headline is UpgradeKind.WORSE) - (headline is UpgradeKind.BETTER)
+    if sign and layers.old_ms is not None and layers.new_ms is not None:
+        if sign * (layers.new_ms - layers.old_ms) <= 0:
+            return "these times do not show the difference in latency"
+        causes = tuple(one for one in layers.causes if sign * (one.difference_ms or 0.0) > 0)
+    else:
+        causes = tuple(one for one in layers.causes if one.cause != Cause.NOTHING.value)
+    return _cause_text(causes[0]) if causes else None
+
+
+def _cause_text(most: DifferenceCause) -> str:
+    words = printable(cause_words(Cause(most.cause), most.kind, most.detail, ("old", "new")))
+    if most.difference_ms is None:
+        return f"most: {words}, {counted(most.layers, 'pair')}"
+    (difference,) = number_column([most.difference_ms], signed=True)
+    return f"most of it: {words}, {difference} ms"
+
+
+def _layer_texts(model: UpgradedModel) -> list[str]:
+    texts = (layers_text(model.layers), most_text(model)) if model.layers else ()
+    return [text for text in texts if text]
+
+
+def layer_table(model: UpgradedModel) -> TextTable | None:
+    """Return the layers that differ most; ``None`` where none differs and none is timed."""
+    layers = model.layers.layers if model.layers else ()
+    shown: list[LayerChange] = [
+        layer for layer in layers if layer.changes or layer.difference_ms is not None
+    ]
+    if not shown:
+        return None
+    columns = [
+        [printable(layer.name) for layer in shown],
+        [printable(layer.type) for layer in shown],
+        [printable(", ".join(layer.changes)) or "nothing" for layer in shown],
+        number_column([layer.old_ms for layer in shown]),
+        number_column([layer.new_ms for layer in shown]),
+        number_column([layer.difference_ms for layer in shown], signed=True),
+    ]
+    known = [at for at, cells in enumerate(columns) if set(cells) != {UNKNOWN}]
+    return TextTable(
+        title="Layers: those built differently first, then by time; times of one process a side",
+        headers=tuple(_LAYER_HEADERS[at] for at in known),
+        rows=tuple(zip(*(columns[at] for at in known), strict=True)),
+        numbers=_LAYER_HEADERS[3:],
+    )
 
 
 def upgrade_rows(report: UpgradeReport, *, everything: bool = False) -> tuple[tuple[str, str], ...]:
-    """Return what is listed below `HEADERS`.
+    """Return the verdict and the lines of what is listed.
 
     Args:
         everything: All rows that do not count too.
@@ -56,16 +302,13 @@ def upgrade_rows(report: UpgradeReport, *, everything: bool = False) -> tuple[tu
         for row in model.rows
         if is_listed(row) or everything
     )
-    layers = (("layers", text) for text in filter(None, map(_layers, report.models)))
+    layers = (
+        ("layers", "\n".join((f"{name_of(model)} · {model.backend} · Layers", *texts)))
+        for model in report.models
+        if (texts := _layer_texts(model))
+    )
     means = (("mean", mean_lines(mean, "model")) for mean in upgrade_means(report))
     return (*rows, *layers, *means)
-
-
-def _layers(model: UpgradedModel) -> str | None:
-    if model.layers is None:
-        return None
-    title = f"{name_of(model)} · {model.backend} · Layers"
-    return "\n".join(filter(None, (title, layers_text(model.layers), most_text(model))))
 
 
 def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
@@ -79,12 +322,24 @@ def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
 
 
 def upgrade_answer(report: UpgradeReport, *, everything: bool = False) -> AnswerTables:
-    """Return the answer, its facts, `upgrade_rows` and the notices."""
+    """Return the answer with `upgrade_rows`, for a terminal."""
     rows = upgrade_rows(report, everything=everything)
+    listed = TextTable(title="Models", headers=("verdict", "model and metric"), rows=rows)
+    return replace(upgrade_tables(report), tables=(listed,))
+
+
+def upgrade_tables(report: UpgradeReport) -> AnswerTables:
+    """Return the answer, its facts, every row, the layers of each model and the notices."""
+    rows = (row_cells(model, row) for model in report.models for row in model.rows)
+    layers = (
+        replace(table, title=f"{name_of(model)}: {layers_text(model.layers)}")
+        for model in report.models
+        if model.layers and (table := layer_table(model))
+    )
     return AnswerTables(
         answer=answer_text(report),
         facts=scope_facts(report),
-        tables=(TextTable(title="Models", headers=HEADERS, rows=rows),),
+        tables=(_rows_table("Models", rows), *layers),
         notices=tuple(notices_of(report)),
     )
 
@@ -100,7 +355,7 @@ def upgrade_json(report: UpgradeReport) -> bytes:
             {
                 "model": model.model,
                 "verdict": model.kind,
-                "sentences": [sentence(model, row) for row in model.rows],
+                "sentences": [_sentence(model, row) for row in model.rows],
                 "layers": layers_text(model.layers) if model.layers else None,
             }
             for model in report.models
@@ -110,55 +365,37 @@ def upgrade_json(report: UpgradeReport) -> bytes:
     )
 
 
-_MARKS = ("---", "---", "---", "---:", "---:", "---:", "---:", "---")
+def _rows_table(title: str, rows: Iterable[tuple[str, ...]]) -> TextTable:
+    return TextTable(title=title, headers=ROW_HEADERS, rows=tuple(rows), numbers=_NUMBERS)
+
+
+def _listed_table(report: UpgradeReport) -> TextTable:
+    rows = [
+        row_cells(model, row) for model in report.models for row in model.rows if is_listed(row)
+    ]
+    rows += [mean_cells(mean, "model", has_reasons=True) for mean in upgrade_means(report)]
+    return _rows_table("Metrics that count", rows)
 
 
 def upgrade_markdown(report: UpgradeReport) -> bytes:
     """Return the answer, a table of the rows that count, and the rest folded away."""
     answered = upgrade_answer(report)
-    lines = [*answer_lines(answered), "", *_table(report, listed=True)]
-    rest = _table(report, listed=False)
-    if len(rest) > len(_table_head()):
-        lines += _folded("figures that do not count", rest)
-    lines += [line for model in report.models for line in _layer_lines(model)]
+    lines = [*answer_lines(answered), *table_lines(_listed_table(report))]
+    models = report.models
+    rest = [row_cells(model, row) for model in models for row in model.rows if not is_listed(row)]
+    if rest:
+        lines += _folded("figures that do not count", table_lines(_rows_table("", rest)))
+    for model in models:
+        table = layer_table(model)
+        texts = [f"- {escaped(text)}" for text in _layer_texts(model)]
+        if texts:
+            texts += table_lines(table) if table else []
+            lines += _folded(f"layers of {escaped(name_of(model))}", ["", *texts])
     return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
 
 
 def _folded(title: str, lines: Sequence[str]) -> list[str]:
-    return ["", f"<details><summary>{title}</summary>", "", *lines, "", "</details>"]
-
-
-def _layer_lines(model: UpgradedModel) -> list[str]:
-    """Return the layers of a model, folded away; nothing without any."""
-    if model.layers is None:
-        return []
-    texts = filter(None, (layers_text(model.layers), most_text(model)))
-    lines = [f"- {escaped(text)}" for text in texts]
-    figures = layer_figures(model)
-    if figures is not None:
-        marks = ["---:" if at in figures.numbers else "---" for at in range(len(figures.headers))]
-        lines += ["", markdown_row(figures.headers), markdown_row(marks)]
-        lines += [markdown_row(list(map(escaped, row))) for row in figures.rows]
-    return _folded(f"layers of {escaped(name_of(model))}", lines)
-
-
-def _table_head() -> list[str]:
-    return [markdown_row(ROW_HEADERS), markdown_row(_MARKS)]
-
-
-def _table(report: UpgradeReport, *, listed: bool) -> list[str]:
-    return [
-        *_table_head(),
-        *(markdown_row(list(map(escaped, cells))) for cells in _cells(report, listed=listed)),
-    ]
-
-
-def _cells(report: UpgradeReport, *, listed: bool) -> Iterator[tuple[str, ...]]:
-    """Yield the rows that count with the means, or those that do not."""
-    for model in report.models:
-        yield from (row_cells(model, row) for row in model.rows if is_listed(row) is listed)
-    for mean in upgrade_means(report) if listed else ():
-        yield mean_cells(mean, "model", has_reasons=True)
+    return ["", f"<details><summary>{title}</summary>", *lines, "", "</details>"]
 
 
 def notices_of(report: UpgradeReport) -> Sequence[Notice]:
@@ -167,47 +404,35 @@ def notices_of(report: UpgradeReport) -> Sequence[Notice]:
     for model in report.models:
         for notice in model.notices:
             merged.setdefault((notice.code, notice.message), (notice, []))[1].append(name_of(model))
-    return (*report.notices, *(_on_models(*one, len(report.models)) for one in merged.values()))
-
-
-def _on_models(notice: Notice, models: Sequence[str], count: int) -> Notice:
-    if len(models) == count:
-        return notice
-    return Notice(
-        code=notice.code,
-        message=f"{', '.join(models)}: {notice.message}",
-        evidence=notice.evidence,
-        level=notice.level,
+    return (
+        *report.notices,
+        *(
+            notice
+            if len(models) == len(report.models)
+            else replace(notice, message=f"{', '.join(models)}: {notice.message}")
+            for notice, models in merged.values()
+        ),
     )
 
 
-_MODEL, _CHANGE = ROW_HEADERS.index("Model"), ROW_HEADERS.index("Change")
-_NUMBERS = ("Old", "New", "Change", "Interval")
-
-
 def upgrade_page(report: UpgradeReport) -> bytes:
-    """Return the page: the answer, the rows that count, then each model."""
-    rows = [
-        row_cells(model, row) for model in report.models for row in model.rows if is_listed(row)
-    ]
-    rows += [mean_cells(mean, "model", has_reasons=True) for mean in upgrade_means(report)]
+    chart = upgrade_chart(report)
     return answer_page(
         "upgrade",
         upgrade_answer(report),
         {"upgrade.json": upgrade_json(report)},
         title="Upgrade",
         skip="upgrade",
-        charts=[chart] if (chart := upgrade_chart(report)) is not None else [],
-        overview=_figures("Metrics that count", rows, has_models=len(report.models) > 1),
+        charts=[chart] if chart is not None else [],
+        overview=_figures(_listed_table(report), has_models=len(report.models) > 1),
         sections=[_section(model, number) for number, model in enumerate(report.models, start=1)],
     )
 
 
 def upgrade_chart(report: UpgradeReport) -> Chart | None:
     """Return the changes that count, with their intervals; ``None`` without any."""
-    has_models = len(report.models) > 1
     changes = (
-        _change(f"{name_of(model)}: {metric_text(row)}" if has_models else metric_text(row), row)
+        _change(f"{name_of(model)}: " if len(report.models) > 1 else "", row)
         for model in report.models
         for row in model.rows
         if row.decides
@@ -222,49 +447,42 @@ def upgrade_chart(report: UpgradeReport) -> Chart | None:
     )
 
 
-def _change(name: str, row: UpgradeRow) -> Estimate | None:
+def _change(model: str, row: UpgradeRow) -> Estimate | None:
     estimate = row.verdict.estimate if row.verdict is not None else None
     if estimate is None or estimate.interval is None:
         return None
     ends = (estimate.ratio, estimate.interval.low, estimate.interval.high)
     value, low, high = (100 * (end - 1) for end in ends)
+    name = f"{model}{metric_text(row)}"
     return Estimate(name=name, value=value, kind=row.kind.value, low=low, high=high)
 
 
-def _figures(caption: str, rows: Sequence[tuple[str, ...]], *, has_models: bool) -> Figures:
+def _figures(table: TextTable, *, has_models: bool) -> Figures:
     """Return a table of rows: what all of them have in common stands in the caption."""
-    if any(row[_CHANGE].endswith(PER_ROUND) for row in rows):
+    caption = table.title
+    if any(cell.endswith(PER_ROUND) for row in table.rows for cell in row):
         caption += "; changes are the middle of those of the rounds"
-    columns = [at for at in range(len(ROW_HEADERS)) if has_models or at != _MODEL]
-    headers = tuple(ROW_HEADERS[at] for at in columns)
-    return Figures(
-        caption=caption,
-        headers=headers,
-        rows=tuple(tuple(row[at].removesuffix(PER_ROUND) for at in columns) for row in rows),
-        numbers=tuple(map(headers.index, _NUMBERS)),
-        sentences=(len(headers) - 1,),
-    )
+    columns = [at for at, name in enumerate(ROW_HEADERS) if has_models or name != "Model"]
+    rows = tuple(tuple(row[at].removesuffix(PER_ROUND) for at in columns) for row in table.rows)
+    shown = replace(table, headers=tuple(ROW_HEADERS[at] for at in columns), rows=rows)
+    return replace(shown.figures(caption), sentences=(len(columns) - 1,))
 
 
 def _section(model: UpgradedModel, number: int) -> PageSection:
-    layers = [layers_text(model.layers), most_text(model)] if model.layers else []
     facts = [
         ("backend", model.backend),
         ("verdict", model.kind.value),
         ("evidence", evidence_text(model)),
         ("reference", model.reference or ""),
-        ("layers", "; ".join(filter(None, layers))),
+        ("layers", "; ".join(_layer_texts(model))),
         ("stored as", f"cmp-{model.comparison}" if model.comparison else ""),
     ]
-    figures = _figures(
-        "All figures; those in brackets do not count",
-        [row_cells(model, row) for row in model.rows],
-        has_models=False,
-    )
-    listed = layer_figures(model)
+    title = "All figures; those in brackets do not count"
+    figures = _rows_table(title, (row_cells(model, row) for row in model.rows))
+    listed = layer_table(model)
     return PageSection(
         anchor=f"model-{number}",
         title=name_of(model),
         facts=tuple((name, text) for name, text in facts if text),
-        figures=(figures, *((listed,) if listed else ())),
+        figures=(_figures(figures, has_models=False), *((listed.figures(),) if listed else ())),
     )

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from enginescope.analysis.load.loadgen import loadgen_figures
-from enginescope.analysis.load.trials import ERROR, step_of, trial_of
+from enginescope.analysis.load.trials import ERROR, loadgen_figures, step_of, trial_of
 from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UnsupportedError, UsageError
-from enginescope.core.record import replace
-from enginescope.core.signals import deferred_signals
+from enginescope.core.record import copied, replace
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.arrival_trace import read_arrival_trace
 from enginescope.judge.notice import Notice
 from enginescope.judge.stats.early_stopping import decisive_queries
-from enginescope.judge.units import counted
+from enginescope.judge.units import counted, format_significant
 from enginescope.records.notice import weightiest
 from enginescope.records.run.job import Conditions, Job, Limits, Subject, Workload
 from enginescope.records.run.load import Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep, LoadTrial
 from enginescope.services.load.request import (
+    MOST_PER_S,
     REPEATS,
     RESOLUTION_PCT,
     SAMPLES_PER_QUERY,
@@ -36,14 +37,16 @@ from enginescope.services.load.request import (
     parse_slo,
     rule_of_scenario,
 )
-from enginescope.services.load.search import Found, search_highest
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
-from enginescope.services.measurement.rounds import interrupted_notice
+from enginescope.services.measurement.recorded import recorded_rounds
+from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
 from enginescope.services.own_command import stored_fields
+from enginescope.services.verdicts.run_selection import tagged_runs
 
 if TYPE_CHECKING:
+    from enginescope.records.progress import RoundPosition
     from enginescope.records.run.run import Run
-    from enginescope.store.archive import RunKeeper, Store
+    from enginescope.store.archive import Store
 
 _ENDPOINT = "oip"
 #: The tag of all runs of a load test: this and a token.
@@ -55,19 +58,17 @@ _SEARCH_S = 7_200.0
 #: A search issues so many times the queries that show that an objective holds: some may be slow,
 #: and they depend on each other.
 _MARGIN = 2
+#: Rates that a search tries at most.
+MOST_RATES = 16
+#: Below this share of the first rate no further rate is tried.
+_LEAST_SHARE = 1 / 16
 #: Notices that rates above the highest one bring with them.
 _OF_HIGH_RATES = frozenset({"W-OVERLOAD", "W-UNSERVED"})
 
 
 def run_load(request: LoadRequest, observer: LoadObserver) -> LoadReport:
-    """Run the load test; each repeat at each rate is a fresh process and a stored run.
-
-    Raises:
-        UsageError: The request contradicts itself or the target.
-        StoreError: The store cannot be written; nothing is measured then.
-        UnsupportedError, BackendError: A process failed.
-    """
-    from enginescope.store.archive import RunKeeper, Store
+    """Run the load test; each repeat at each rate is a fresh process and a stored run."""
+    from enginescope.store.archive import Store
 
     check_load_request(request)
     if request.is_search and request.slo is not None:
@@ -77,40 +78,36 @@ def run_load(request: LoadRequest, observer: LoadObserver) -> LoadReport:
     if request.is_stored:
         store.check_writable()
     job = _job_of(request, store)
-    keeper = RunKeeper(store)
-    trials = _Trials(request, job, keeper, observer)
-    with held_clocks((job,), request, observer):
-        report = _searched(trials) if request.is_search else _measured(trials)
-    if keeper.message is not None:
-        observer.warn(keeper.message)
+    with temporary_folder() as folder, held_clocks((job,), request, observer):
+        trials = _Trials(request, job, store if request.is_stored else Store(folder), observer)
+        report = trials.searched() if request.is_search else trials.measured()
+    if trials.not_stored is not None:
+        observer.warn(trials.not_stored)
     return report
 
 
 def _job_of(request: LoadRequest, store: Store) -> Job:
     mode = replace(request.workload.mode, in_flight=None)
     workload = replace(request.workload, mode=mode)
-    prepared = replace(request, workload=workload, layer_profile=False)
     limits = request.limits or Limits(
         timeout_s=request.timeout_s or _timeout_s(request.rule), memory_bytes=request.memory_bytes
     )
-    if is_address(request.target):
-        spec = parse_backend(request.backends[0] if request.backends else _ENDPOINT)
-        if spec.name != _ENDPOINT:
-            raise UsageError(
-                f"{spec.name} for {request.target}",
-                why="an address is an endpoint",
-                hint="omit `on`",
-            )
-        return Job(
-            subject=Subject(name=request.target.rstrip("/"), kind="endpoint"),
-            backend=spec,
-            workload=workload,
-            layer_profile=False,
-            limits=limits,
-            conditions=request.conditions,
-        )
-    (job,) = jobs_of(replace(prepared, models=(Path(request.target),), limits=limits), store)
-    return job
+    if not is_address(request.target):
+        models = (Path(request.target),)
+        prepared = replace(request, models=models, workload=workload, limits=limits)
+        return jobs_of(replace(prepared, layer_profile=False), store)[0]
+    spec = parse_backend(request.backends[0] if request.backends else _ENDPOINT)
+    if spec.name != _ENDPOINT:
+        why = "an address is an endpoint"
+        raise UsageError(f"{spec.name} for {request.target}", why=why, hint="omit `on`")
+    return Job(
+        subject=Subject(name=request.target.rstrip("/"), kind="endpoint"),
+        backend=spec,
+        workload=workload,
+        layer_profile=False,
+        limits=limits,
+        conditions=request.conditions,
+    )
 
 
 def _timeout_s(rule: LoadRule) -> float:
@@ -123,149 +120,221 @@ def _timeout_s(rule: LoadRule) -> float:
 
 
 class _Trials:
-    """Measures trials, each in a process of its own."""
+    """Measures trials: the repeats at a rate are the rounds of one side.
+
+    Attributes:
+        not_stored: Which runs are not stored, and why.
+    """
 
     def __init__(
-        self, request: LoadRequest, job: Job, keeper: RunKeeper, observer: LoadObserver
+        self, request: LoadRequest, job: Job, store: Store, observer: LoadObserver
     ) -> None:
-        self.request, self.job, self.observer = request, job, observer
-        self._keeper, self._begin = keeper, perf_counter()
-        self.runs: list[Run] = []
-        self.tag = f"{LOAD_TAG}{secrets.token_hex(4)}"
-        self.repeats = request.repeats or (REPEATS if request.is_search else 1)
+        self._request, self._job, self._observer = request, job, observer
+        self._store, self._begin = store, perf_counter()
+        self._runs: list[Run] = []
+        self._repeats = request.repeats or (REPEATS if request.is_search else 1)
+        self._tag = f"{LOAD_TAG}{secrets.token_hex(4)}"
+        self._recorded = self._recorded_runs() if request.continues else ()
+        self.not_stored: str | None = None
+
+    def _recorded_runs(self) -> tuple[Run, ...]:
+        """Return the runs of the newest load test of this rule, if that is to be continued."""
+        first = replace(self._job, load=self._request.rule)
+        sides = recorded_rounds((first,), self._store, self._observer)
+        ids = {run.id for side in sides for run in side}
+        tags = (tag for row in self._store.rows() if row.id in ids for tag in row.tags)
+        self._tag = next((tag for tag in tags if tag.startswith(LOAD_TAG)), self._tag)
+        return tagged_runs(self._tag, self._store, self._observer.warn) if sides else ()
 
     def at(self, rate_per_s: float | None) -> LoadStep:
-        """Return the verdict at a rate; ``None``: the arrivals of the request as they are."""
-        found: list[LoadTrial] = []
-        for repeat in range(self.repeats):
-            run = self._run(rate_per_s, repeat)
-            if rate_per_s is None and self.request.is_search:
+        """Return the verdict at a rate; ``None``: the arrivals of the request as they are.
+
+        What an interrupt leaves undecided is inconclusive.
+        """
+        request, rule = self._request, self._request.rule
+        rounds = self._rounds(rate_per_s or rule.rate_per_s)
+        trials: list[LoadTrial] = []
+        while len(trials) < self._repeats and (run := _next_run(rounds)) is not None:
+            self._runs.append(run)
+            trials.append(trial_of(run, request.slo))
+            self.not_stored = self.not_stored or rounds.not_stored
+            if not request.is_search:
+                continue
+            if rate_per_s is None:
                 rate_per_s = _first_rate(run)
-            found.append(trial_of(run, self.request.slo))
-            if self.request.is_search and step_of(None, found).kind is LoadKind.INCONCLUSIVE:
+                rounds = self._rounds(rate_per_s, done=1)
+            if step_of(None, trials).kind is LoadKind.INCONCLUSIVE:
                 break  # no further process decides the rate
-        step = step_of(rate_per_s, found)
-        self.observer.step_ended(step)
+        if not trials:
+            raise self._observer.interruption or KeyboardInterrupt
+        step = step_of(rate_per_s, trials)
+        if len(trials) < self._repeats and request.slo is not None:
+            step = replace(step, kind=LoadKind.INCONCLUSIVE)
+        self._observer.step_ended(step)
         return step
 
+    def _rounds(self, rate_per_s: float | None, done: int = 0) -> JobRounds:
+        """Return the repeats at a rate of which so many are `done`."""
+        rule = self._request.rule
+        rule = replace(rule, rate_per_s=rate_per_s, seed=rule.seed + done)
+        job = replace(self._job, load=rule)
+        rate = f", {format_significant(rate_per_s)} queries/s" if rate_per_s else ""
+
+        def text(turn: RoundPosition) -> str:
+            number = f", process {turn.round + done + 1} of {self._repeats}"
+            return f"{job.subject.name} · {job.backend}{rate}{number if self._repeats > 1 else ''}"
+
+        turns = [run.turn for run in self._recorded if run.job.load == rule and run.turn]
+        same = {turn.comparison for turn in turns if not turn.round}
+        recorded = tuple(run for run in self._recorded if run.turn and run.turn.comparison in same)
+        return JobRounds(
+            (job,),
+            Pacing(text=text, recorded=(recorded,) if recorded else ()),
+            replace(self._request, tags=(*self._request.tags, self._tag), continues=False),
+            self._store,
+            self._observer,
+            spare=0,
+        )
+
     def has_time(self, rate_per_s: float) -> bool:
-        """Whether all repeats at a rate would end within the maximum time."""
-        rule = self.request.rule
+        rule, most_s = self._request.rule, self._request.max_time_s
         each_s = max(rule.duration_ms / 1e3, rule.least_queries / rate_per_s)
         if rule.queries is not None:
             each_s = rule.queries / rate_per_s
-        most_s = self.request.max_time_s
         past_s = perf_counter() - self._begin
-        return most_s is None or past_s + self.repeats * each_s <= most_s
+        return most_s is None or past_s + self._repeats * each_s <= most_s
 
-    def _run(self, rate_per_s: float | None, repeat: int) -> Run:
-        from enginescope.runner.session import run_jobs
+    def measured(self) -> LoadReport:
+        step = self.at(None)
+        scenario, figures = self._request.rule.scenario, None
+        if scenario is not None:
+            figures = loadgen_figures(self._runs[0], scenario, self._request.slo)
+        report = self._report(step.kind, (step,))
+        cut_off = self._cut_off(len(step.trials), "process", "processes")
+        return replace(report, loadgen=figures, notices=(*cut_off, *report.notices))
 
-        self.observer.check_cancelled()
-        rule = self.request.rule
-        rule = replace(rule, seed=rule.seed + repeat, rate_per_s=rate_per_s or rule.rate_per_s)
-        job = replace(self.job, load=rule)
-        self.observer.jobs_started((job,))
-        run_jobs((job,), self._keep, command=self.request.command, watcher=self.observer.watcher)
-        run = self.runs[-1]
-        raise_unless_ok(run)
-        if run.load is None:
-            raise UnsupportedError(
-                f"a load test on {job.backend.name}", why="it issues requests by itself"
+    def searched(self) -> LoadReport:
+        """Return the highest rate that meets the objective; after an interrupt of those so far."""
+
+        def measure(rate_per_s: float) -> LoadStep | None:
+            try:
+                return self.at(rate_per_s)
+            except (KeyboardInterrupt, SystemExit) as error:
+                self._observer.interrupted(error)
+                return None
+
+        def has_time(rate_per_s: float) -> bool:
+            return self._observer.interruption is None and self.has_time(rate_per_s)
+
+        first = self.at(self._request.rule.rate_per_s)
+        steps, skipped = search_highest(first, measure, self._request.resolution_pct, has_time)
+        met, missed = _rates(steps, LoadKind.MET), _rates(steps, LoadKind.MISSED)
+        between = sorted(_rates(steps, LoadKind.INCONCLUSIVE))
+        kind = LoadKind.INCONCLUSIVE if between else LoadKind.MISSED
+        report = self._report(LoadKind.MET if met else kind, steps)
+        notices = [notice for notice in report.notices if notice.code not in _OF_HIGH_RATES]
+        notices += self._cut_off(len(steps), "rate")
+        if skipped is not None and self._observer.interruption is None:
+            message = f"the maximum time was over: {skipped:.4g} queries/s was not tried"
+            evidence = {"rate_per_s": skipped}
+            notices.append(
+                Notice(code="I-SHORT-SEARCH", message=message, evidence=evidence, level="info")
             )
-        return run
+        return replace(
+            report,
+            notices=tuple(notices),
+            highest_met=max(met, default=None),
+            lowest_missed=min(missed, default=None),
+            inconclusive=tuple(between),
+        )
 
-    @deferred_signals()
-    def _keep(self, run: Run) -> None:
-        request = self.request
-        named = run.of_commit(request.commit)
-        if request.is_stored:
-            self._keeper.keep(named, (*request.tags, self.tag))
-        self.runs.append(named)
-        is_stored = request.is_stored and named not in self._keeper.lost
-        self.observer.run_ended(named, is_stored=is_stored)
+    def _cut_off(self, count: int, noun: str, plural: str | None = None) -> Iterator[Notice]:
+        if self._observer.interruption is not None:
+            yield interrupted_notice(counted(count, noun, plural))
 
-    def report(self, kind: LoadKind, steps: Sequence[LoadStep]) -> LoadReport:
-        """Return what all trials have in common."""
-        request, rule = self.request, self.request.rule
-        figures = None
-        if rule.scenario is not None and not request.is_search:
-            figures = loadgen_figures(self.runs[0], rule.scenario, request.slo)
-        return LoadReport(
-            target=self.job.subject.name,
-            tag=self.tag if request.is_stored else None,
-            backend=str(self.job.backend),
-            rule=rule,
+    def _report(self, kind: LoadKind, steps: Sequence[LoadStep]) -> LoadReport:
+        """Return what all trials have in common; each notice is that of the first run with it."""
+        first = {notice.code: notice for run in reversed(self._runs) for notice in run.notices}
+        return copied(
+            LoadReport,
+            self._request,
+            target=self._job.subject.name,
+            tag=self._tag if self._request.is_stored else None,
+            backend=str(self._job.backend),
             kind=kind,
             steps=tuple(steps),
-            slo=request.slo,
-            loadgen=figures,
-            evidence=evidence_level(self.runs),
-            notices=_notices(self.runs),
+            evidence=evidence_level(self._runs),
+            notices=weightiest(first.values()),
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            command=request.command,
         )
 
 
+def _next_run(rounds: JobRounds) -> Run | None:
+    """Return the run of the next round, ``None`` after an interrupt; skip recorded failures."""
+    while row := rounds.round():
+        entry, run = row[0], row[0].measured.source
+        if not entry.is_measured and entry.seconds is None:
+            continue
+        raise_unless_ok(run)
+        if run.load is None:
+            why = "it issues requests by itself"
+            raise UnsupportedError(f"a load test on {run.job.backend.name}", why=why)
+        return run
+    return None
+
+
 def _first_rate(run: Run) -> float:
-    """Return the rate that the share of the closed loop came to."""
     rule, outcome = run.job.load, run.load
     if rule is None or outcome is None or not outcome.closed_per_s:
         raise UsageError("`find_max`", why="the closed loop was not measured", hint="`rate`")
     return rule.share * rule.workers * outcome.closed_per_s
 
 
-def _notices(runs: Sequence[Run]) -> tuple[Notice, ...]:
-    """Return the notices of all runs, each code once: the first run's that has it."""
-    first = {notice.code: notice for run in reversed(runs) for notice in run.notices}
-    return weightiest(first.values())
+def search_highest(
+    first: LoadStep,
+    measure: Callable[[float], LoadStep | None],
+    resolution_pct: float,
+    has_time: Callable[[float], bool] = lambda _rate: True,
+) -> tuple[tuple[LoadStep, ...], float | None]:
+    """Find the highest rate that meets the objective by bisection of the ratio.
+
+    It is assumed that a higher rate never has lower latencies. Each step is at another rate.
+
+    Args:
+        first: The verdict to begin with.
+        measure: Returns the verdict at a rate; ``None``: it was interrupted.
+        resolution_pct: The search ends when the lowest rate that is not met is this close.
+        has_time: Whether there is time for a rate.
+
+    Returns:
+        steps: In the order of measurement.
+        skipped: Rate that there was no time for, with which the search ended.
+    """
+    steps, start = [first], first.rate_per_s or 1.0
+    rate = _next_rate(steps, start, resolution_pct)
+    while rate is not None and len(steps) < MOST_RATES:
+        step = measure(rate) if has_time(rate) else None
+        if step is None:
+            return tuple(steps), rate
+        steps.append(step)
+        rate = _next_rate(steps, start, resolution_pct)
+    return tuple(steps), None
 
 
-def _measured(trials: _Trials) -> LoadReport:
-    step = trials.at(None)
-    return trials.report(step.kind, (step,))
+def _next_rate(steps: Sequence[LoadStep], start: float, resolution_pct: float) -> float | None:
+    """Return twice or half the rate until both verdicts are there, then the middle; None: end."""
+    low = max(_rates(steps, LoadKind.MET), default=None)
+    high = min(_rates(steps, *set(LoadKind) - {LoadKind.MET}), default=None)
+    if high is None:
+        rate = 2 * (low or start)
+        return rate if rate <= MOST_PER_S else None
+    if low is None:
+        return high / 2 if high / 2 >= start * _LEAST_SHARE else None
+    return math.sqrt(low * high) if high / low > 1 + resolution_pct / 100 else None
 
 
-def _searched(trials: _Trials) -> LoadReport:
-    request = trials.request
-    first = trials.at(request.rule.rate_per_s)
-    waiting = [first]
-
-    def measure(rate_per_s: float) -> LoadStep | None:
-        try:
-            return waiting.pop() if waiting else trials.at(rate_per_s)
-        except (KeyboardInterrupt, SystemExit) as error:
-            trials.observer.interrupted(error)
-            return None
-
-    found = search_highest(
-        first.rate_per_s or 1.0, measure, request.resolution_pct, trials.has_time
-    )
-    kind = LoadKind.MET if found.highest_met is not None else LoadKind.MISSED
-    if kind is LoadKind.MISSED and found.inconclusive:
-        kind = LoadKind.INCONCLUSIVE
-    report = trials.report(kind, found.steps)
-    shown = (notice for notice in report.notices if notice.code not in _OF_HIGH_RATES)
-    return replace(
-        report,
-        is_search=True,
-        notices=(*shown, *_cut_off(found, is_interrupted=trials.observer.interruption is not None)),
-        highest_met=found.highest_met,
-        lowest_missed=found.lowest_missed,
-        inconclusive=found.inconclusive,
-    )
-
-
-def _cut_off(search: Found, *, is_interrupted: bool) -> Iterator[Notice]:
-    if is_interrupted:
-        yield interrupted_notice(counted(len(search.steps), "rate"))
-    elif search.skipped is not None:
-        yield Notice(
-            code="I-SHORT-SEARCH",
-            message=f"the maximum time was over: {search.skipped:.4g} queries/s was not tried",
-            evidence={"rate_per_s": search.skipped},
-            level="info",
-        )
+def _rates(steps: Sequence[LoadStep], *kinds: LoadKind) -> list[float]:
+    return [step.rate_per_s for step in steps if step.kind in kinds and step.rate_per_s is not None]
 
 
 def load(
@@ -336,12 +405,12 @@ def load(
         seed=inputs.seed,
         times_ms=read_arrival_trace(Path(trace)) if trace is not None else (),
         workers=concurrency,
-        samples_per_query=samples_per_query if scenario == "multi-stream" else 1,
+        samples_per_query=samples_per_query,
     )
     request = LoadRequest(
         target=fspath(target),
         backends=(on,) if on else (),
-        rule=rule if scenario is None else rule_of_scenario(scenario, rule),
+        rule=rule_of_scenario(scenario, rule),
         slo=parse_slo(slo) if slo is not None else None,
         is_search=find_max,
         repeats=repeats,

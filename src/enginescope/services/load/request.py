@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from enginescope.backends.open_loop import GRACE_MS
 from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
+from enginescope.core.record import replace
 from enginescope.core.units import parse_duration_ms
 from enginescope.records.run.job import Workload
 from enginescope.records.run.load import SCENARIOS, Arrivals, LoadRule, Scenario
@@ -29,14 +30,9 @@ _SLO = re.compile(r"^\s*p([0-9]+(?:\.[0-9]+)?)\s*<=?\s*(.+)$")
 
 
 class LoadRequest(JobRequest, frozen=True, kw_only=True):
-    """A load test of one target.
+    """A load test of one target; the fields are the parameters of `load`.
 
     Attributes:
-        target: A model, an engine, or the address of an endpoint.
-        rule: Arrivals and workers.
-        is_search: Search the highest rate that meets `slo`.
-        repeats: Processes at each rate; ``None``: `REPEATS` in a search, else 1.
-        max_time_s: A search tries no rate whose queries would not end in time.
         is_stored: Store each run as soon as it ends.
     """
 
@@ -46,7 +42,6 @@ class LoadRequest(JobRequest, frozen=True, kw_only=True):
     is_search: bool = False
     repeats: int | None = None
     resolution_pct: float = RESOLUTION_PCT
-    max_time_s: float | None = None
     is_stored: bool = True
 
 
@@ -58,11 +53,7 @@ class LoadObserver(MeasurementObserver):
 
 
 def parse_slo(text: str) -> Slo:
-    """Return the objective in ``p99<10ms``; a number without a unit is seconds.
-
-    Raises:
-        UsageError: Not of that form, or out of range.
-    """
+    """Return the objective in ``p99<10ms``; a number without a unit is seconds."""
     match = _SLO.match(text)
     if not match:
         raise UsageError(f"{text!r} is not an objective", hint="as in p99<10ms or p99.9<50ms")
@@ -74,14 +65,10 @@ def parse_slo(text: str) -> Slo:
     return slo
 
 
-def rule_of_scenario(scenario: Scenario, rule: LoadRule) -> LoadRule:
-    """Return `rule` with the arrivals of a scenario.
-
-    Raises:
-        UsageError: There is no such scenario, or it has other arrivals than the rule.
-    """
-    from enginescope.core.record import replace
-
+def rule_of_scenario(scenario: Scenario | None, rule: LoadRule) -> LoadRule:
+    """Return `rule` with the arrivals of a scenario; only multi-stream has several requests."""
+    if scenario is None:
+        return replace(rule, samples_per_query=1)
     if scenario not in SCENARIOS:
         raise UsageError(f"scenario {scenario!r}", hint=f"one of {', '.join(SCENARIOS)}")
     if scenario != "server" and (rule.rate_per_s is not None or rule.times_ms):
@@ -98,12 +85,10 @@ def rule_of_scenario(scenario: Scenario, rule: LoadRule) -> LoadRule:
 
 
 def is_address(target: str) -> bool:
-    """Whether a target is an endpoint and not a file."""
     return target.startswith(("http://", "https://", *_GRPC))
 
 
 def check_load_request(request: LoadRequest) -> None:
-    """Raise `UsageError` where a request contradicts itself, before anything is run."""
     _check_rule(request.rule)
     if request.is_search:
         _check_search(request)

@@ -341,6 +341,7 @@ def _of_round(job: Job, number: int, pacing: Pacing) -> Job:
     return replace(
         job,
         shapes=job.shapes and replace(job.shapes, seed=job.shapes.seed + number),
+        load=job.load and replace(job.load, seed=job.load.seed + number),
         layer_profile=job.layer_profile and pacing.profiles_each,
         rebuild=job.rebuild and pacing.builds_each,
     )

@@ -1,16 +1,26 @@
-"""Models of which some layers are in a lower precision."""
+"""Models of which some layers are in a lower precision, and their outputs against those of FP32."""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from enginescope.analysis.accuracy.output_comparison import SideComparison
+from enginescope.analysis.accuracy.output_diff import Figures, OutputDiff, SampleDiff, SideDiff
+from enginescope.analysis.bisection.precision_proposals import worst_error
+from enginescope.analysis.errors.output_tolerance import (
+    ToleranceRequest,
+    tolerance_for,
+    tolerance_named,
+)
 from enginescope.analysis.sensitivity.layers import LayerNodes, layers_of
 from enginescope.core.digest import sha256_of
-from enginescope.core.errors import UnsupportedError, UsageError
-from enginescope.core.record import replace
+from enginescope.core.errors import DiskFullError, EnginescopeError, UnsupportedError, UsageError
+from enginescope.core.record import copied, replace
 from enginescope.formats.onnx.onnx_graph import read_onnx_flow
 from enginescope.formats.onnx.onnx_precision import (
     graphs_of,
@@ -19,20 +29,26 @@ from enginescope.formats.onnx.onnx_precision import (
     node_name,
     onnx_precision,
 )
+from enginescope.formats.tensors.answer_files import answer_file, read_answers
+from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
-from enginescope.records.verdict.sensitivity import Granularity, LowerPrecision
+from enginescope.records.run.sample_set import AnswerRequest, Sample
+from enginescope.records.verdict.sensitivity import (
+    ConvertedModel,
+    Granularity,
+    LowerPrecision,
+    OutputError,
+)
+from enginescope.services.accuracy.validation_run import collect_outputs
 from enginescope.services.bisection.fp32_fallback import fallback_strategy
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.sensitivity.request import SensitivityRequest
 
 _INT8 = "model.int8.onnx"
+_REFERENCE = "FP32"
 
 
 def read_layers(model: Path, by: Granularity) -> tuple[LayerNodes, ...]:
-    """Return the layers or blocks of a model in FP32.
-
-    Raises:
-        UsageError: It holds another precision, or nothing in it depends on its inputs.
-        BackendError, FormatError: It is not an ONNX model.
-    """
     precision = onnx_precision(model)
     if precision != "fp32":
         raise UsageError(
@@ -61,9 +77,6 @@ class Conversion:
 
     Args:
         folder: For converted models and engines; the caller removes it.
-
-    Raises:
-        UnsupportedError: The backend cannot hold layers in FP32.
     """
 
     def __init__(
@@ -86,7 +99,6 @@ class Conversion:
                 raise UnsupportedError(f"fp16 layers on {name}", why=why, hint="ort-cpu, or trt")
 
     def calibrate(self, feeds: Sequence[Mapping[str, Any]]) -> None:
-        """Set the inputs of the calibration, by name."""
         self._feeds = feeds
 
     def unchanged(self) -> Mapping[str, str]:
@@ -102,19 +114,13 @@ class Conversion:
             if stay.issuperset(layer.operators)
         }
 
-    def job(self, job: Job, names: Sequence[str], key: str) -> Job:
-        """Return a job with some layers converted.
-
-        Args:
-            job: In FP32.
-            names: Of layers.
-            key: Of the conversion; one key has the same layers always.
+    def job(self, job: Job, names: Sequence[str]) -> Job:
+        """Return a job in FP32 with the layers of these names converted.
 
         Raises:
             EnginescopeError: The model cannot be converted so.
-            UnsupportedError: No node of these layers has an INT8 form.
         """
-        home = self._folder / key
+        home = self._home(names)
         if self._to == "fp16":
             lowered = replace(_lowered(job), engine_cache=str(home))
             way, _ = fallback_strategy(lowered, job)
@@ -150,9 +156,11 @@ class Conversion:
         way, _ = fallback_strategy(_lowered(job), job)
         return way.specification(self.kept_nodes(names)) if way is not None else None
 
-    def drop(self, key: str) -> None:
-        """Remove what a conversion wrote."""
-        shutil.rmtree(self._folder / key, ignore_errors=True)
+    def drop(self, names: Sequence[str]) -> None:
+        shutil.rmtree(self._home(names), ignore_errors=True)
+
+    def _home(self, names: Sequence[str]) -> Path:
+        return self._folder / hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
 
 
 class UnchangedError(UnsupportedError):
@@ -161,3 +169,117 @@ class UnchangedError(UnsupportedError):
 
 def _lowered(job: Job) -> Job:
     return replace(job, backend=replace(job.backend, precision="fp16"))
+
+
+class Outputs:
+    """Collects the outputs of FP32 once, and compares those of converted models with them.
+
+    Rounding is what is measured, so that no expected noise widens the limits.
+
+    Args:
+        job: In FP32.
+        request: Has the row of limits, or what stands in its place.
+        folder: For outputs; the caller removes it.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        samples: Sequence[Sample],
+        conversion: Conversion,
+        observer: MeasurementObserver,
+        folder: Path,
+        request: SensitivityRequest,
+    ) -> None:
+        self._job, self._samples, self._conversion = job, tuple(samples), conversion
+        self._observer, self._folder = observer, folder
+        self._row, self._max_error = tolerance_named(request.to), request.max_error
+        self._collect(job, folder / _REFERENCE, _REFERENCE, inputs_folder=str(folder / "inputs"))
+
+    def feeds(self) -> list[dict[str, Any]]:
+        inputs = self._folder / "inputs"
+        return [
+            {one.name: one.data for one in read_answers(answer_file(inputs, number))}
+            for number in range(len(self._samples))
+        ]
+
+    def compared(self, layers: tuple[str, ...], text: str) -> ConvertedModel:
+        """Return what the outputs lose if some layers are converted; a failure is a state.
+
+        Raises:
+            DiskFullError: The disk of temporary files is full.
+        """
+        self._observer.check_cancelled()
+        folder = self._folder / "side"
+        try:
+            job = self._conversion.job(self._job, layers)
+            self._collect(job, folder, text)
+            diff = self._diff(folder)
+        except DiskFullError:
+            raise
+        except UnchangedError as error:
+            return ConvertedModel(layers=layers, state="unchanged", why=str(error))
+        except EnginescopeError as error:
+            return ConvertedModel(layers=layers, state="failed", why=str(error))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return self._outcome(layers, diff)
+
+    def _collect(self, job: Job, folder: Path, text: str, **more: Any) -> None:
+        def watch(_job: Job, progress: Progress | None) -> None:
+            if progress is None:
+                self._observer.process_started(f"outputs of {text}")
+            else:
+                self._observer.process_progressed(f"outputs of {text}", progress)
+
+        collect_outputs(
+            job, AnswerRequest(samples=self._samples, folder=str(folder), **more), watch
+        )
+
+    def _diff(self, folder: Path) -> SideDiff:
+        limits = partial(tolerance_for, base=self._row, asked=ToleranceRequest())
+        comparison = SideComparison("converted", limits)
+        for number, sample in enumerate(self._samples):
+            comparison.add(
+                number,
+                sample.name,
+                read_answers(answer_file(self._folder / _REFERENCE, number)),
+                read_answers(answer_file(folder, number)),
+            )
+        return comparison.result()
+
+    def _outcome(self, layers: tuple[str, ...], diff: SideDiff) -> ConvertedModel:
+        outputs = tuple(map(_output_error, diff.outputs))
+        is_finite = not any(_is_odd(one.figures) for one in diff.outputs)
+        error = worst_error([one.error_to_spread for one in outputs]) if is_finite else None
+        passes = diff.passes
+        if self._max_error is not None:
+            passes = error is not None and error <= self._max_error
+        return ConvertedModel(
+            layers=layers,
+            outputs=outputs,
+            passes=passes,
+            error=error,
+            is_finite=is_finite,
+            sample_errors=_by_sample(diff.samples, len(self._samples)),
+        )
+
+
+def _output_error(output: OutputDiff) -> OutputError:
+    why = output.reasons[0].message if output.reasons else None
+    own: dict[str, Any] = {"output": output.name, "passes": output.passes, "why": why}
+    return copied(OutputError, output.figures, **own) if output.figures else OutputError(**own)
+
+
+def _is_odd(figures: Figures | None) -> bool:
+    return figures is None or bool(figures.nan or figures.infinite or figures.finite_only_here)
+
+
+def _by_sample(samples: Sequence[SampleDiff], count: int) -> tuple[float | None, ...]:
+    """Return the largest error of an output for each sample; ``None`` where one is not known."""
+    by_number: dict[int, list[float | None]] = {number: [] for number in range(count)}
+    for sample in samples:
+        figures = sample.figures
+        error = None if _is_odd(figures) or figures is None else figures.error_to_spread
+        by_number[sample.sample].append(error)
+    return tuple(worst_error(errors) for errors in by_number.values())

@@ -18,15 +18,7 @@ LEAST_ROUNDS = 3
 
 
 class SensitivityRequest(MeasureRequest, frozen=True, kw_only=True):
-    """A model and a lower precision.
-
-    Attributes:
-        backend: Without a precision, which is what is varied.
-        samples: Inputs whose outputs are compared; for INT8 the calibration gets the same.
-        max_error: What RMSE ÷ spread of an output may be, in place of the limits of `validate`.
-        rounds: Of the timing of layers, and again of the cumulative models.
-        max_time_s: Compare and measure less rather than take longer.
-    """
+    """A model and a lower precision; the fields are the parameters of `sensitivity`."""
 
     model: Path
     to: LowerPrecision = "fp16"
@@ -38,7 +30,6 @@ class SensitivityRequest(MeasureRequest, frozen=True, kw_only=True):
 
 
 def check_sensitivity_request(request: SensitivityRequest) -> None:
-    """Raise `UsageError` where a request contradicts itself, before anything is run."""
     for name, value, choices in (
         ("to", request.to, get_args(LowerPrecision)),
         ("by", request.by, get_args(Granularity)),

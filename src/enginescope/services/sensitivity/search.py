@@ -1,9 +1,11 @@
-"""The search: each layer alone, then more and more layers together."""
+"""The search: each layer alone, then more and more layers together, and the time of each model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from enginescope.analysis.sensitivity.layers import LayerNodes
 from enginescope.analysis.sensitivity.ranking import (
@@ -11,22 +13,34 @@ from enginescope.analysis.sensitivity.ranking import (
     conversion_order,
     prefix_sizes,
     ranked,
+    saved_time,
 )
+from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.core.errors import BackendError
 from enginescope.core.record import replace
-from enginescope.judge.units import counted
+from enginescope.judge.comparison.ratio import ratio_of_few_rounds
+from enginescope.judge.evidence import EvidenceLevel
+from enginescope.judge.experiment import SPARE_SHARE, Entry
+from enginescope.judge.units import counted, format_span
 from enginescope.records.run.job import Job
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.sensitivity import ConvertedModel, SensitiveLayer
+from enginescope.services.measurement.jobs import raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.sensitivity.conversion import Conversion
-from enginescope.services.sensitivity.outputs import Outputs
-from enginescope.services.sensitivity.request import SensitivityRequest
-from enginescope.services.sensitivity.timing import Timing
+from enginescope.services.measurement.rounds import JobRounds, Pacing
+from enginescope.services.sensitivity.conversion import Conversion, Outputs
+from enginescope.services.sensitivity.request import LEAST_ROUNDS, SensitivityRequest
 from enginescope.store.archive import Store
+
+if TYPE_CHECKING:
+    from enginescope.records.progress import RoundPosition
 
 #: Layers whose time alone is measured: the most sensitive ones, which are the ones to decide on.
 MOST_TIMED = 12
 _LATE = "the maximum time was over"
+#: Names of the layers that are converted.
+Names = tuple[str, ...]
+_FP32: Names = ()
 
 
 class SensitivitySearch:
@@ -51,13 +65,12 @@ class SensitivitySearch:
         store: Store,
         observer: MeasurementObserver,
     ) -> None:
-        self._request, self._layers, self._base = request, layers, base
+        self._request, self._layers, self.base = request, layers, base
         self._conversion, self._outputs = conversion, outputs
         self._store, self._observer = store, observer
         self.timings: list[Timing] = []
-        self.order: tuple[str, ...] = ()
+        self.order: Names = ()
         self.is_by_time = False
-        self._keys: dict[int, str | None] = {0: None}
 
     def alone(self, compare_until: float, time_until: float) -> tuple[SensitiveLayer, ...]:
         """Return every layer with the error and time of the model in which it alone is converted.
@@ -65,61 +78,55 @@ class SensitivitySearch:
         Raises:
             BackendError: No layer could be converted and run.
         """
-        unchanged = self._conversion.unchanged()
-        layers: list[SensitiveLayer] = []
+        unchanged, begin = self._conversion.unchanged(), perf_counter()
+        models: dict[str, ConvertedModel] = {}
         for number, layer in enumerate(self._layers):
-            key, text = f"layer-{number}", f"layer {number + 1} of {len(self._layers)}"
+            names = (layer.name,)
             if layer.name in unchanged:
-                alone = ConvertedModel(
-                    layers=(layer.name,), state="unchanged", why=unchanged[layer.name]
-                )
-            elif perf_counter() > compare_until:
-                alone = ConvertedModel(layers=(layer.name,), state="unreached", why=_LATE)
-            else:
-                alone = self._outputs.compared((layer.name,), key, f"{text}, {layer.name}")
-                if len(self._layers) > MOST_TIMED:
-                    self._conversion.drop(key)
-            layers.append(
-                SensitiveLayer(
-                    name=layer.name, operators=layer.operators, nodes=layer.nodes, alone=alone
-                )
-            )
-        failed = [layer.alone for layer in layers if layer.alone.state == "failed"]
-        if failed and len(failed) == len(layers):
+                why = unchanged[layer.name]
+                models[layer.name] = ConvertedModel(layers=names, state="unchanged", why=why)
+                continue
+            left_s = (perf_counter() - begin) / (number or 1) * (len(self._layers) - number)
+            left = _left_text(min(left_s, compare_until - perf_counter()) if number else None)
+            text = f"layer {number + 1} of {len(self._layers)}, {layer.name}{left}"
+            models[layer.name] = self._compared(names, text, compare_until)
+            if len(self._layers) > MOST_TIMED:
+                self._conversion.drop(names)
+        failed = [model for model in models.values() if model.state == "failed"]
+        if failed and len(failed) == len(models):
             raise BackendError(f"no layer runs in {self._request.to}", why=failed[0].why)
-        return ranked(self._timed_alone(layers, time_until))
+        compared = [model for model in models.values() if model.state == "compared"]
+        chosen = sorted(compared, key=lambda model: -badness(model))[:MOST_TIMED]
+        for model in self._timed(chosen, "layers", time_until):
+            models[model.layers[0]] = model
+            self._conversion.drop(model.layers)
+        return ranked(
+            [
+                SensitiveLayer(
+                    name=layer.name,
+                    operators=layer.operators,
+                    nodes=layer.nodes,
+                    alone=models[layer.name],
+                )
+                for layer in self._layers
+            ]
+        )
 
-    def _timed_alone(
-        self, layers: Sequence[SensitiveLayer], until: float
-    ) -> tuple[SensitiveLayer, ...]:
-        compared = [layer for layer in layers if layer.alone.state == "compared"]
-        chosen = sorted(compared, key=lambda layer: -badness(layer.alone))[:MOST_TIMED]
-        numbers = {layer.name: number for number, layer in enumerate(self._layers)}
-        keys = {layer.name: f"layer-{numbers[layer.name]}" for layer in chosen}
-        timing = self._time({keys[layer.name]: layer.alone for layer in chosen}, "layers", until)
-        timed = []
-        for layer in layers:
-            alone = layer.alone
-            if layer.name in keys:
-                alone = timing.timed(keys[layer.name], alone) if timing else _late(alone)
-                self._conversion.drop(keys[layer.name])
-            timed.append(replace(layer, alone=alone))
-        return tuple(timed)
+    def _compared(self, names: Names, text: str, until: float) -> ConvertedModel:
+        if perf_counter() > until:
+            return ConvertedModel(layers=names, state="unreached", why=_LATE)
+        return self._outputs.compared(names, text)
 
-    def _time(self, models: Mapping[str, ConvertedModel], what: str, until: float) -> Timing | None:
-        """Measure models by key; ``None``: there is none, or no time."""
+    def _timed(
+        self, models: Sequence[ConvertedModel], what: str, until: float
+    ) -> tuple[ConvertedModel, ...]:
         if not models or perf_counter() > until:
-            return None
-        jobs = {
-            key: self._conversion.job(self._base, model.layers, key)
-            for key, model in models.items()
-        }
-        timing = Timing(self._request, self._base, jobs, self._store, self._observer, what)
+            return tuple(replace(model, why=f"not measured: {_LATE}") for model in models)
+        jobs = {model.layers: self._conversion.job(self.base, model.layers) for model in models}
+        timing = Timing(self._request, self.base, jobs, self._store, self._observer, what)
         self.timings.append(timing)
         timing.run(until)
-        if timing.not_stored is not None:
-            self._observer.warn(timing.not_stored)
-        return timing
+        return tuple(map(timing.timed, models))
 
     def cumulative(
         self, layers: Sequence[SensitiveLayer], compare_until: float, time_until: float
@@ -130,18 +137,13 @@ class SensitivitySearch:
         layers with which outputs pass.
         """
         self.order, self.is_by_time = conversion_order(layers)
-        models_by_size: dict[int, ConvertedModel] = {}
+        models: dict[int, ConvertedModel] = {}
 
         def compare(size: int) -> ConvertedModel:
-            if size not in models_by_size:
-                names, text = self.order[:size], f"the first {counted(size, 'layer')}"
-                late = perf_counter() > compare_until
-                models_by_size[size] = (
-                    ConvertedModel(layers=names, state="unreached", why=_LATE)
-                    if late
-                    else self._outputs.compared(names, f"first-{size}", text)
-                )
-            return models_by_size[size]
+            if size not in models:
+                text = f"the first {counted(size, 'layer')}"
+                models[size] = self._compared(self.order[:size], text, compare_until)
+            return models[size]
 
         passing, failing = 0, len(self.order)
         tried = compare(failing) if self.order else None
@@ -153,34 +155,141 @@ class SensitivitySearch:
             passing, failing = (middle, failing) if tried.passes else (passing, middle)
         for size in prefix_sizes(len(self.order)):
             compare(size)
-        models = {
-            f"first-{size}": model
-            for size, model in models_by_size.items()
-            if model.state == "compared"
-        }
-        timing = self._time(models, "models", time_until)
-        return self._with_times(models_by_size, timing)
+        compared = [model for model in models.values() if model.state == "compared"]
+        for model in self._timed(compared, "models", time_until):
+            models[len(model.layers)] = model
+        base = ConvertedModel(layers=_FP32, passes=True, error=0.0, is_finite=True)
+        return (base, *(models[size] for size in sorted(models)))
 
-    def _with_times(
-        self, models_by_size: Mapping[int, ConvertedModel], timing: Timing | None
-    ) -> tuple[ConvertedModel, ...]:
-        models = [ConvertedModel(layers=(), passes=True, error=0.0, is_finite=True)]
-        for number, size in enumerate(sorted(models_by_size), start=1):
-            key = self._keys[number] = f"first-{size}"
-            model = models_by_size[size]
-            if timing is not None:
-                model = timing.timed(key, model)
-            elif model.state == "compared":
-                model = _late(model)
-            models.append(model)
-        return tuple(models)
-
-    def is_distinct(self, a: int, b: int) -> bool | None:
+    def is_distinct(self, a: ConvertedModel, b: ConvertedModel) -> bool | None:
         """Return whether the times of two cumulative models clearly differ; ``None``: not known."""
-        if not self.timings:
+        return self.timings[-1].is_distinct(a.layers, b.layers) if self.timings else None
+
+
+def _left_text(seconds: float | None) -> str:
+    return "" if seconds is None else f", at most {format_span(max(0.0, seconds))} left"
+
+
+class Timing:
+    """Interleaved rounds of one fresh process each: of FP32 and of some models.
+
+    Args:
+        jobs: The time of each is compared with that of `base`.
+        what: For people.
+    """
+
+    def __init__(
+        self,
+        request: SensitivityRequest,
+        base: Job,
+        jobs: Mapping[Names, Job],
+        store: Store,
+        observer: MeasurementObserver,
+        what: str,
+    ) -> None:
+        self._request, self._observer, self._what = request, observer, what
+        self._sides = (_FP32, *jobs)
+        self._rows: list[dict[int, Entry[Run]]] = []
+        self._deadline = float("inf")
+        self._measuring = JobRounds(
+            (base, *jobs.values()),
+            Pacing(seed=request.workload.seed, text=self._text),
+            request.jobs(),
+            store,
+            observer,
+            spare=max(1, len(self._sides) * request.rounds // SPARE_SHARE),
+        )
+        self.comparison = self._measuring.comparison
+
+    def _text(self, turn: RoundPosition) -> str:
+        rounds = self._request.rounds
+        left = self._measuring.experiment.left_s((rounds,), self.rounds)
+        left_s = min(left[1], self._deadline - perf_counter()) if left else None
+        return f"{self._what}, round {turn.round + 1} of {rounds}{_left_text(left_s)}"
+
+    def run(self, deadline: float) -> None:
+        """Measure rounds until all are done, or the next would end after the deadline.
+
+        Args:
+            deadline: On the performance counter. A round that it cuts off does not count.
+
+        Raises:
+            UnsupportedError, BackendError: A process of FP32 failed.
+        """
+        self._deadline = deadline
+        while self.rounds < self._request.rounds:
+            begin = perf_counter()
+            left = [at for at, names in enumerate(self._sides) if self._failure(names) is None]
+            row = self._measuring.round(left, deadline)
+            if not row:
+                break
+            raise_unless_ok(row[0].measured.source)
+            self._rows.append(row)
+            seconds = perf_counter() - begin
+            if perf_counter() + max(1, LEAST_ROUNDS - self.rounds) * seconds > deadline:
+                break
+        if self._measuring.not_stored is not None:
+            self._observer.warn(self._measuring.not_stored)
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds that count."""
+        return len(self._rows)
+
+    def _entries(self, names: Names) -> list[Entry[Run]]:
+        side = self._sides.index(names) if names in self._sides else -1
+        return [row[side] for row in self._rows if side in row]
+
+    def _failure(self, names: Names) -> str | None:
+        """Return why a model is not measured any more; ``None``: it is."""
+        entries = self._entries(names)
+        if not entries or _median_of(entries[-1]) is not None:
             return None
-        return self.timings[-1].is_distinct(self._keys[a], self._keys[b])
+        return entries[-1].measured.failure or "it has no times"
+
+    def _medians(self, names: Names) -> list[float]:
+        medians = map(_median_of, self._entries(names))
+        return [value for value in medians if value is not None]
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Every process that counts."""
+        return tuple(entry.measured.source for row in self._rows for entry in row.values())
+
+    @property
+    def base_ms(self) -> float | None:
+        """Median of FP32; ``None``: not measured."""
+        return median(values) if (values := self._medians(_FP32)) else None
+
+    @property
+    def evidence(self) -> EvidenceLevel | None:
+        """What the comparison of FP32 with the other models rests on."""
+        measured = [names for names in self._sides if self._failure(names) is None]
+        if len(measured) < 2 or self.rounds < LEAST_ROUNDS:
+            return None
+        sides = [[entry.measured.source for entry in self._entries(names)] for names in measured]
+        return evidence_level(*sides)
+
+    def timed(self, model: ConvertedModel) -> ConvertedModel:
+        """Return a model with its time; without one and with the reason if it has none."""
+        names, failure = model.layers, self._failure(model.layers)
+        runs = tuple(entry.measured.source.id for entry in self._entries(names))
+        if failure is not None or self.rounds < LEAST_ROUNDS:
+            return replace(model, why=f"not measured: {failure or _LATE}", runs=runs)
+        base, values = self._medians(_FP32), self._medians(names)
+        ratio = ratio_of_few_rounds(base, values)
+        time = saved_time(median(base), median(values), ratio, len(values))
+        return replace(model, time=time, runs=runs)
+
+    def is_distinct(self, a: Names, b: Names) -> bool | None:
+        """Return whether the times of two models clearly differ; ``None`` where one has none."""
+        first, second = self._medians(a), self._medians(b)
+        if len(first) < LEAST_ROUNDS or len(first) != len(second):
+            return None
+        interval = ratio_of_few_rounds(first, second).interval
+        return interval is not None and not interval.low <= 1 <= interval.high
 
 
-def _late(model: ConvertedModel) -> ConvertedModel:
-    return replace(model, why=f"not measured: {_LATE}")
+def _median_of(entry: Entry[Run]) -> float | None:
+    values = entry.measured.values
+    return None if values is None or not len(values) else float(median(values))

@@ -14,7 +14,7 @@ from enginescope.analysis.sensitivity.ranking import front_of, proposed
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import UsageError
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.judge.comparison.ratio import decide
 from enginescope.judge.notice import Notice
@@ -40,8 +40,7 @@ from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import interrupted_notice
 from enginescope.services.own_command import stored_fields
-from enginescope.services.sensitivity.conversion import Conversion, read_layers
-from enginescope.services.sensitivity.outputs import Outputs
+from enginescope.services.sensitivity.conversion import Conversion, Outputs, read_layers
 from enginescope.services.sensitivity.request import (
     ROUNDS,
     SensitivityRequest,
@@ -59,14 +58,7 @@ _SHARES = (0.4, 0.6, 0.8, 1.0)
 def measure_sensitivity(
     request: SensitivityRequest, observer: MeasurementObserver
 ) -> SensitivityReport:
-    """Convert each layer alone, then more and more together; compare outputs, measure times.
-
-    Raises:
-        UsageError, MissingDependencyError: The request contradicts itself or the model.
-        UnsupportedError: The backend cannot hold layers in FP32, or does not run the model.
-        BackendError: FP32 does not run, or no layer can be converted.
-        StoreError: The store cannot be written; nothing is measured then.
-    """
+    """Convert each layer alone, then more and more together; compare outputs, measure times."""
     check_sensitivity_request(request)
     layers = _layers(request)
     store = writable_store(request.store)
@@ -80,32 +72,22 @@ def measure_sensitivity(
         job = _answering_job(shaped, chosen.samples)
         base = _timed_job(shaped, store)
         conversion = Conversion(request.to, layers, job, folder / "models")
-        outputs = Outputs(
-            *(job, chosen.samples, conversion, observer, folder),
-            row=request.to,
-            max_error=request.max_error,
-        )
+        outputs = Outputs(job, chosen.samples, conversion, observer, folder, request)
         if request.to == "int8":
             conversion.calibrate(outputs.feeds())
         search = SensitivitySearch(shaped, layers, base, conversion, outputs, store, observer)
         sensitive = search.alone(ends[0], ends[1])
         is_cut = observer.interruption is not None
         models = search.cumulative(sensitive, *((begin, begin) if is_cut else ends[2:]))
-    report = _report(request, search, conversion, base, sensitive, models)
-    is_random = not any(
-        sample.files or sample.images or sample.data_set for sample in chosen.samples
-    )
-    report = replace(
-        report,
-        samples=len(chosen.samples),
-        random_samples=is_random,
-        duration_s=perf_counter() - begin,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-    )
-    timed = search.timings[-1].runs if search.timings else ()
+        report = _report(request, search, sensitive, models, chosen.samples)
+        if report.proposal is not None:
+            converted = report.proposal.layers
+            use, exclude = conversion.use(base, converted), conversion.kept_nodes(converted)
+            report = replace(report, use=use, exclude=exclude)
     is_cut = observer.interruption is not None
-    notices = (*_notices(request, report, is_interrupted=is_cut), *merged_notices(timed))
-    return replace(report, notices=notices)
+    runs = search.timings[-1].runs if search.timings else ()
+    notices = (*_notices(request, report, is_interrupted=is_cut), *merged_notices(runs))
+    return replace(report, duration_s=perf_counter() - begin, notices=notices)
 
 
 def _layers(request: SensitivityRequest) -> tuple[LayerNodes, ...]:
@@ -120,13 +102,12 @@ def _layers(request: SensitivityRequest) -> tuple[LayerNodes, ...]:
 
 
 def _answering_job(request: SensitivityRequest, samples: Sequence[Sample]) -> Job:
-    validation = ValidateRequest(
+    validation = copied(
+        ValidateRequest,
+        request,
         models=(request.model,),
         on=(request.backend,),
-        workload=request.workload,
         limits=request.process_limits or SIDE_LIMITS,
-        store=request.store,
-        command=request.command,
     )
     return spanning_jobs(validation, samples)[0]
 
@@ -140,40 +121,40 @@ def _timed_job(request: SensitivityRequest, store: Store) -> Job:
 def _report(
     request: SensitivityRequest,
     search: SensitivitySearch,
-    conversion: Conversion,
-    base: Job,
     layers: Sequence[SensitiveLayer],
     models: tuple[ConvertedModel, ...],
+    samples: Sequence[Sample],
 ) -> SensitivityReport:
-    number = proposed(models, search.is_distinct)
+    def is_distinct(a: int, b: int) -> bool | None:
+        return search.is_distinct(models[a], models[b])
+
+    number = proposed(models, is_distinct)
     chosen = models[number] if number is not None else None
     kind = VerdictKind.INCONCLUSIVE
     if chosen is not None and chosen.time is not None:
         kind, _ = decide(chosen.time.ratio, THRESHOLD_PCT)
     can_convert = [layer.name for layer in layers if layer.alone.state != "unchanged"]
     fp32 = [] if chosen is None else [name for name in can_convert if name not in chosen.layers]
-    timings = search.timings
-    return SensitivityReport(
-        model=base.subject.name,
-        backend=request.backend,
-        to=request.to,
-        by=request.by,
+    last = search.timings[-1] if search.timings else None
+    return copied(
+        SensitivityReport,
+        request,
+        model=search.base.subject.name,
         tolerance=request.to,
-        max_error=request.max_error,
         layers=tuple(replace(layer, is_kept=layer.name in fp32) for layer in layers),
         cumulative=models,
         order=search.order,
         ordered_by="error per time saved" if search.is_by_time else "error",
-        front=front_of(models, search.is_distinct),
+        front=front_of(models, is_distinct),
         proposed=number,
         kind=kind,
-        baseline_ms=timings[-1].base_ms if timings else None,
-        use=conversion.use(base, chosen.layers) if chosen is not None else None,
-        exclude=conversion.kept_nodes(chosen.layers) if chosen is not None else (),
-        rounds=timings[-1].rounds if timings else 0,
-        evidence=timings[-1].evidence if timings else None,
-        comparisons=tuple(timing.comparison for timing in timings),
-        command=request.command,
+        baseline_ms=last.base_ms if last else None,
+        rounds=last.rounds if last else 0,
+        evidence=last.evidence if last else None,
+        comparisons=tuple(timing.comparison for timing in search.timings),
+        samples=len(samples),
+        random_samples=not any(one.files or one.images or one.data_set for one in samples),
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 
 from enginescope.analysis.errors.output_tolerance import tolerance_named
-from enginescope.analysis.upgrade.output_row import why_side_fails
+from enginescope.analysis.upgrade.rows import why_side_fails
 from enginescope.core.errors import BackendError
 from enginescope.core.record import Record, replace
 from enginescope.core.temporary_folder import temporary_folder

@@ -1,21 +1,34 @@
-"""The bundle that an upgrade leaves as its evidence: written, checked, read."""
+"""The bundle that an upgrade leaves as its evidence: runs, inputs and outputs, written and read."""
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+from enginescope.analysis.upgrade.reproduced import output_hash, reproduced_outputs
+from enginescope.analysis.upgrade.rows import output_gap
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import FormatError, UsageError, reason_of
 from enginescope.core.jsonio import decode, encode, read_bytes
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.formats.archive.archive_reader import RUNS
 from enginescope.formats.archive.archive_writer import FolderArchive, check_folder, write_manifest
 from enginescope.formats.onnx.onnx_precision import external_files
-from enginescope.records.run.run import Run
-from enginescope.records.verdict.bundled_outputs import BundledOutputs
+from enginescope.formats.tensors.answer_files import read_answers, write_answers
+from enginescope.records.run.run import Run, TensorValues
+from enginescope.records.run.sample_set import Sample
+from enginescope.records.verdict.bundled_outputs import (
+    BundledOutputs,
+    BundledProcess,
+    BundledSample,
+    BundledTensor,
+    ReproducedOutputs,
+)
 from enginescope.records.verdict.reproduction import (
     BUNDLE_SCHEMA,
     BundledInput,
@@ -24,12 +37,16 @@ from enginescope.records.verdict.reproduction import (
 )
 from enginescope.records.verdict.upgrade import UpgradeReport
 from enginescope.runner.inputs.sample_feeds import data_sets_beside
+from enginescope.services.accuracy.sides import Side
+from enginescope.services.accuracy.validation_run import ValidationRun
 from enginescope.services.plans.archive import subjects_of
 from enginescope.services.upgrade.request import UpgradeRequest
 from enginescope.services.verdicts.run_selection import runs_in_folder
 from enginescope.store.archive import Store
 from enginescope.store.run_folder import write_run
 
+#: Values of a model's outputs are kept up to this size; of larger ones hashes and errors.
+MOST_BYTES = 64 << 20
 #: The document of a bundle, and the folders of outputs, of models and samples.
 DOCUMENT = "evidence.json"
 OUTPUTS = "outputs"
@@ -44,11 +61,7 @@ class Evidence(Record, frozen=True, kw_only=True, eq=False):
     bundle: EvidenceBundle
 
     def sides(self) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
-        """Return the runs of the old and of the new stack.
-
-        Raises:
-            FormatError, StoreError: A run cannot be read.
-        """
+        """Return the runs of the old and of the new stack."""
         runs = {run.id: run for run in runs_in_folder(self.folder, _refuse)}
         models = self.bundle.report.models
         old, new = (
@@ -63,11 +76,7 @@ def _refuse(text: str) -> None:
 
 
 def check_evidence_folder(folder: Path) -> None:
-    """Raise `UsageError` if a bundle cannot be written there: better before measuring than after.
-
-    Raises:
-        UsageError: It is a file, or has files in it, or cannot be made.
-    """
+    """Raise `UsageError` if a bundle cannot be written there, before anything is measured."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_used = next(folder.iterdir(), None) is not None
@@ -88,9 +97,6 @@ def write_evidence(
     Args:
         runs: Of both stacks.
         outputs: Folder with the files of outputs, which are moved, and what they are.
-
-    Raises:
-        UsageError: A file cannot be read or written.
     """
     folder = request.evidence
     assert folder is not None
@@ -139,7 +145,6 @@ def read_evidence(folder: Path) -> Evidence:
 
 
 def is_bundle(folder: Path) -> bool:
-    """Whether a folder has the document of a bundle."""
     return (folder / DOCUMENT).is_file()
 
 
@@ -155,10 +160,6 @@ def recorded_side(name: str) -> tuple[Run, ...] | None:
     """Return the runs of ``BUNDLE@old`` or ``BUNDLE@new``; ``None``: it does not name a bundle.
 
     They have no name of a stack: their counterparts are runs of any stack.
-
-    Raises:
-        UsageError: The side is not named.
-        FormatError: The bundle is damaged.
     """
     named = side_of_bundle(name)
     if named is None:
@@ -168,20 +169,14 @@ def recorded_side(name: str) -> tuple[Run, ...] | None:
         why = "it has the runs of two stacks"
         raise UsageError(f"side {name}", why=why, hint=f"{name}@old or {name}@new")
     old, new = read_evidence(folder).sides()
-    return tuple(map(_without_stack, old if side == "old" else new))
-
-
-def _without_stack(run: Run) -> Run:
-    backend = replace(run.job.backend, environment=None)
-    return replace(run, job=replace(run.job, backend=backend))
+    return tuple(
+        replace(run, job=replace(run.job, backend=replace(run.job.backend, environment=None)))
+        for run in (old if side == "old" else new)
+    )
 
 
 def places_of(evidence: Evidence) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return where the inputs are now, by their recorded path, and what is missing.
-
-    Raises:
-        FormatError: The bundle names an input outside it.
-    """
+    """Return where the inputs are now, by their recorded path, and what is missing."""
     places: dict[str, str] = {}
     missing: list[str] = []
     for source in evidence.bundle.inputs:
@@ -212,18 +207,14 @@ def _settings(request: UpgradeRequest) -> UpgradeSettings:
     if reference is not None and Path(reference).exists():
         reference = _whole(reference)
     files = tuple(replace(file, path=_whole(file.path)) for file in request.workload.files)
-    return UpgradeSettings(
+    return copied(
+        UpgradeSettings,
+        request,
         models=tuple(map(_whole, request.models)),
-        backends=request.backends,
         reference=reference,
         data=tuple(map(_whole, request.samples.data)),
         samples=request.samples.count,
-        tolerance=request.tolerance,
-        repeats=request.repeats,
         workload=replace(request.workload, files=files),
-        rounds=request.rounds,
-        builds=request.builds,
-        process_limits=request.process_limits,
     )
 
 
@@ -233,18 +224,11 @@ def _whole(path: str | Path) -> str:
 
 
 def _paths(settings: UpgradeSettings) -> tuple[str, ...]:
-    """Return the paths that an upgrade reads, each once."""
     reference = settings.reference
-    return tuple(
-        dict.fromkeys(
-            (
-                *settings.models,
-                *settings.data,
-                *([reference] if reference and Path(reference).is_absolute() else []),
-                *(file.path for file in settings.workload.files),
-            )
-        )
-    )
+    paths = [*settings.models, *settings.data, *(file.path for file in settings.workload.files)]
+    if reference and Path(reference).is_absolute():
+        paths.append(reference)
+    return tuple(dict.fromkeys(paths))
 
 
 def _bundled(path: Path, folder: Path | None, number: int) -> BundledInput:
@@ -284,3 +268,106 @@ def _below(folder: Path) -> dict[str, Path]:
         for file in sorted(folder.rglob("*"))
         if file.is_file()
     }
+
+
+class KeptOutputs:
+    """Outputs of models, one after another; equal outputs of a sample are one file.
+
+    Args:
+        folder: Gets the files, below ``outputs``.
+        most_bytes: Size of a model's values above which hashes and errors alone are kept.
+
+    Attributes:
+        models: ``None`` for a model that returned no outputs.
+    """
+
+    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+        self.folder, self._most_bytes = folder, most_bytes
+        self.models: list[BundledOutputs | None] = []
+
+    def start_model(self) -> None:
+        """Add the next model, without outputs yet."""
+        self.models.append(None)
+
+    def keep(
+        self, model: str, run: ValidationRun, sides: Sequence[Side], samples: Sequence[Sample]
+    ) -> None:
+        """Keep the outputs of the model that was started last.
+
+        Args:
+            sides: The reference first; those that returned nothing are skipped.
+        """
+        reference, *others = sides
+        answered = [reference, *(side for side in others if run.has_answers(side.label))]
+        skipped = {one.sample for one in run.skipped}
+        by_label: dict[str, list[BundledSample]] = {side.label: [] for side in answered}
+        sizes: dict[str, int] = {}
+        for number, sample in enumerate(samples):
+            if number in skipped:
+                continue
+            expected = run.answers_of(reference.label, number)
+            for side in answered:
+                outputs = run.answers_of(side.label, number)
+                base = None if side is reference else expected
+                tensors = tuple(_bundled_tensor(tensor, base) for tensor in outputs)
+                place = self._place(outputs, tensors, sizes)
+                kept = BundledSample(sample=sample.name, tensors=tensors, place=place)
+                by_label[side.label].append(kept)
+        size = sum(sizes.values())
+        if size > self._most_bytes:
+            for bundled in by_label.values():
+                bundled[:] = [replace(sample, place=None) for sample in bundled]
+            for place in sizes:
+                (self.folder / place).unlink(missing_ok=True)
+        stacks = {side.label: side.job.backend.environment for side in others if side.job}
+        processes = tuple(
+            BundledProcess(stack=stacks.get(label), samples=tuple(samples))
+            for label, samples in by_label.items()
+        )
+        self.models[-1] = BundledOutputs(model=model, processes=processes, size_bytes=size)
+
+    def _place(
+        self,
+        outputs: Sequence[TensorValues],
+        tensors: Sequence[BundledTensor],
+        sizes: dict[str, int],
+    ) -> str:
+        """Write the outputs of a sample, unless equal ones are there; return their place."""
+        text = " ".join(f"{tensor.name} {tensor.sha256}" for tensor in tensors)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        place = f"{OUTPUTS}/{len(self.models) - 1}/{digest}.npz"
+        if place not in sizes:
+            sizes[place] = sum(int(tensor.data.nbytes) for tensor in outputs)
+            if sum(sizes.values()) <= self._most_bytes:
+                path = self.folder / place
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_answers(path, outputs)
+        return place
+
+
+def _bundled_tensor(tensor: TensorValues, expected: Sequence[TensorValues] | None) -> BundledTensor:
+    """Return an output with its error; without, where it is the reference's own."""
+    same = [each for each in expected or () if each.name == tensor.name]
+    gap = output_gap(same, [tensor])
+    error = None if math.isinf(gap) else gap
+    return BundledTensor(name=tensor.name, sha256=output_hash(tensor), max_abs_error=error)
+
+
+def compare_with_bundle(
+    evidence: Evidence, again: KeptOutputs
+) -> tuple[ReproducedOutputs | None, ...]:
+    """Return for each model which outputs are not as recorded; ``None``: there are none."""
+    readers = partial(_read, evidence.folder), partial(_read, again.folder)
+    recorded = evidence.bundle.outputs or (None,) * len(again.models)
+    return tuple(
+        reproduced_outputs(before, after, *readers) if before and after else None
+        for before, after in zip(recorded, again.models, strict=True)
+    )
+
+
+def _read(folder: Path, sample: BundledSample) -> tuple[TensorValues, ...] | None:
+    if sample.place is None:
+        return None
+    path = folder / sample.place
+    check_inside(path, folder)
+    return read_answers(path)

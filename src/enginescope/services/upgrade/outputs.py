@@ -6,8 +6,13 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from enginescope.analysis.upgrade.output_row import Drift, drift_of, output_gap, output_row
-from enginescope.analysis.validation.validation import Validation
+from enginescope.analysis.upgrade.rows import (
+    Drift,
+    drift_of,
+    open_row,
+    output_gap,
+    output_row,
+)
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import Record, replace
@@ -16,19 +21,13 @@ from enginescope.judge.notice import Notice
 from enginescope.records.run.job import BackendSpec, Job
 from enginescope.records.run.run import Run
 from enginescope.records.run.sample_set import AnswerRequest, Sample
-from enginescope.records.verdict.upgrade import (
-    OUTPUTS,
-    Stack,
-    UpgradeKind,
-    UpgradeReason,
-    UpgradeRow,
-)
+from enginescope.records.verdict.upgrade import OUTPUTS, Stack, UpgradeReason, UpgradeRow
 from enginescope.runner.model_inputs import settled_workload
 from enginescope.services.accuracy.output_files import choose_samples
 from enginescope.services.accuracy.request import ValidateRequest, check_request
 from enginescope.services.accuracy.sides import Side, Sides, reference_side, spanning_jobs
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
-from enginescope.services.upgrade.kept_outputs import KeptOutputs
+from enginescope.services.upgrade.evidence import KeptOutputs
 from enginescope.services.upgrade.stacks import StackRunner, is_own
 
 #: Called before each process that returns outputs, with what it does.
@@ -70,19 +69,18 @@ def compare_outputs(
         requests: Of the old and of the new stack: they differ in the backend alone.
         repeats: Fresh processes of each stack.
         kept: Gets the outputs.
-
-    Raises:
-        UsageError: The request contradicts itself or the model.
     """
     check_request(requests[0])
     model = requests[0].models[0]
     workload = settled_workload([model], requests[0].workload)
     chosen = choose_samples(model, requests[0].samples, workload)
-    samples = chosen.samples
-    settled = tuple(
-        replace(one, workload=replace(workload, shapes=chosen.shapes)) for one in requests
+    samples, workload = chosen.samples, replace(workload, shapes=chosen.shapes)
+    settled = [replace(request, workload=workload) for request in requests]
+    sides = StackedSides(
+        reference=_reference(settled[0], stacks, samples),
+        old=_repeated(settled[0], stacks[0], repeats, samples),
+        new=_repeated(settled[1], stacks[1], repeats, samples),
     )
-    sides = _sides((settled[0], settled[1]), stacks, repeats, samples)
     with temporary_folder() as folder:
         plan = Plan(
             sides=Sides(reference=sides.reference, others=sides.every, note=None),
@@ -93,43 +91,36 @@ def compare_outputs(
             tolerance=settled[0].tolerance,
             asked=settled[0].output_limits,
         )
-        collect = _Collector(sides, runner, progress)
-        run = ValidationRun(plan, lambda _job, _progress: None, collect.collect)
+        run = ValidationRun(plan, lambda _job, _progress: None, _collector(sides, runner, progress))
         try:
             run.bindings()
             run.answers()
         except BackendError as error:
-            return ComparedOutputs(row=_open(error, sides.reference))
+            why = f"the reference {sides.reference.label} failed: {error}"
+            return ComparedOutputs(row=open_row(OUTPUTS, UpgradeReason.NO_REFERENCE, why))
         found = run.compared(lambda _number: None)
-        row = _row(found, run, sides, samples)
+        if not samples or len(found.skipped) == len(samples):
+            row = open_row(OUTPUTS, UpgradeReason.NO_OUTPUTS, "no sample could be read")
+        else:
+            drift = _drift(run, sides, range(len(samples)))
+            row = output_row(found.sides[:repeats], found.sides[repeats:], drift)
         if kept is not None:
             kept.keep(str(model), run, (sides.reference, *sides.every), samples)
     return ComparedOutputs(row=row, reference=sides.reference.label, notices=found.notices)
 
 
-def _sides(
-    requests: tuple[ValidateRequest, ValidateRequest],
-    stacks: tuple[Stack, Stack],
-    repeats: int,
-    samples: Sequence[Sample],
-) -> StackedSides:
-    by_stack: list[tuple[Side, ...]] = []
-    for request, stack in zip(requests, stacks, strict=True):
-        (job,) = spanning_jobs(request, samples)
-        placed = on_stack(job, stack)
-        by_stack.append(
-            tuple(
-                Side(label=f"{job.subject.name} · {placed.backend} #{number}", job=placed)
-                for number in range(1, repeats + 1)
-            )
-        )
-    return StackedSides(
-        reference=_reference(requests[0], stacks, samples), old=by_stack[0], new=by_stack[1]
+def _repeated(
+    request: ValidateRequest, stack: Stack, repeats: int, samples: Sequence[Sample]
+) -> tuple[Side, ...]:
+    (job,) = spanning_jobs(request, samples)
+    placed = on_stack(job, stack)
+    return tuple(
+        Side(label=f"{job.subject.name} · {placed.backend} #{number}", job=placed)
+        for number in range(1, repeats + 1)
     )
 
 
 def on_stack(job: Job, stack: Stack) -> Job:
-    """Return the job as a stack's Python runs it."""
     return replace(job, backend=replace(job.backend, environment=stack.name))
 
 
@@ -149,46 +140,30 @@ def _reference(
     side = reference_side(replace(request, reference=backend, is_elsewhere=is_elsewhere), samples)
     if side.job is None:
         return side
-    job = on_stack(side.job, stack) if stack is not None else side.job
-    return Side(label=f"{side.label}{_where(stack)}", job=job)
+    if stack is None:
+        return Side(label=f"{side.label} in this Python", job=side.job)
+    return Side(label=f"{side.label} in {stack.name}", job=on_stack(side.job, stack))
 
 
-def _where(stack: Stack | None) -> str:
-    return f" in {stack.name}" if stack is not None else " in this Python"
+def _collector(
+    sides: StackedSides, runner: StackRunner, progress: Progress
+) -> Callable[[Side, AnswerRequest, Callable[[], Run]], Run]:
+    """Return what runs a side in its Python; the repeats of a stack share its bindings."""
+    firsts = {side.label: some[0].label for some in (sides.old, sides.new) for side in some}
+    bindings: dict[str, Run] = {}
 
-
-class _Collector:
-    """Collects outputs of each side; the repeats of a stack share its bindings."""
-
-    def __init__(self, sides: StackedSides, runner: StackRunner, progress: Progress) -> None:
-        self._first = {
-            side.label: (sides.old if side in sides.old else sides.new)[0].label
-            for side in sides.every
-        }
-        self._runner, self._progress = runner, progress
-        self._bindings: dict[str, Run] = {}
-
-    def collect(self, side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
-        """Run a side in its Python."""
-        first = self._first.get(side.label, side.label)
-        if not request.samples and first in self._bindings:
-            return self._bindings[first]
+    def collect(side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
+        first = firsts.get(side.label, side.label)
+        if not request.samples and first in bindings:
+            return bindings[first]
         what = "outputs" if request.samples else "inputs and outputs"
-        self._progress(f"{what} of {side.label} …")
-        run = self._runner.collect_outputs(side, request, run_here)
+        progress(f"{what} of {side.label} …")
+        run = runner.collect_outputs(side, request, run_here)
         if not request.samples:
-            self._bindings[first] = run
+            bindings[first] = run
         return run
 
-
-def _row(
-    validation: Validation, run: ValidationRun, sides: StackedSides, samples: Sequence[Sample]
-) -> UpgradeRow:
-    repeats = len(sides.old)
-    drift = _drift(run, sides, range(len(samples)))
-    if not samples or len(validation.skipped) == len(samples):
-        return _no_outputs("no sample could be read")
-    return output_row(validation.sides[:repeats], validation.sides[repeats:], drift)
+    return collect
 
 
 def _drift(run: ValidationRun, sides: StackedSides, samples: Sequence[int]) -> Drift | None:
@@ -209,30 +184,7 @@ def _drift(run: ValidationRun, sides: StackedSides, samples: Sequence[int]) -> D
     return drift_of(gaps, len(sides.old))
 
 
-def _open(error: BackendError, reference: Side) -> UpgradeRow:
-    return UpgradeRow(
-        metric=OUTPUTS,
-        kind=UpgradeKind.INCONCLUSIVE,
-        reason=UpgradeReason.NO_REFERENCE.value,
-        message=f"the reference {reference.label} failed: {error}",
-    )
-
-
-def _no_outputs(why: str) -> UpgradeRow:
-    return UpgradeRow(
-        metric=OUTPUTS,
-        kind=UpgradeKind.INCONCLUSIVE,
-        reason=UpgradeReason.NO_OUTPUTS.value,
-        message=why,
-    )
-
-
 def no_outputs(spec: BackendSpec) -> ComparedOutputs:
-    """Return the row of a backend that returns no outputs."""
     name = replace(spec, environment=None)
-    return ComparedOutputs(row=_no_outputs(f"{name} does not return outputs"))
-
-
-def recorded_outputs() -> UpgradeRow:
-    """Return the row of recorded runs, which have no outputs to compare."""
-    return _no_outputs("recorded runs have no outputs to compare")
+    why = f"{name} does not return outputs"
+    return ComparedOutputs(row=open_row(OUTPUTS, UpgradeReason.NO_OUTPUTS, why))

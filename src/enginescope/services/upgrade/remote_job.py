@@ -48,17 +48,11 @@ class JobResult(Record, frozen=True, kw_only=True):
 
 
 def packed_job(job: Job, command: str | None) -> bytes:
-    """Return a task as bytes."""
     return msgspec.msgpack.encode(JobTask(job=job, command=command))
 
 
 def unpacked_run(data: bytes, store: Store) -> Run:
-    """Put the run of a result into a temporary store, and return it with whole paths.
-
-    Raises:
-        BackendError, UnsupportedError: The job failed to return outputs.
-        FormatError: These are not bytes of a result of this version.
-    """
+    """Put the run of a result into a temporary store, and return it with whole paths."""
     try:
         result = msgspec.msgpack.decode(data, type=JobResult)
     except msgspec.DecodeError as error:
@@ -77,7 +71,6 @@ def unpacked_run(data: bytes, store: Store) -> Run:
 
 
 def run_remote_job(data: bytes) -> bytes:
-    """Run the job of a task here; return the bytes of its result."""
     task = msgspec.msgpack.decode(data, type=JobTask)
     with temporary_folder() as folder:
         store = Store(folder / "store")
@@ -92,13 +85,9 @@ def run_remote_job(data: bytes) -> bytes:
             else:
                 (run,) = run_jobs((task.job,), keep, command=task.command)
         except EnginescopeError as error:
-            return msgspec.msgpack.encode(
-                JobResult(
-                    failure=str(error),
-                    hint=error.hint,
-                    is_unsupported=isinstance(error, UnsupportedError),
-                )
-            )
+            is_unsupported = isinstance(error, UnsupportedError)
+            failed = JobResult(failure=str(error), hint=error.hint, is_unsupported=is_unsupported)
+            return msgspec.msgpack.encode(failed)
         packed = store.export(run.id, folder / "run.zip").read_bytes()
     return msgspec.msgpack.encode(JobResult(run=packed))
 

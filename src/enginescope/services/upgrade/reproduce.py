@@ -8,19 +8,24 @@ from pathlib import Path
 
 from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models
 from enginescope.core.errors import MissingDependencyError, UnsupportedError, UsageError
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record, copied, replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import Stack, UpgradeReport
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.own_command import own_command
 from enginescope.services.store_access import place_of
-from enginescope.services.upgrade.evidence import Evidence, check_inside, places_of, read_evidence
-from enginescope.services.upgrade.kept_outputs import KeptOutputs, compare_with_bundle
-from enginescope.services.upgrade.recorded import compare_recorded, pairs_of
+from enginescope.services.upgrade.evidence import (
+    Evidence,
+    KeptOutputs,
+    check_inside,
+    compare_with_bundle,
+    places_of,
+    read_evidence,
+)
 from enginescope.services.upgrade.request import UpgradeObserver, UpgradeRequest
 from enginescope.services.upgrade.stacks import parse_stack, with_versions
-from enginescope.services.upgrade.upgrade import checked_upgrade
+from enginescope.services.upgrade.upgrade import checked_upgrade, compare_recorded, pairs_of
 from enginescope.store.archive import Store
 from enginescope.store.location import StorePlace
 
@@ -44,13 +49,7 @@ class ReproduceRequest(Record, frozen=True, kw_only=True):
 
 
 def reproduce_upgrade(request: ReproduceRequest, observer: UpgradeObserver) -> Reproduction:
-    """Check a bundle of evidence, run its upgrade again, and compare outputs and verdicts.
-
-    Raises:
-        FormatError: It is not a bundle; or a file was changed, is missing or was added.
-        UsageError: A stack or an input is not at hand; names all that are missing.
-        StoreError: The store cannot be written.
-    """
+    """Check a bundle of evidence, run its upgrade again, and compare outputs and verdicts."""
     evidence = read_evidence(request.folder)
     manifest, recorded = evidence.archive.manifest, evidence.bundle.report
     checked = Reproduction(
@@ -82,7 +81,6 @@ def reproduce_upgrade(request: ReproduceRequest, observer: UpgradeObserver) -> R
 def _recomputed(
     evidence: Evidence, request: ReproduceRequest, observer: UpgradeObserver
 ) -> UpgradeReport:
-    """Return the report of recorded runs, computed again from the runs of the bundle."""
     if request.old is not None or request.new is not None:
         why = "its runs were recorded earlier: it has no stacks that can run again"
         raise UsageError("`old` and `new`", why=why)
@@ -96,7 +94,6 @@ def _recomputed(
 def _measured(
     evidence: Evidence, request: ReproduceRequest, observer: UpgradeObserver, kept: KeptOutputs
 ) -> UpgradeReport:
-    """Return the report of the same upgrade, measured here and now."""
     settings, report = evidence.bundle.settings, evidence.bundle.report
     places, missing = places_of(evidence)
     old, new = _stack(request.old, report.old), _stack(request.new, report.new)
@@ -112,31 +109,22 @@ def _measured(
         )
     files = tuple(replace(one, path=places[one.path]) for one in settings.workload.files)
     reference = settings.reference
-    again, _ = checked_upgrade(
-        UpgradeRequest(
-            models=tuple(Path(places[model]) for model in settings.models),
-            old=f"{old.name}={old.python}",
-            new=f"{new.name}={new.python}",
-            backends=settings.backends,
-            reference=None if reference is None else places.get(reference, reference),
-            samples=SampleRequest(
-                data=tuple(Path(places[path]) for path in settings.data), count=settings.samples
-            ),
-            tolerance=settings.tolerance,
-            repeats=settings.repeats,
-            workload=replace(settings.workload, files=files),
-            rounds=settings.rounds,
-            builds=settings.builds,
-            limits=report.limits,
-            inconclusive=report.inconclusive,
-            process_limits=settings.process_limits,
-            store=request.store,
-            command=request.command,
-        ),
-        observer,
-        kept,
+    data = tuple(Path(places[path]) for path in settings.data)
+    upgrade = copied(
+        UpgradeRequest,
+        settings,
+        models=tuple(Path(places[model]) for model in settings.models),
+        old=f"{old.name}={old.python}",
+        new=f"{new.name}={new.python}",
+        reference=None if reference is None else places.get(reference, reference),
+        samples=SampleRequest(data=data, count=settings.samples),
+        workload=replace(settings.workload, files=files),
+        limits=report.limits,
+        inconclusive=report.inconclusive,
+        store=request.store,
+        command=request.command,
     )
-    return again
+    return checked_upgrade(upgrade, observer, kept)[0]
 
 
 def _stack(chosen: str | None, recorded: Stack) -> Stack:

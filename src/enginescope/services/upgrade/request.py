@@ -23,21 +23,7 @@ REPEATS = 2
 
 
 class UpgradeRequest(MeasureRequest, frozen=True, kw_only=True):
-    """Two stacks, and what to check on them.
-
-    Attributes:
-        models: Empty: `old` and `new` are recorded runs.
-        old, new: ``[NAME=]PYTHON`` or ``[NAME=]docker:IMAGE``, with enginescope in it; or a run, a
-            tag or a folder of runs or of other tools' files. By default the new one is this Python.
-        backends: One for both stacks, or one for each, as ``NAME@STACK``.
-        reference: As for `validate`; a backend may name the stack that computes it.
-        repeats: Fresh processes of each stack whose outputs are compared.
-        builds: Builds of each stack; each round then builds both engines anew.
-        limits: Metrics that count, and how much each may increase.
-        evidence: Empty or new folder for a bundle: inputs, outputs, runs, versions, commands, the
-            report.
-        without_inputs: The bundle has hashes of models, samples and outputs, not the files.
-    """
+    """Two stacks, and what to check on them; the fields are the parameters of `upgrade`."""
 
     models: tuple[Path, ...] = ()
     old: str
@@ -61,15 +47,11 @@ class UpgradeObserver(MeasurementObserver):
     def model_started(self, model: Path) -> None:
         """Report the model that is checked now."""
 
-    def outputs_progressed(self, text: str) -> None:
-        """Report a process that returns outputs."""
-
     def model_ended(self, model: UpgradedModel) -> None:
         """Report the verdict on a model."""
 
 
 def check_upgrade_request(request: UpgradeRequest) -> None:
-    """Raise `UsageError` where a request contradicts itself, before anything is run."""
     for limit in request.limits:
         check_metric(limit.metric)
         check_pct(f"`max_regression` of {limit.metric}", limit.regression_pct, 1_000)
@@ -97,19 +79,14 @@ def specs_of(backends: Sequence[str], stacks: tuple[Stack, Stack]) -> tuple[str,
     if not backends:
         return None
     names = [stack.name for stack in stacks]
-    shared: list[str] = []
-    own: dict[str, str] = {}
+    chosen: dict[str | None, str] = {}
     for text in backends:
         spec = read_spec(text)
-        plain = str(replace(spec, environment=None))
-        if spec.environment is None:
-            shared.append(plain)
-        elif spec.environment not in names:
+        if spec.environment not in (None, *names):
             raise UsageError(f"backend {text}", why=f"the stacks are {' and '.join(names)}")
-        else:
-            own[spec.environment] = plain
-    chosen = [own.get(name, shared[0] if shared else None) for name in names]
-    if len(shared) > 1 or len(own) + len(shared) != len(backends) or None in chosen:
+        chosen[spec.environment] = str(replace(spec, environment=None))
+    old, new = (chosen.get(name, chosen.get(None)) for name in names)
+    if len(chosen) < len(backends) or old is None or new is None:
         hint = f"`on` NAME for both, or NAME@{names[0]} and NAME@{names[1]}"
         raise UsageError("backends", why="each stack has one backend", hint=hint)
-    return str(chosen[0]), str(chosen[1])
+    return old, new

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 
 from enginescope.backends.registry import is_environment
@@ -34,11 +36,7 @@ _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
 
 
 def parse_stack(text: str, usual: str) -> Stack:
-    """Return the stack in ``[NAME=]PYTHON`` or ``[NAME=]docker:IMAGE``, without its versions.
-
-    Raises:
-        UsageError: The name of the stack or of the image is not one.
-    """
+    """Return the stack in ``[NAME=]PYTHON`` or ``[NAME=]docker:IMAGE``, without its versions."""
     name, equals, python = text.rpartition("=")
     if not equals:
         name = usual
@@ -69,11 +67,7 @@ def with_versions(stack: Stack) -> Stack:
 
 
 def _place(stack: Stack) -> Environment | Container:
-    """Return what runs jobs of a stack that is not this Python.
-
-    Raises:
-        MissingDependencyError, UnsupportedError: Docker or the image is missing.
-    """
+    """Return what runs jobs of a stack that is not this Python."""
     if stack.container is None:
         return Environment(stack.name, stack.python or "")
     tool, image = stack.container
@@ -81,16 +75,11 @@ def _place(stack: Stack) -> Environment | Container:
 
 
 def is_own(stack: Stack) -> bool:
-    """Whether the Python of a stack is the one that runs this code."""
     return stack.python == sys.executable
 
 
 class StackRunner:
-    """Runs jobs in the stack that ``job.backend.environment`` names; without a name, here.
-
-    Raises:
-        MissingDependencyError, UnsupportedError: Docker or an image is missing.
-    """
+    """Runs jobs in the stack that ``job.backend.environment`` names; without a name, here."""
 
     def __init__(self, stacks: Sequence[Stack], command: str | None) -> None:
         self._places: Mapping[str, Environment | Container] = {
@@ -119,8 +108,7 @@ class StackRunner:
                 try:
                     run = self._exchanged(job, place, folder)
                 except BackendError as error:
-                    outcome = Outcome(kind=OutcomeKind.FAILED, message=str(error), hint=error.hint)
-                    run = _failed(job, outcome)
+                    run = _failed(job, error)
                 sink(run)
             runs.append(run)
         return tuple(runs)
@@ -128,11 +116,7 @@ class StackRunner:
     def collect_outputs(
         self, side: Side, request: AnswerRequest, run_here: Callable[[], Run]
     ) -> Run:
-        """Run a side on samples in its Python; the outputs go into ``request.folder``.
-
-        Raises:
-            BackendError: It could not be built, loaded or run.
-        """
+        """Run a side on samples in its Python; the outputs go into ``request.folder``."""
         place = self._place(side.job) if side.job else None
         if side.job is None or place is None:
             return run_here()
@@ -150,22 +134,18 @@ class StackRunner:
         if isinstance(place, Environment):
             data = place.exchange(REMOTE_JOB, task, limit_s)
         else:
+            mounts, label = mounts_of_job(job), job.backend.environment or ""
             data = place.exchange(
-                REMOTE_JOB,
-                task,
-                limit_s,
-                mounts_of_job(job),
-                label=job.backend.environment or "",
-                uses_gpu=has_gpu(),
+                REMOTE_JOB, task, limit_s, mounts, label=label, uses_gpu=has_gpu()
             )
         return unpacked_run(data, Store(folder / "store"))
 
 
-def _failed(job: Job, outcome: Outcome) -> Run:
-    """Return the run of a job of which nothing came back."""
-    import secrets
-    from datetime import datetime, timezone
-
-    created = datetime.now(timezone.utc).isoformat(timespec="microseconds")
-    run_id = secrets.token_hex(6)
-    return Run(id=run_id, created=created, origin="measured", job=job, outcome=outcome)
+def _failed(job: Job, error: BackendError) -> Run:
+    return Run(
+        id=secrets.token_hex(6),
+        created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
+        origin="measured",
+        job=job,
+        outcome=Outcome(kind=OutcomeKind.FAILED, message=str(error), hint=error.hint),
+    )

@@ -9,33 +9,45 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from enginescope.analysis.gate.job_pairs import JobPair, pair_jobs
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.upgrade.layer_differences import layer_differences
-from enginescope.analysis.upgrade.metric_rows import (
+from enginescope.analysis.upgrade.rows import (
+    LibraryMemory,
     failed_row,
     is_settled,
     latency_limit_pct,
     look_confidence,
     metric_rows,
+    open_row,
     untimed_row,
     without_wins,
 )
+from enginescope.analysis.verdicts import job_identity
 from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.analysis.verdicts.compared_figures import process_value
 from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.measured_notices import measured_notices
+from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import UsageError
-from enginescope.core.record import replace
+from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
+from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.experiment import Ended
-from enginescope.records.run.job import Limits, Workload
+from enginescope.records.run.job import Limits, StopRule, Workload
+from enginescope.records.run.rounds import comparison_id
 from enginescope.records.verdict.gate import InconclusivePolicy, Limit
 from enginescope.records.verdict.upgrade import (
+    OUTPUTS,
     UPGRADE_LIMITS,
     Stack,
     UpgradedModel,
     UpgradeKind,
     UpgradeReason,
     UpgradeReport,
+    UpgradeRow,
 )
 from enginescope.runner.jobs import subject_of, usual_backend
 from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, ValidateRequest
@@ -44,14 +56,14 @@ from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.rounds import Pacing, looks_up_to, run_rounds
 from enginescope.services.own_command import stored_fields
 from enginescope.services.upgrade.evidence import (
+    MOST_BYTES,
+    KeptOutputs,
     check_evidence_folder,
+    recorded_side,
     side_of_bundle,
     write_evidence,
 )
-from enginescope.services.upgrade.kept_outputs import MOST_BYTES, KeptOutputs
-from enginescope.services.upgrade.library_memory import library_memory
 from enginescope.services.upgrade.outputs import compare_outputs, no_outputs, on_stack
-from enginescope.services.upgrade.recorded import compare_recorded, recorded_pairs, runs_of
 from enginescope.services.upgrade.request import (
     REPEATS,
     UpgradeObserver,
@@ -67,26 +79,21 @@ from enginescope.services.upgrade.stacks import (
     parse_stack,
     with_versions,
 )
-from enginescope.store.machine_records import SPREADS
+from enginescope.services.verdicts.run_selection import resolve_runs
+from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
-    from enginescope.analysis.upgrade.memory_rows import LibraryMemory
     from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-    from enginescope.judge.notice import Notice
+    from enginescope.records.run.job import Job
     from enginescope.records.run.run import Run
-    from enginescope.services.measurement.rounds import InterleavedResult
+    from enginescope.services.measurement.jobs import JobRequest
+    from enginescope.services.measurement.observer import MeasurementObserver
     from enginescope.services.upgrade.outputs import ComparedOutputs
     from enginescope.store.archive import Store
 
 
 def check_upgrade(request: UpgradeRequest, observer: UpgradeObserver) -> UpgradeReport:
-    """Check an upgrade: outputs first, then figures, model by model.
-
-    Raises:
-        UsageError: The request contradicts itself, a stack is not usable, a file is not a model, or
-            the folder of the evidence has files in it.
-        StoreError: The store cannot be written; nothing is measured then.
-    """
+    """Check an upgrade: outputs first, then figures, model by model; it raises as `upgrade`."""
     if request.evidence is None:
         return checked_upgrade(request, observer)[0]
     check_upgrade_request(request)
@@ -105,21 +112,12 @@ def checked_upgrade(
 
     Args:
         kept: Gets the outputs of each model.
-
-    Raises:
-        UsageError, StoreError: As `check_upgrade`.
     """
     from enginescope.store.archive import Store
 
     check_upgrade_request(request)
     store = Store(request.store)
-    runs: tuple[Run, ...] = ()
-    if not request.models:
-        old, new = Stack(name=request.old), Stack(name=request.new or "")
-        pairs = recorded_pairs(old.name, new.name, store, observer)
-        models = compare_recorded(pairs, request.limits, store, observer)
-        runs = runs_of(pairs)
-    else:
+    if request.models:
         _check_stacks(request)
         store.check_writable()
         stacks = parse_stack(request.old, OLD), parse_stack(request.new or sys.executable, NEW)
@@ -128,16 +126,15 @@ def checked_upgrade(
         old, new = map(with_versions, stacks)
         checks = _Checks(request, (old, new), store, observer, kept)
         models = tuple(checks.all_checked())
-        runs = tuple(store.load_id(run) for one in models for run in (*one.old, *one.new))
-    report = UpgradeReport(
-        old=old,
-        new=new,
-        models=models,
-        limits=request.limits,
-        inconclusive=request.inconclusive,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        command=request.command,
-    )
+        runs = tuple(store.load_id(run) for model in models for run in (*model.old, *model.new))
+    else:
+        old, new = Stack(name=request.old), Stack(name=request.new or "")
+        pairs = _recorded_pairs(old.name, new.name, store, observer)
+        models = compare_recorded(pairs, request.limits, store, observer)
+        both = (run for pair in pairs for job in (pair.a, pair.b) if job for run in job.runs)
+        runs = tuple({run.id: run for run in both}.values())
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    report = copied(UpgradeReport, request, old=old, new=new, models=models, created=created)
     return report, runs
 
 
@@ -172,7 +169,7 @@ class _Checks:
         """Yield every model; after an interrupt those before it, if there is any."""
         for number, model in enumerate(self._request.models):
             try:
-                yield self.checked(model)
+                yield self._checked(model)
             except (KeyboardInterrupt, SystemExit) as error:
                 if not number:
                     raise
@@ -180,50 +177,41 @@ class _Checks:
             if self._observer.interruption is not None:
                 return
 
-    def checked(self, model: Path) -> UpgradedModel:
-        """Return what both stacks make of a model."""
+    def _checked(self, model: Path) -> UpgradedModel:
+        request = self._request
         self._observer.check_cancelled()
         self._observer.model_started(model)
         if self._kept is not None:
             self._kept.start_model()
-        outputs = self._outputs(model)
+        specs = self._specs or (usual_backend(model), usual_backend(model))
+        outputs = self._outputs(model, specs)
         row = outputs.row
-        limit_pct = latency_limit_pct(self._request.limits)
         result = UpgradedModel(
             model=subject_of(model).name,
-            backend=" and ".join(dict.fromkeys(self._specs_of(model))),
-            rows=(row, untimed_row(row, limit_pct)),
+            backend=" and ".join(dict.fromkeys(specs)),
+            rows=(row, untimed_row(row, latency_limit_pct(request.limits))),
             reference=outputs.reference,
-            repeats=self._request.repeats if outputs.reference else 0,
+            repeats=request.repeats if outputs.reference else 0,
             notices=outputs.notices,
         )
-        is_fit = row.kind is UpgradeKind.SAFE or row.reason == UpgradeReason.NO_OUTPUTS.value
-        if is_fit:
-            result = self._timed(model, result)
+        if row.kind is UpgradeKind.SAFE or row.reason == UpgradeReason.NO_OUTPUTS.value:
+            result = self._timed(model, specs, result)
         self._observer.model_ended(result)
         return result
 
-    def _specs_of(self, model: Path) -> tuple[str, str]:
-        return self._specs or (usual_backend(model), usual_backend(model))
-
-    def _outputs(self, model: Path) -> ComparedOutputs:
-        request, specs = self._request, self._specs_of(model)
-        for text in specs:
-            spec = read_spec(text)
-            if not isinstance(load_backend(spec.name), Answering):
-                return no_outputs(spec)
+    def _outputs(self, model: Path, specs: tuple[str, str]) -> ComparedOutputs:
+        request = self._request
+        for backend in map(read_spec, specs):
+            if not isinstance(load_backend(backend.name), Answering):
+                return no_outputs(backend)
         first, second = (
-            ValidateRequest(
+            copied(
+                ValidateRequest,
+                request,
                 models=(model,),
                 on=(spec,),
-                reference=request.reference,
-                samples=request.samples,
-                workload=request.workload,
-                tolerance=request.tolerance,
                 is_elsewhere=not is_own(stack),
                 limits=request.process_limits or SIDE_LIMITS,
-                store=request.store,
-                command=request.command,
             )
             for spec, stack in zip(specs, self._stacks, strict=True)
         )
@@ -232,28 +220,15 @@ class _Checks:
             self._stacks,
             request.repeats,
             self._runner,
-            self._observer.outputs_progressed,
+            self._observer.process_started,
             self._kept,
         )
 
-    def _timed(self, model: Path, untimed: UpgradedModel) -> UpgradedModel:
-        """Return the model with figures of interleaved processes."""
-        from enginescope.judge.comparison.ratio import LOOKS
-
+    def _timed(self, model: Path, specs: tuple[str, str], untimed: UpgradedModel) -> UpgradedModel:
         request = self._request
         job_request = request.jobs(model, rebuild=request.builds is not None)
-        jobs = tuple(
-            on_stack(job, stack)
-            for spec, stack in zip(self._specs_of(model), self._stacks, strict=True)
-            for job in jobs_of(
-                replace(job_request, backends=(spec,), is_elsewhere=not is_own(stack)), self._store
-            )
-        )
-        terms = CompareConfig(
-            threshold_pct=latency_limit_pct(request.limits),
-            confidence=look_confidence(len(request.models)),
-            spreads=SPREADS.usable(self._store.path, self._observer.warn),
-        )
+        jobs = _stacked(job_request, specs, self._stacks, self._store)
+        terms = _terms(request.limits, len(request.models), self._store, self._observer)
         result = run_rounds(
             jobs,
             looks_up_to(request.builds or request.rounds or LOOKS[-1]),
@@ -264,58 +239,159 @@ class _Checks:
             pacing=Pacing(builds_each=request.builds is not None, run=self._runner.run_jobs),
             is_decided=is_settled,
         )
-        return _with_figures(untimed, result, request.limits, terms, lambda: self._library(model))
+        comparison = None if result.ended is Ended.GIVEN_UP else result.comparison
 
-    def _library(self, model: Path) -> LibraryMemory:
-        """Return the memory of processes with an empty model; nothing for an engine."""
-        if subject_of(model).kind != "onnx":
-            return {}
-        self._observer.outputs_progressed("memory of the runtimes by themselves")
-        specs = self._specs_of(model)
-        return library_memory(self._request, specs, self._stacks, self._runner, self._store)
+        def library() -> LibraryMemory:
+            if subject_of(model).kind != "onnx":
+                return {}
+            self._observer.process_started("memory of the runtimes by themselves")
+            return library_memory(request, specs, self._stacks, self._runner, self._store)
+
+        timed = _with_figures(untimed, result.sides, comparison, request.limits, terms, library)
+        return replace(timed, comparison=comparison_id([side.runs for side in result.sides]))
+
+
+def _stacked(
+    request: JobRequest, specs: tuple[str, str], stacks: tuple[Stack, Stack], store: Store
+) -> tuple[Job, ...]:
+    """Return the jobs of a model on each stack."""
+    return tuple(
+        on_stack(job, stack)
+        for spec, stack in zip(specs, stacks, strict=True)
+        for job in jobs_of(
+            replace(request, backends=(spec,), is_elsewhere=not is_own(stack)), store
+        )
+    )
+
+
+def library_memory(
+    request: UpgradeRequest,
+    specs: tuple[str, str],
+    stacks: tuple[Stack, Stack],
+    runner: StackRunner,
+    store: Store,
+) -> LibraryMemory:
+    """Measure the memory of a process with an empty model on each stack; no run is stored."""
+    from enginescope.runner.inputs.sample_models import EMPTY_MODEL, sample_models
+
+    models = sample_models(store.path / "samples", EMPTY_MODEL)
+    workload = Workload(stop=StopRule(iterations=10), mode=request.workload.mode)
+    jobs = _stacked(replace(request.jobs(*models), workload=workload), specs, stacks, store)
+    views = list(map(RunView, runner.run_jobs(jobs, lambda _run: None)))
+    shares = {}
+    for metric in ("peak_memory", "device_memory"):
+        old, new = (process_value(view, metric) for view in views)
+        if old is not None and new is not None:
+            shares[metric] = (old, new)
+    return shares
+
+
+def _terms(
+    limits: Sequence[Limit], models: int, store: Store, observer: MeasurementObserver
+) -> CompareConfig:
+    return CompareConfig(
+        threshold_pct=latency_limit_pct(limits),
+        confidence=look_confidence(models),
+        spreads=SPREADS.usable(store.path, observer.warn),
+    )
 
 
 def _with_figures(
     model: UpgradedModel,
-    result: InterleavedResult,
-    limits: tuple[Limit, ...],
+    sides: Sequence[MeasuredSide],
+    comparison: MeasuredComparison | None,
+    limits: Sequence[Limit],
     terms: CompareConfig,
-    library: Callable[[], LibraryMemory],
+    library: Callable[[], LibraryMemory] = dict,
 ) -> UpgradedModel:
-    from enginescope.analysis.verdicts.measured_notices import measured_notices
+    """Return a model whose outputs are judged with its figures; no win without these outputs.
 
-    comparison, sides = result.comparison, result.sides
-    runs = [tuple(run.id for run in side.runs) for side in sides]
-    turn = sides[0].runs[0].turn
-    rows = model.rows[:1]
-    notices: tuple[Notice, ...] = ()
-    if comparison is not None:
-        notices = measured_notices(_labeled(comparison))
-    if comparison is None or result.ended is Ended.GIVEN_UP:
-        rows += (failed_row(sides, terms.threshold_pct),)
+    Args:
+        comparison: ``None``: the processes of a side failed.
+    """
+    outputs, notices = model.rows[0], model.notices
+    if comparison is None:
+        rows: Sequence[UpgradeRow] = (failed_row(sides, terms.threshold_pct),)
     else:
         figures = metric_rows(comparison, limits, terms, library)
-        is_compared = rows[0].kind is UpgradeKind.SAFE
-        rows += figures if is_compared else without_wins(figures)
+        rows = figures if outputs.kind is UpgradeKind.SAFE else without_wins(figures)
+        notices += measured_notices(_of_stacks(comparison))
+    old, new = (side.runs for side in sides)
     return replace(
         model,
-        rows=rows,
-        evidence=evidence_level(*(side.runs for side in result.sides)),
-        comparison=turn.comparison if turn else None,
-        old=runs[0],
-        new=runs[1],
-        layers=layer_differences(*(side.runs for side in sides)),
-        notices=(*model.notices, *notices),
+        rows=(outputs, *rows),
+        evidence=evidence_level(old, new),
+        old=tuple(run.id for run in old),
+        new=tuple(run.id for run in new),
+        layers=layer_differences(old, new),
+        notices=notices,
     )
 
 
-def _labeled(comparison: MeasuredComparison) -> MeasuredComparison:
+def _of_stacks(comparison: MeasuredComparison) -> MeasuredComparison:
     """Return the comparison with stacks in place of letters, for its notices."""
-    pair = replace(comparison.pairs[0], a=OLD, b=NEW)
     sides = tuple(
         replace(side, label=label) for label, side in zip((OLD, NEW), comparison.sides, strict=True)
     )
-    return replace(comparison, sides=sides, pairs=(pair,))
+    return replace(comparison, sides=sides, pairs=(replace(comparison.pairs[0], a=OLD, b=NEW),))
+
+
+def _recorded_pairs(
+    old: str, new: str, store: Store, observer: MeasurementObserver
+) -> tuple[JobPair, ...]:
+    """Return the jobs that two sets of recorded runs have in common.
+
+    Args:
+        old, new: As for `resolve_runs`; or ``BUNDLE@old``, ``BUNDLE@new``.
+    """
+    sides = []
+    for name in (old, new):
+        bundled = recorded_side(name)
+        runs = resolve_runs((name,), store, observer.warn) if bundled is None else bundled
+        sides.append(runs)
+    pairs = pairs_of(*sides)
+    if not pairs:
+        raise UsageError(
+            f"{old} and {new} have nothing in common",
+            why="no job of one has a counterpart in the other",
+            hint="name models and two Pythons, to measure both",
+        )
+    return pairs
+
+
+def pairs_of(old: Sequence[Run], new: Sequence[Run]) -> tuple[JobPair, ...]:
+    """Return the jobs that both sets of runs have."""
+    sets = job_identity.jobs_of(old), job_identity.jobs_of(new)
+    pairs = pair_jobs(sets[0], sets[1], ())
+    if len(sets[0]) == len(sets[1]) == 1:  # two logs of one job may name their model differently
+        pairs = (JobPair(a=sets[0][0], b=sets[1][0], how="altered"),)
+    return tuple(pair for pair in pairs if pair.a and pair.b)
+
+
+def compare_recorded(
+    pairs: Sequence[JobPair],
+    limits: Sequence[Limit],
+    store: Store,
+    observer: MeasurementObserver,
+) -> tuple[UpgradedModel, ...]:
+    """Compare both sides of each job, at the evidence level that they have."""
+    floors = FLOORS.usable(store.path, observer.warn)
+    terms = _terms(limits, len(pairs), store, observer)
+    models = []
+    for pair in pairs:
+        assert pair.a is not None
+        assert pair.b is not None
+        sides = tuple(
+            MeasuredSide(label=name, name=name, runs=job.runs)
+            for name, job in ((OLD, pair.a), (NEW, pair.b))
+        )
+        is_measured = all(side.measured for side in sides)
+        comparison = compare_sides(sides, terms, floors) if is_measured else None
+        job, why = pair.b.runs[0].job, "recorded runs have no outputs to compare"
+        row = open_row(OUTPUTS, UpgradeReason.NO_OUTPUTS, why)
+        untimed = UpgradedModel(model=job.subject.name, backend=str(job.backend), rows=(row,))
+        models.append(_with_figures(untimed, sides, comparison, limits, terms))
+    return tuple(models)
 
 
 def upgrade(
