@@ -142,10 +142,6 @@ ORDER = (
     ("judge", "judge/stats", "judge/comparison"),
     ("probe/telemetry", "probe"),
     (
-        "rules/checks/copies",
-        "rules/checks/fusion",
-        "rules/checks/precision",
-        "rules/checks/whole",
         "rules/checks",
         "rules",
     ),

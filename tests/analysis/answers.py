@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.accuracy.output_diff import SideDiff
-from enginescope.analysis.accuracy.output_reason import OutputReason
+from enginescope.analysis.accuracy.output_diff import OutputReason, SideDiff
 from enginescope.analysis.errors.output_tolerance import Tolerance, tolerance_named
 from enginescope.records.run.run import TensorValues
 from enginescope.records.tensor import DataType

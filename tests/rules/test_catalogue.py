@@ -32,7 +32,7 @@ def test_a_rule_says_what_a_reader_needs(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_a_rule_has_a_test_that_finds_and_one_that_does_not(rule: Rule) -> None:
-    folder, name = rule.check.__module__.split(".")[-2:]
+    folder, name = rule.check.__module__.split(".")[-1], rule.check.__name__
     file = Path(__file__).parent / "checks" / folder / f"test_{name}.py"
     text = file.read_text(encoding="utf-8")
     assert "== ()" in text

@@ -7,7 +7,7 @@ import pytest
 from enginescope.core.errors import UsageError
 from enginescope.rules.base import Finding, Severity
 from enginescope.rules.catalogue import RULES, LayerIgnore, LintConfig, checked, config_of
-from enginescope.rules.checks.copies.reformat_converts_type import RULE
+from enginescope.rules.checks.copies import reformat_converts_type
 
 
 def finding(severity: Severity = Severity.WARNING) -> Finding:
@@ -59,18 +59,18 @@ def test_layers_are_passed_over_by_name_and_pattern() -> None:
             LayerIgnore(pattern="* [*]", rules=("TIME",)),
         )
     )
-    assert config.passes_over(RULE, ["head", "header"])
-    assert config.passes_over(RULE, ["x + (Unnamed Layer* 3) [Shuffle]"])
-    assert not config.passes_over(RULE, ["head", "tail"])
-    assert not config.passes_over(RULE, ["tail [Shuffle]"])
-    assert not config.passes_over(RULE, [])
-    assert not LintConfig().passes_over(RULE, ["head"])
+    assert config.passes_over(reformat_converts_type, ["head", "header"])
+    assert config.passes_over(reformat_converts_type, ["x + (Unnamed Layer* 3) [Shuffle]"])
+    assert not config.passes_over(reformat_converts_type, ["head", "tail"])
+    assert not config.passes_over(reformat_converts_type, ["tail [Shuffle]"])
+    assert not config.passes_over(reformat_converts_type, [])
+    assert not LintConfig().passes_over(reformat_converts_type, ["head"])
 
 
 def test_brackets_of_names_are_no_sets() -> None:
     config = LintConfig(layers=(LayerIgnore(pattern="a [Shuf*]", rules=("PLAN104",)),))
-    assert config.passes_over(RULE, ["a [Shuffle]"])
-    assert not config.passes_over(RULE, ["a S"])
+    assert config.passes_over(reformat_converts_type, ["a [Shuffle]"])
+    assert not config.passes_over(reformat_converts_type, ["a S"])
 
 
 def test_from_a_table() -> None:

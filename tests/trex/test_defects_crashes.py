@@ -10,7 +10,7 @@ import pytest
 from enginescope.analysis.graph.plan_graph import plan_graph
 from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.analysis.plan_comparison.comparison import compare
-from enginescope.analysis.plan_comparison.layer_comparison import paired_times
+from enginescope.analysis.plan_comparison.layer_comparison import compare_layers
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.formats.onnx.onnx_graph import annotated_onnx, read_onnx_graph
@@ -148,8 +148,8 @@ def test_convolutions_by_their_kernels() -> None:
 def test_plans_without_bindings_side_by_side() -> None:
     """The overview of two plans needs the first binding's batch: IndexError without."""
     a, b = (plan_of(chain(("a", "kgen", "x", "t"), ("b", "kgen", "t", "y"))) for _ in range(2))
-    found = paired_times(align(a, b), profile_of(("a", 1.0), ("b", 2.0)), profile_of(("a", 4.0)))
-    assert [(one.a_ms, one.b_ms) for one in found.pairs] == [(1.0, 4.0), (2.0, None)]
+    found = compare_layers((a, profile_of(("a", 1.0), ("b", 2.0))), (b, profile_of(("a", 4.0))))
+    assert [(one.a_ms, one.b_ms) for one in found.layers] == [(1.0, 4.0), (2.0, None)]
     whole = compare(
         [
             run_of_engine(EngineFacts(name=name, plan=plan, profile=profile_of(("a", ms))))

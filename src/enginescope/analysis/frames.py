@@ -15,42 +15,51 @@ Columns: TypeAlias = Mapping[str, Sequence[Any]]
 _EXTRA = "enginescope[frames]"
 
 
-def to_pandas(columns: Columns) -> Any:
-    """Return `columns` as a ``pandas.DataFrame``.
+class Frames:
+    """A table that becomes a data frame.
 
-    Raises:
-        MissingDependencyError: pandas is not installed.
+    A frame raises `MissingDependencyError` where its package is not installed.
     """
+
+    __slots__ = ()
+
+    def columns(self) -> Columns:
+        """Return the table as columns, one row each."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """Return `columns` as a ``pandas.DataFrame``."""
+        return to_pandas(self.columns())
+
+    def to_polars(self) -> Any:
+        """Return `columns` as a ``polars.DataFrame``."""
+        return to_polars(self.columns())
+
+    def to_arrow(self) -> Any:
+        """Return `columns` as a ``pyarrow.Table``."""
+        return to_arrow(self.columns())
+
+
+def to_pandas(columns: Columns) -> Any:
+    """Return `columns` as a ``pandas.DataFrame``."""
     pandas = require("pandas", purpose="a pandas data frame", install=_EXTRA)
     return pandas.DataFrame(dict(columns))
 
 
 def to_polars(columns: Columns) -> Any:
-    """Return `columns` as a ``polars.DataFrame``.
-
-    Raises:
-        MissingDependencyError: polars is not installed.
-    """
+    """Return `columns` as a ``polars.DataFrame``."""
     polars = require("polars", purpose="a polars data frame", install=_EXTRA)
     return polars.DataFrame(dict(columns), infer_schema_length=None)
 
 
 def to_arrow(columns: Columns) -> Any:
-    """Return `columns` as a ``pyarrow.Table``.
-
-    Raises:
-        MissingDependencyError: pyarrow is not installed.
-    """
+    """Return `columns` as a ``pyarrow.Table``."""
     pyarrow = require("pyarrow", purpose="an Arrow table", install=_EXTRA)
     return pyarrow.table(dict(columns))
 
 
 def to_parquet(columns: Columns, *, numbers: Collection[str]) -> bytes:
-    """Return `columns` as a Parquet file; those in `numbers` are float64, the others text.
-
-    Raises:
-        MissingDependencyError: Neither pyarrow nor polars is installed.
-    """
+    """Return `columns` as a Parquet file; those in `numbers` are float64, the others text."""
     stream = BytesIO()
     if not is_installed("pyarrow") and is_installed("polars"):
         polars = require("polars", purpose="a Parquet file", install=_EXTRA)

@@ -47,20 +47,13 @@ class Meeting(Protocol):
     """Where a contender meets the others."""
 
     def loaded(self) -> None:
-        """Wait until all contenders have loaded.
-
-        Raises:
-            BackendError: Another contender ended.
-        """
+        """Wait until all contenders have loaded."""
 
     def warm(self, typical_ms: float) -> Window | None:
         """Say that this contender is warm; return the window once all are.
 
         Args:
             typical_ms: Time of one of its requests.
-
-        Raises:
-            BackendError: Another contender ended.
         """
 
 
@@ -152,12 +145,7 @@ class SharedLoop(NamedTuple):
 def shared_loop(
     recorder: Recorder, warming: Recorder, meeting: Meeting, progress: ProgressSink
 ) -> SharedLoop:
-    """Issue requests until the window of all contenders is over.
-
-    Raises:
-        BackendError: Another contender ended, or no request lies within the window.
-        UnsupportedError: The samples do not say when they began.
-    """
+    """Issue requests until the window of all contenders is over."""
     load = LoadMeter()
     load.start()
     window: Window | None = None

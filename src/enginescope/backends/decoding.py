@@ -106,9 +106,6 @@ def prompt_of(shapes: Mapping[str, Shape], integers: Iterable[str]) -> Prompt:
     Args:
         shapes: Shapes of all inputs, at least one of them a past.
         integers: Inputs that can hold ids, where no name says which does.
-
-    Raises:
-        UnsupportedError: No input holds ids of tokens.
     """
     others = (name for name in integers if not (is_mask(name) or is_positions(name)))
     ids = next(filter(is_tokens, shapes), None) or next(others, None)
@@ -122,11 +119,7 @@ def prompt_of(shapes: Mapping[str, Shape], integers: Iterable[str]) -> Prompt:
 def require_presents(
     model: str, inputs: Iterable[str], outputs: Iterable[str]
 ) -> tuple[dict[str, str], str]:
-    """Return the output that feeds each past input, and the output that holds the logits.
-
-    Raises:
-        UnsupportedError: The model has no past, or an input of its past has no such output.
-    """
+    """Return the output that feeds each past input, and the output that holds the logits."""
     pasts, outputs = [name for name in inputs if is_past(name)], list(outputs)
     presents = presents_of(pasts, outputs)
     lacking = [name for name in pasts if name not in presents]

@@ -87,11 +87,7 @@ class Turn(NamedTuple):
 
 @cache
 def library() -> Any:
-    """Return the library.
-
-    Raises:
-        UnsupportedError: There is none for this platform, or it is of another version.
-    """
+    """Return the library."""
     if not LIBRARY.exists():
         raise UnsupportedError(
             "no native loop",
@@ -122,9 +118,6 @@ def require_native(wanted: str | None, obstacle: str | None) -> None:
     Args:
         wanted: As `Mode.loop`.
         obstacle: What speaks against it.
-
-    Raises:
-        UnsupportedError: Why, for `python_notice`.
     """
     why = "as requested" if wanted == "python" else obstacle
     if why is not None:
@@ -132,11 +125,7 @@ def require_native(wanted: str | None, obstacle: str | None) -> None:
 
 
 def python_notice(why: UnsupportedError, cost: str, wanted: str | None) -> Notice:
-    """Say that the interpreter makes the calls, why, and what that costs.
-
-    Raises:
-        UnsupportedError: The loop in C was asked for by name.
-    """
+    """Say that the interpreter makes the calls, why, and what that costs."""
     if wanted == "native":
         raise why
     return Notice(
@@ -148,11 +137,7 @@ def python_notice(why: UnsupportedError, cost: str, wanted: str | None) -> Notic
 
 
 def cuda_context(driver: str = _DRIVER) -> int:
-    """Find the CUDA driver; return the context that is current in this thread.
-
-    Raises:
-        UnsupportedError: There is no library, no driver, or nothing of this process on a device.
-    """
+    """Find the CUDA driver; return the context that is current in this thread."""
     why = library().loop_driver(driver.encode())
     if why is not None:
         raise UnsupportedError("no native loop", why=f"the CUDA driver: {why.decode()}")
@@ -212,11 +197,7 @@ class Program:
         return made
 
     def run(self, count: int, untimed: int = 0) -> Array:
-        """Take `count` requests after `untimed` rounds; return their rows, shape (count, columns).
-
-        Raises:
-            BackendError: A call failed.
-        """
+        """Take `count` requests after `untimed` rounds; return rows of shape (count, columns)."""
         rows = np.zeros((count, self.columns), np.int64)
         self._chunk.next = None
         self._run(rows, count, untimed)
@@ -239,9 +220,6 @@ class Program:
             taken: The number of the next request.
             due: When each is due, in nanoseconds.
             limit_ns: No request begins after it.
-
-        Raises:
-            BackendError: A call failed; `last` is the request.
         """
         self._chunk.next, self._chunk.limit_ns = taken.ctypes.data, limit_ns
         self._chunk.due = None if due is None else due.ctypes.data

@@ -123,11 +123,7 @@ class LoadRecorder:
         return times if last is None else times[-last:]
 
     def serve(self, progress: ProgressSink) -> StopReport:
-        """Run the test.
-
-        Raises:
-            BackendError: No query was answered.
-        """
+        """Run the test."""
         gc.collect()
         rate = self._rate_per_s()
         if self._rule.is_open:

@@ -33,9 +33,6 @@ def check_bounds(options: Mapping[str, str]) -> None:
 
     Args:
         options: Each of ``min_shapes``, ``opt_shapes`` and ``max_shapes`` readable, or missing.
-
-    Raises:
-        UsageError: They name unequal numbers of profiles, or an input's are not in ascending order.
     """
     given = {key: read_shapes(options[key]) for key in _KEYS if key in options}
     if len({len(one) for one in given.values()}) > 1:
@@ -50,11 +47,7 @@ def check_bounds(options: Mapping[str, str]) -> None:
 
 
 def check_index(options: Mapping[str, str], index: int | None) -> None:
-    """Raise unless an engine that is built with these options has that profile.
-
-    Raises:
-        UsageError: It has fewer.
-    """
+    """Raise unless an engine that is built with these options has that profile."""
     count = max((len(read_shapes(options[key])) for key in _KEYS if key in options), default=1)
     if index is not None and index >= count:
         has = "one optimization profile" if count == 1 else f"{count} optimization profiles"

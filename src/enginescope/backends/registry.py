@@ -42,12 +42,7 @@ def backend_names() -> tuple[str, ...]:
 
 
 def load_backend(name: str) -> Backend:
-    """Import and return the backend called `name`.
-
-    Raises:
-        UsageError: There is none of that name.
-        BackendError: An outside package offers it and fails to import.
-    """
+    """Import and return the backend called `name`."""
     if name in BUILT_IN:
         module, _, factory = BUILT_IN[name].partition(":")
         return cast("Backend", getattr(import_module(module), factory)())
@@ -65,11 +60,7 @@ def load_backend(name: str) -> Backend:
 
 
 def backend_of(spec: BackendSpec) -> Backend:
-    """Import and return the backend of a specification, by its short name where it has one.
-
-    Raises:
-        UsageError, BackendError: As of `load_backend`.
-    """
+    """Import and return the backend of a specification, by its short name where it has one."""
     for short, (name, options) in SHORT_NAMES.items():
         if spec.name == name and options.items() <= spec.options.items():
             return load_backend(short)
@@ -80,10 +71,6 @@ def parse_backend(text: str) -> BackendSpec:
     """Return the specification in ``NAME[:PRECISION][?KEY=VALUE&KEY=VALUE]``.
 
     A name may be of a family: ``ort:OpenVINOExecutionProvider:fp16``.
-
-    Raises:
-        UsageError: Not of that form, or the backend does not know the name, precision or an option;
-            or it is to run in another Python, which cells of suites alone can.
     """
     spec = read_spec(text)
     if spec.environment is not None:
@@ -105,9 +92,6 @@ def read_spec(text: str) -> BackendSpec:
     """Return what `parse_backend` does, the backend unasked whether it knows any of it.
 
     ``NAME[:PRECISION]@ENVIRONMENT`` is read too.
-
-    Raises:
-        UsageError: Not of that form.
     """
     head, question, tail = text.partition("?")
     head, at, environment = head.partition("@")

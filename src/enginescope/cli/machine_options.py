@@ -110,11 +110,7 @@ telemetry_options = add_options(
 
 
 def telemetry_of(options: dict[str, Any]) -> TelemetryRule:
-    """Return the rule that the options describe.
-
-    Raises:
-        UsageError: An option of the pass without the pass.
-    """
+    """Return the rule that the options describe."""
     wanted, time_ms = options["telemetry"], options["telemetry_time"]
     interval_ms = options["gpu_sample_interval"]
     for given, flag in ((time_ms, "--telemetry-time"), (interval_ms, "--gpu-sample-interval")):

@@ -194,11 +194,7 @@ def _positive(text: str, value: N) -> N:
 
 
 def parse_name(text: str) -> str:
-    """Return a name without blanks around it.
-
-    Raises:
-        UsageError: Nothing is left of it, or it has more than one line.
-    """
+    """Return a name without blanks around it."""
     name = text.strip()
     if not name or not name.isprintable():
         raise UsageError(f"{text!r} is not a name", why="it is empty, or more than one line")
@@ -292,11 +288,7 @@ __all__ = ["check_outputs", "write_output"]
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write a file that was asked for, and note it.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
+    """Write a file that was asked for, and note it."""
     write_file(path, data)
     note(f"written: {path}")
 

@@ -131,11 +131,7 @@ def stored_fields(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def command_line() -> str:
-    """Return the command line as it was typed, for repeating it; without passwords.
-
-    Raises:
-        UsageError: A part of it is not UTF-8, so that no run could hold it.
-    """
+    """Return the command line as it was typed, for repeating it; without passwords."""
     typed = shlex.join(["enginescope", *sys.argv[1:]])
     try:
         typed.encode()

@@ -25,11 +25,7 @@ def token_option(help_text: str) -> Callable[[F], F]:
 
 
 def given_token(file: Path | None) -> str | None:
-    """Return the token in a file, else that of the environment.
-
-    Raises:
-        UsageError: The file cannot be read, or holds none.
-    """
+    """Return the token in a file, else that of the environment."""
     if file is None:
         return os.environ.get(VARIABLE) or None
     try:
@@ -43,11 +39,7 @@ def given_token(file: Path | None) -> str | None:
 
 
 def needed_token(file: Path | None) -> str:
-    """Return the token in a file, else that of the environment.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Return the token in a file, else that of the environment."""
     token = given_token(file)
     if token is None:
         hint = f"--token-file FILE, or set {VARIABLE}"
@@ -56,11 +48,7 @@ def needed_token(file: Path | None) -> str:
 
 
 def made_token(file: Path) -> bool:
-    """Write a fresh token to a file that is not there, for its owner's eyes; say whether it did.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
+    """Write a fresh token to a file that is not there, for its owner's eyes; say whether it did."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
     except FileExistsError:

@@ -143,11 +143,7 @@ def has_no_space(folder: Path) -> bool:
 
 @contextmanager
 def disk_full_as_error(what: str) -> Iterator[None]:
-    """In this block, raise a `DiskFullError` about `what` where a write meets a full disk.
-
-    Raises:
-        DiskFullError: Names the file, where the system does.
-    """
+    """In this block, raise a `DiskFullError` about `what` where a write meets a full disk."""
     try:
         yield
     except OSError as error:
@@ -175,9 +171,6 @@ def foreign(source: str, expected: str) -> Iterator[None]:
 
     Args:
         expected: What the file should hold, for the message.
-
-    Raises:
-        FormatError
     """
     try:
         yield

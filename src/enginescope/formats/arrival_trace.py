@@ -20,10 +20,6 @@ def read_trace(
     Args:
         parse: Return the value of a line; ``None``: it has none.
         noun: What a line has.
-
-    Raises:
-        UsageError: The file cannot be read.
-        FormatError: A line has no value, or no line has one.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -50,9 +46,6 @@ def read_arrival_trace(path: Path) -> tuple[float, ...]:
     """Return the arrivals of a trace in milliseconds since the first one, rising.
 
     A line has one time in seconds, of any origin.
-
-    Raises:
-        UsageError, FormatError: As `read_trace`.
     """
     times = read_trace(path, _time_s, noun="time in seconds", expected="a time in seconds")
     first = min(times)

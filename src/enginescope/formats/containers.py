@@ -35,11 +35,7 @@ def documents_of(data: bytes, source: str, *, is_log: bool) -> tuple[Document, .
     """Return the JSON values of a file, in its order; none if it is a log or another text.
 
     Args:
-        source: The file, for messages.
         is_log: Whether the text is a known log, so that JSON among its lines is a part of it.
-
-    Raises:
-        FormatError: It begins as JSON does, and nothing whole is left of it.
     """
     if data.lstrip()[:1] in (b"{", b"[", b'"'):
         try:

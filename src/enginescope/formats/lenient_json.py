@@ -82,11 +82,7 @@ class Document(Record, frozen=True, kw_only=True):
 
 
 def read_json(data: bytes, source: str) -> Document:
-    """Return the values of a JSON file, repaired where that is possible.
-
-    Raises:
-        FormatError: It is not JSON, is nested too deeply, or nothing whole is left of it.
-    """
+    """Return the values of a JSON file, repaired where that is possible."""
     try:
         return Document(source=source, value=_decode(data, source))
     except msgspec.DecodeError as error:

@@ -296,11 +296,7 @@ def _row(position: Position, measured: Measured[Conditions]) -> dict[str, Any]:
 
 
 def _entry(row: dict[str, Any]) -> Entry[Conditions]:
-    """Return a row of the file as an entry.
-
-    Raises:
-        UsageError: It lacks a field.
-    """
+    """Return a row of the file as an entry."""
     try:
         position = Position(**{name: int(row[name]) for name in Position.__slots__})
         values = row["values_ms"]

@@ -56,11 +56,7 @@ class Journal:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the whole lines of a file, and cut off what follows the first broken one.
-
-    Raises:
-        UsageError: It cannot be read.
-    """
+    """Yield the whole lines of a file, and cut off what follows the first broken one."""
     try:
         data = path.read_bytes()
     except OSError as error:

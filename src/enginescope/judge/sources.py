@@ -189,11 +189,7 @@ def fresh(function: str, *, name: str | None = None) -> Program:
 
 
 def source_of(side: object, number: int) -> Source:
-    """Return a side as a source: a source itself, or a callable.
-
-    Raises:
-        UsageError: Neither.
-    """
+    """Return a side as a source: a source itself, or a callable."""
     if hasattr(side, "measure"):
         return side  # type: ignore[return-value]
     if callable(side):

@@ -12,8 +12,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from enginescope.analysis import frames
 from enginescope.analysis.claims.saving import Saving
+from enginescope.analysis.frames import Frames
 from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT, Comparison
 from enginescope.analysis.suites.suite_view import SuiteView
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
@@ -258,7 +258,7 @@ open_suite = displayed(suite_service.open_suite, _shown_suites)
 run_suite = displayed(suite_service.run_suite, _shown_suites)
 
 
-class ShownFindings(LintReport, frozen=True, kw_only=True):
+class ShownFindings(LintReport, Frames, frozen=True, kw_only=True):
     """Findings of a plan, with data frames; in notebooks a table, plain HTML."""
 
     def _summary(self) -> str:
@@ -277,22 +277,6 @@ class ShownFindings(LintReport, frozen=True, kw_only=True):
         columns["severity"] = [finding.severity.value for finding in self.findings]
         columns["layers"] = [list(finding.layers) for finding in self.findings]
         return columns
-
-    def to_pandas(self) -> Any:
-        """Return `columns` as a ``pandas.DataFrame``.
-
-        Raises:
-            MissingDependencyError: pandas is not installed. The same for the other frames.
-        """
-        return frames.to_pandas(self.columns())
-
-    def to_polars(self) -> Any:
-        """Return `columns` as a ``polars.DataFrame``."""
-        return frames.to_polars(self.columns())
-
-    def to_arrow(self) -> Any:
-        """Return `columns` as a ``pyarrow.Table``."""
-        return frames.to_arrow(self.columns())
 
     def _repr_html_(self) -> str:
         from enginescope.notebook.html.findings import findings_html

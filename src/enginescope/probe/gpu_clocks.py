@@ -18,11 +18,7 @@ _OPTION = "--lock-clocks"
 
 
 def planned_lock(gpu: str, sm: SmClock) -> ClockLock:
-    """Return what a GPU's clocks would be locked to; nothing is changed.
-
-    Raises:
-        UsageError: The GPU has no such clock; names those it has.
-    """
+    """Return what a GPU's clocks would be locked to; nothing is changed."""
     with _gpu(gpu) as (nvml, handle):
         memory = max(answer_of(nvml, nvml.nvmlDeviceGetSupportedMemoryClocks, handle) or (0,))
         supported = answer_of(nvml, nvml.nvmlDeviceGetSupportedGraphicsClocks, handle, memory)

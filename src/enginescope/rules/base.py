@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -162,6 +163,9 @@ class Finding(Record, frozen=True, kw_only=True):
         return self.message.endswith("?")
 
 
+Check = Callable[[LintView], Iterable[Found]]
+
+
 class Rule(Record, frozen=True, kw_only=True):
     """A lint rule.
 
@@ -170,7 +174,7 @@ class Rule(Record, frozen=True, kw_only=True):
         name: Lower-case words with hyphens.
         summary: One line, without a full stop.
         advice: The next step, without a capital and a full stop.
-        doc: Docstring of the rule's module; its paragraphs begin with the headings of `catalogue`.
+        doc: Docstring of `check`; its paragraphs begin with the headings of `catalogue`.
         check: Finds the places in a view; a pure function.
         explains: Codes of rules whose findings on the same layers are symptoms of this rule.
         is_per_item: Time is saved for each item of a larger batch; a single inference takes no
@@ -183,6 +187,16 @@ class Rule(Record, frozen=True, kw_only=True):
     severity: Severity
     advice: str
     doc: str
-    check: Callable[[LintView], Iterable[Found]]
+    check: Check
     explains: tuple[str, ...] = ()
     is_per_item: bool = False
+
+
+def rule(code: str, name: str, summary: str, **options: Any) -> Callable[[Check], Rule]:
+    """Make a rule of the function that checks it, with its docstring; `options` as in `Rule`."""
+
+    def made(check: Check) -> Rule:
+        doc = inspect.getdoc(check) or ""
+        return Rule(code=code, name=name, summary=summary, doc=doc, check=check, **options)
+
+    return made

@@ -1,6 +1,6 @@
 """The rules in the order of their codes, their configuration, and their Markdown.
 
-A new rule is a file in `checks` and a line here.
+A new rule is a function under `rule` in a file of `checks`.
 """
 
 from __future__ import annotations
@@ -13,64 +13,11 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record
 from enginescope.core.suggest import did_you_mean
 from enginescope.rules.base import Finding, Rule, Severity
-from enginescope.rules.checks.copies import (
-    constant_copies,
-    data_copies,
-    equal_format_copy,
-    reformat_converts_type,
-    reformat_sandwich,
-    slice_converts_type,
-)
-from enginescope.rules.checks.fusion import opaque_block, unfused_attention, unfused_layer_norm
-from enginescope.rules.checks.precision import (
-    conv_alignment,
-    conv_tensor_cores,
-    fp32_left,
-    gemm_alignment,
-    gemm_tensor_cores,
-    precision_island,
-    quantized_float_output,
-    unfused_qdq,
-    whole_fp32,
-)
-from enginescope.rules.checks.whole import (
-    below_roofline,
-    cuda_graph,
-    far_from_optimum,
-    host_shapes,
-    profile_mismatch,
-    small_batch,
-    tiny_kernels,
-)
+from enginescope.rules.checks import copies, fusion, precision, products, whole
 
-RULES: tuple[Rule, ...] = (
-    conv_tensor_cores.RULE,
-    conv_alignment.RULE,
-    quantized_float_output.RULE,
-    reformat_converts_type.RULE,
-    slice_converts_type.RULE,
-    unfused_qdq.RULE,
-    gemm_tensor_cores.RULE,
-    gemm_alignment.RULE,
-    reformat_sandwich.RULE,
-    fp32_left.RULE,
-    data_copies.RULE,
-    host_shapes.RULE,
-    unfused_attention.RULE,
-    far_from_optimum.RULE,
-    constant_copies.RULE,
-    equal_format_copy.RULE,
-    precision_island.RULE,
-    opaque_block.RULE,
-    unfused_layer_norm.RULE,
-    whole_fp32.RULE,
-    tiny_kernels.RULE,
-    profile_mismatch.RULE,
-    below_roofline.RULE,
-    small_batch.RULE,
-    cuda_graph.RULE,
-)
-
+_MODULES = (copies, fusion, precision, products, whole)
+_FOUND = (value for module in _MODULES for value in vars(module).values() if type(value) is Rule)
+RULES: tuple[Rule, ...] = tuple(sorted(_FOUND, key=lambda rule: rule.code))
 
 HEADINGS = ("What it looks for", "Why it costs time", "What to do", "When it is wrong")
 _INTRODUCTION = """# Rules of `enginescope lint`
@@ -201,11 +148,7 @@ def fits(code: str, name: str, wanted: Iterable[str]) -> bool:
 
 
 def checked(names: Iterable[str], every: tuple[Rule, ...] = RULES) -> tuple[str, ...]:
-    """Check names of rules, and return them unchanged.
-
-    Raises:
-        UsageError: A name does not match any rule.
-    """
+    """Check names of rules, and return them unchanged."""
     found = tuple(names)
     for name in found:
         if not name or not any(fits(rule.code, rule.name, (name,)) for rule in every):
@@ -221,9 +164,6 @@ def config_of(table: Mapping[str, Any], source: str) -> LintConfig:
         table: ``select``, ``ignore``: lists of rules; ``level``; ``layers``: a table from names of
             layers to lists of rules.
         source: Name of the file for messages.
-
-    Raises:
-        UsageError: An unknown key, rule or level, or a value of a wrong type.
     """
     for key in table:
         if key not in _KEYS:

@@ -29,11 +29,6 @@ def inspect_engine(
             default the TensorRT that the engine's header names.
         on_started: Called when nothing is missing, before the engine is loaded: that may take a
             while.
-
-    Raises:
-        UsageError: The file is not there, or the backend cannot look into engines.
-        MissingDependencyError: TensorRT, CUDA or a GPU is missing.
-        UnsupportedError, BackendError: The engine cannot be loaded here, or loading it failed.
     """
     spec = parse_backend(on or runtime_of(path))
     if not isinstance(load_backend(spec.name), Inspecting):

@@ -49,12 +49,7 @@ _OPTIONS = {
 
 
 def check_subject(spec: BackendSpec, subject: Subject) -> None:
-    """Raise if an engine is asked for what it was not built with, or will not be.
-
-    Raises:
-        UsageError: A precision or an option of a build, for an engine; for a model an optimization
-            profile that its engine will not have.
-    """
+    """Raise if an engine is asked for what it was not built with, or will not be."""
     if subject.kind == "onnx":
         check_index(spec.options, spec.profile_index)
     backend = load_backend(spec.name)
@@ -77,10 +72,6 @@ def check_demands(
     Args:
         only_builds: What is built does not run here.
         is_elsewhere: Another Python builds and runs it, so that nothing is needed here.
-
-    Raises:
-        UsageError: The backend would not honour a part of `mode`.
-        MissingDependencyError: A library, a tool or a GPU that it needs is not there.
     """
     backend = load_backend(spec.name)
     honoured: frozenset[str] = getattr(backend, "mode_fields", frozenset())
@@ -194,11 +185,7 @@ def runtime_of(engine: Path) -> str:
 
 
 def subject_of(path: Path) -> Subject:
-    """Return the identity of a model file.
-
-    Raises:
-        UsageError: It is not a file that can be read.
-    """
+    """Return the identity of a model file."""
     try:
         if not path.is_file():
             raise UsageError(f"model {path}", why=_absence(path), hint=_neighbour(path))

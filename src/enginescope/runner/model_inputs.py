@@ -139,9 +139,6 @@ def settled_workload(
     Args:
         models: That are fed the same; the first one that has an input decides. Engines say nothing.
         has_every_dim: Whether one of them must have each dimension that the workload names.
-
-    Raises:
-        UsageError: A dimension that no model has, or models whose files do not name dimensions.
     """
     files = [inputs for inputs in map(_inputs_of, models) if inputs is not None]
     if workload.dims and has_every_dim:
@@ -252,11 +249,7 @@ _ON_ENGINES = frozenset({"trt", "trtexec"})
 
 
 def with_profile(backends: Sequence[str], index: int | None) -> list[str]:
-    """Return backends with `index` as an option of those that run engines.
-
-    Raises:
-        UsageError: None of them does, or one has the option already.
-    """
+    """Return backends with `index` as an option of those that run engines."""
     if index is None:
         return list(backends)
     found = [_with_option(backend, "profile_index", str(index)) for backend in backends]

@@ -109,11 +109,7 @@ class Access(Record, frozen=True, kw_only=True):
 
 
 def check_token(token: str) -> str:
-    """Return a token that cannot be guessed.
-
-    Raises:
-        UsageError
-    """
+    """Return a token that cannot be guessed."""
     stripped = token.strip()
     if len(stripped) < LEAST_TOKEN_CHARACTERS or not stripped.isascii():
         raise UsageError(

@@ -86,11 +86,7 @@ class Configuration(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def read_configuration(file: Path) -> Configuration:
-    """Return what a file says, with the paths of secrets in full.
-
-    Raises:
-        FormatError: It cannot be read, or names something that there is not.
-    """
+    """Return what a file says, with the paths of secrets in full."""
     source = str(file)
     try:
         data = parse_toml(read_bytes(file).decode("utf-8"))

@@ -58,12 +58,7 @@ class KeptRuns:
         self._size = 0
 
     def run(self, run_id: str, series: Sequence[str] | None = None) -> Run:
-        """Return a run; `series` as for `Store.load_id`.
-
-        Raises:
-            NotHereError: There is none of that id.
-            FormatError: It is damaged.
-        """
+        """Return a run; `series` as for `Store.load_id`."""
         self._check(run_id)
         key = None if series is not None else self.state(run_id)
         if key is None:
@@ -98,11 +93,7 @@ class KeptRuns:
         return _inside(folder, path) is not None
 
     def artifact(self, run_id: str, path: str) -> tuple[Artifact, Path]:
-        """Return a file that a run names, by the path in its record.
-
-        Raises:
-            NotHereError: There is no such run, it names no such file, or the file lies elsewhere.
-        """
+        """Return a file that a run names, by the path in its record."""
         run = self.run(run_id)
         for artifact in run.artifacts:
             if artifact.path == path:

@@ -359,11 +359,7 @@ def _median(row: RunRow) -> str:
 
 
 def page_number(request: Request) -> int:
-    """Return which page of a list is asked for.
-
-    Raises:
-        UsageError
-    """
+    """Return which page of a list is asked for."""
     text = request.query_params.get("page", "1")
     is_number = text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS
     if not is_number or not 1 <= int(text) <= _MOST_PAGES:

@@ -179,9 +179,6 @@ def comparison_of(
 
     Args:
         folder: Of noise floors.
-
-    Raises:
-        UsageError: There can be neither.
     """
     runs = (a, b)
     names = side_names([run.job for run in runs])

@@ -68,11 +68,7 @@ class PushLog:
         self._lock = threading.Lock()
 
     def add(self, push: Push) -> None:
-        """Write a line.
-
-        Raises:
-            StoreError: It cannot be written.
-        """
+        """Write a line."""
         line = msgspec.json.encode(push) + b"\n"
         try:
             with self._lock:
@@ -306,9 +302,6 @@ async def _blocks(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
 
     What is beyond the limit is read and dropped, so that a client that is still sending gets the
     answer instead of a closed connection.
-
-    Raises:
-        TooLarge
     """
     count = 0
     async for block in request.stream():

@@ -15,9 +15,6 @@ def check_outputs(
 
     Args:
         outputs, inputs: ``None``: an option that was not given.
-
-    Raises:
-        UsageError: Names the file.
     """
     read = {_real(one) for one in inputs if one is not None}
     written: set[Path] = set()
@@ -41,11 +38,7 @@ def check_outputs(
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file as a whole.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
+    """Write a file as a whole."""
     from enginescope.core.jsonio import write_atomic
 
     try:

@@ -30,11 +30,7 @@ def store_at(store: str | PathLike[str] | None) -> Store:
 
 
 def writable_store(place: StorePlace | None) -> Store:
-    """Open the store of a request.
-
-    Raises:
-        StoreError: It cannot be written: better known before measuring than after.
-    """
+    """Open the store of a request, and raise unless it can be written: not after measuring."""
     from enginescope.store.archive import Store
 
     store = Store(place)
@@ -55,11 +51,7 @@ def open_run(path: str | PathLike[str]) -> RunView:
 
 
 def selected_rows(store: Store, wanted: Filter, warn: Callable[[str], None]) -> tuple[RunRow, ...]:
-    """Return the rows of stored runs, the newest first; `warn` receives which runs are damaged.
-
-    Raises:
-        UsageError: ``wanted.outcome`` does not exist.
-    """
+    """Return the rows of stored runs, the newest first; `warn` receives which runs are damaged."""
     if wanted.outcome is not None:
         from enginescope.records.run.run import OutcomeKind
 

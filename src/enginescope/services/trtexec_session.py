@@ -55,13 +55,7 @@ class TrtexecRequest(Record, frozen=True, kw_only=True):
 
 
 def run_trtexec(request: TrtexecRequest, observer: TrtexecObserver) -> bool:
-    """Build, measure or inspect an engine as trtexec does; return whether all went well.
-
-    Raises:
-        UsageError: A file cannot be read or written, or an option is not the backend's.
-        MissingDependencyError: The CUDA runtime or a GPU is missing.
-        StoreError: The store cannot be written.
-    """
+    """Build, measure or inspect an engine as trtexec does; return whether all went well."""
     settings = request.settings
     _check_files(settings)
     session = _Session(request, observer)
@@ -198,12 +192,7 @@ def _store(settings: Settings) -> Store:
 
 
 def _job(settings: Settings) -> Job:
-    """Return the job, once it is certain that this machine can try it.
-
-    Raises:
-        UsageError: A file is not there, or an option is not the backend's.
-        MissingDependencyError: The CUDA runtime or a GPU is not there.
-    """
+    """Return the job, once it is certain that this machine can try it."""
     from enginescope.backends.registry import load_backend
     from enginescope.compat.trtexec.settings import job_of
     from enginescope.runner.jobs import check_demands, subject_of

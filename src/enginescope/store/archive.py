@@ -153,11 +153,7 @@ class Store:
         return self._folder(self._find(name))
 
     def id_of(self, name: str) -> str:
-        """Return the id of the run of this store that `name` means; see `load`.
-
-        Raises:
-            StoreError: There is none, or it lies elsewhere.
-        """
+        """Return the id of the run of this store that `name` means; see `load`."""
         run_id = self._find(name).run_id
         if run_id is None:
             raise StoreError(f"run {name}", why=f"it is not in the store {self._shelf}")
@@ -222,11 +218,7 @@ class Store:
         return self._shelf.suite_lease(name)
 
     def tag(self, name: str, *tags: str) -> Run:
-        """Add tags to a run.
-
-        Raises:
-            StoreError: There is no such run in the store, or that cannot be a tag.
-        """
+        """Add tags to a run."""
         for tag in tags:
             check_tag(tag)
         run_id = self.id_of(name)

@@ -20,9 +20,6 @@ class ArtifactRoot:
 
     Args:
         where: A folder's path, or a URL as ``s3://bucket/folder``.
-
-    Raises:
-        UsageError: It holds credentials, which would be stored with it.
     """
 
     def __init__(self, where: str) -> None:
@@ -36,11 +33,7 @@ class ArtifactRoot:
         self.where = where.rstrip("/") if self.is_url else str(Path(where).expanduser().absolute())
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file, whole or not at all where the storage can.
-
-        Raises:
-            StoreError
-        """
+        """Write a file, whole or not at all where the storage can."""
         try:
             if not self.is_url:
                 path = Path(self.where) / name
@@ -54,11 +47,7 @@ class ArtifactRoot:
             raise self._failed("write", name, error) from error
 
     def read(self, name: str) -> bytes:
-        """Return a file's bytes.
-
-        Raises:
-            StoreError
-        """
+        """Return a file's bytes."""
         try:
             if not self.is_url:
                 return (Path(self.where) / name).read_bytes()
@@ -69,11 +58,7 @@ class ArtifactRoot:
             raise self._failed("read", name, error) from error
 
     def remove(self, folder: str) -> None:
-        """Remove the files below a folder; one that is not there is no error.
-
-        Raises:
-            StoreError
-        """
+        """Remove the files below a folder; one that is not there is no error."""
         import shutil
 
         try:

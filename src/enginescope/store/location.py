@@ -29,9 +29,6 @@ class DatabaseUrl:
 
     Attributes:
         secret_url: With the password, without what is ours.
-
-    Raises:
-        UsageError: It is of another kind of database.
     """
 
     __slots__ = ("artifacts", "secret_url")
@@ -85,20 +82,12 @@ StorePlace: TypeAlias = Path | DatabaseUrl
 
 
 def parse_place(text: str) -> StorePlace:
-    """Return a folder's path, or the URL of a database.
-
-    Raises:
-        UsageError: A URL of something that cannot be a store.
-    """
+    """Return a folder's path, or the URL of a database."""
     return DatabaseUrl(text) if _URL.match(text) else Path(text)
 
 
 def recorded_place(text: str) -> StorePlace:
-    """Return a place as a record names it: a password was not stored with it.
-
-    Raises:
-        UsageError: A URL of something that cannot be a store.
-    """
+    """Return a place as a record names it: a password was not stored with it."""
     return parse_place(_MASK.sub("", text))
 
 

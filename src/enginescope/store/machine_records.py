@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from enginescope.core.errors import FormatError, StoreError
 from enginescope.core.jsonio import decode, encode, read_stored, write_atomic
 from enginescope.core.record import Record
+from enginescope.records.run.passport import EngineValidation
 from enginescope.records.verdict.lottery import BuildSpread
 from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.records.verdict.self_test import SelfTest
@@ -48,12 +49,7 @@ class MachineRecords(Generic[T]):
             return ()
 
     def read(self, folder: Path) -> tuple[T, ...]:
-        """Return the entries in a store's `folder`, the newest last.
-
-        Raises:
-            FormatError: The file cannot be read.
-            StoreError: A newer enginescope wrote it.
-        """
+        """Return the entries in a store's `folder`, the newest last."""
         path = folder / self.file
         if not path.exists():
             return ()
@@ -73,9 +69,6 @@ class MachineRecords(Generic[T]):
 
         Returns:
             The file.
-
-        Raises:
-            FormatError, StoreError: The file cannot be read or written.
         """
         path = folder / self.file
         with locked(folder, Path(self.file).stem):
@@ -129,3 +122,34 @@ SELF_TESTS: MachineRecords[SelfTest] = MachineRecords(
 SPREADS: MachineRecords[BuildSpread] = MachineRecords(
     "build-spreads.json", _Spreads, "spreads", _build_key
 )
+
+
+FILE = "engine-validations.json"
+
+
+class _Document(Record, frozen=True, kw_only=True):
+    schema_version: int = SCHEMA
+    validations: tuple[EngineValidation, ...] = ()
+
+
+_RECORDS: MachineRecords[EngineValidation] = MachineRecords(
+    FILE, _Document, "validations", lambda one: (one.engine_sha256, one.reference)
+)
+
+
+def usable_validations(folder: Path, say: Callable[[str], None]) -> tuple[EngineValidation, ...]:
+    """Return the validations in a store's `folder`; none if the file cannot be read.
+
+    Args:
+        say: Is told why they are skipped.
+    """
+    return _RECORDS.usable(folder, say)
+
+
+def record_validation(folder: Path, validation: EngineValidation) -> Path:
+    """Put `validation` in the place of an older one of the same engine and reference.
+
+    Returns:
+        The file.
+    """
+    return _RECORDS.record(folder, validation)

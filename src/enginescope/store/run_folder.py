@@ -158,12 +158,7 @@ class _Head(msgspec.Struct):
 
 
 def _document(data: bytes, source: str) -> Document:
-    """Return the decoded JSON of a run; arrays are still references to files.
-
-    Raises:
-        FormatError: It is not one, or has a schema version that never was.
-        StoreError: It was written by a newer enginescope.
-    """
+    """Return the decoded JSON of a run; arrays are still references to files."""
     try:
         document = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -233,12 +228,7 @@ def _unused(path: Path) -> Path:
 
 
 def pack(folder: Path, destination: Path) -> Path:
-    """Write `folder` as one top folder of a zip file, and return the file's path.
-
-    Raises:
-        StoreError: There is a file of that name, it cannot be written, or the run is deleted
-            meanwhile.
-    """
+    """Write `folder` as one top folder of a zip file, and return the file's path."""
     if destination.suffix != ".zip":
         destination = destination.with_name(f"{destination.name}.zip")
     if destination.exists():

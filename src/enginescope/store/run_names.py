@@ -23,11 +23,7 @@ DELETED = ".deleted-"
 
 
 def run_names(runs: Path, prefix: str | None = None) -> tuple[str, ...]:
-    """Return the names of the folders in `runs`, sorted; hidden ones only by their `prefix`.
-
-    Raises:
-        StoreError: The folder cannot be read.
-    """
+    """Return the names of the folders in `runs`, sorted; hidden ones only by their `prefix`."""
     try:
         with os.scandir(runs) as entries:  # no question to the file system for each of thousands
             return tuple(
@@ -113,9 +109,6 @@ def locked(folder: Path, what: str) -> Iterator[None]:
 
     The system lets go of it when a process dies. Not reentrant. Who holds ``"runs"`` may ask for
     ``"index"``, never the other way round.
-
-    Raises:
-        StoreError: The folder cannot be written, or its file system has no locks.
     """
     import fcntl  # not on Windows, where stores can still be read
 

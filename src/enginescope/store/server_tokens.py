@@ -80,12 +80,7 @@ class ServerTokens:
         self._document: _Document | None = None
 
     def all(self) -> tuple[AccessToken, ...]:
-        """Return all tokens, expired ones too; the file is read again only if it has changed.
-
-        Raises:
-            FormatError: The file is damaged.
-            StoreError: A newer enginescope wrote it.
-        """
+        """Return all tokens, expired ones too; the file is read again only if it has changed."""
         document = self._read()
         return document.tokens if document else ()
 
@@ -100,10 +95,6 @@ class ServerTokens:
 
         Args:
             lifetime: From now on; ``None``: it has no end.
-
-        Raises:
-            UsageError: The name is taken, or cannot be one.
-            StoreError: The file cannot be written.
         """
         if _NAME.fullmatch(name) is None:
             raise UsageError(
@@ -129,12 +120,7 @@ class ServerTokens:
         return token
 
     def revoke(self, name: str) -> None:
-        """Forget a token; a server that runs refuses it from then on.
-
-        Raises:
-            UsageError: There is none of that name.
-            StoreError: The file cannot be written.
-        """
+        """Forget a token; a server that runs refuses it from then on."""
         with locked(self._folder, "tokens"):
             document = self._read()
             tokens = document.tokens if document else ()

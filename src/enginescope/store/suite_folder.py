@@ -43,9 +43,6 @@ def next_lease(
     Args:
         now: Unix time, s.
         void: Token of a lease that is void, as its process is known to have ended.
-
-    Raises:
-        SuiteRunsError: Somebody else has the lease, and it has not expired.
     """
     if current is not None and current.token not in (claim.token, void) and current.expires > now:
         until = datetime.fromtimestamp(current.expires, timezone.utc)
@@ -104,11 +101,7 @@ class SuiteFolder:
         return changed_at(self.path / PLAN, self.path / ROWS)
 
     def plan(self) -> SuitePlan:
-        """Return the plan.
-
-        Raises:
-            FormatError: There is none, or it cannot be read.
-        """
+        """Return the plan."""
         file = self.path / PLAN
         try:
             return decode(read_stored(file), SuitePlan, source=str(file))
@@ -118,11 +111,7 @@ class SuiteFolder:
             raise error.with_hint(_WAY_OUT) from error
 
     def begin(self, plan: SuitePlan) -> None:
-        """Write the plan.
-
-        Raises:
-            StoreError: The folder cannot be written.
-        """
+        """Write the plan."""
         self._write(PLAN, encode(plan))
 
     def rows(self) -> dict[str, CellRow]:
@@ -133,11 +122,7 @@ class SuiteFolder:
         return _by_key(_read(self._data()).rows)
 
     def keep(self, *rows: CellRow) -> None:
-        """Add rows; they are on the disk when this returns.
-
-        Raises:
-            StoreError: The folder cannot be written.
-        """
+        """Add rows; they are on the disk when this returns."""
         if not rows:
             return
         try:
@@ -193,11 +178,7 @@ class SuiteFolder:
             return None
 
     def token(self) -> str:
-        """Return what shows that a lease is of this folder.
-
-        Raises:
-            StoreError: The folder cannot be written.
-        """
+        """Return what shows that a lease is of this folder."""
         file = self.path / _HOLDER
         if not file.is_file():
             self._write(_HOLDER, secrets.token_hex(16).encode())
@@ -223,9 +204,6 @@ class SuiteFolder:
 
         Args:
             wait_s: Wait so long for one that only writes.
-
-        Raises:
-            StoreError: One does, or the folder cannot be written.
         """
         import fcntl  # not on Windows, where suites can still be read
 
@@ -276,11 +254,7 @@ def unknown_suite(name: str) -> StoreError:
 
 
 def suite_at(home: Path, name: str) -> SuiteFolder:
-    """Return the folder of a suite below a store's folder.
-
-    Raises:
-        StoreError: The name leads out of the folder.
-    """
+    """Return the folder of a suite below a store's folder."""
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise StoreError(f"suite {name!r}", why="it is not a folder name")
     return SuiteFolder(home / SUITES / name)

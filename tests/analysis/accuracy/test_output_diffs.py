@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.accuracy.output_diff import OutputDiff, SideDiff
-from enginescope.analysis.accuracy.output_reason import OutputReason
+from enginescope.analysis.accuracy.output_diff import OutputDiff, OutputReason, SideDiff
 from enginescope.analysis.errors.output_tolerance import (
     ToleranceOption,
     ToleranceRequest,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from enginescope.analysis.accuracy.output_comparison import SideComparison
-from enginescope.analysis.accuracy.output_reason import OutputReason
+from enginescope.analysis.accuracy.output_diff import OutputReason
 from enginescope.analysis.accuracy.output_verdict import (
     Compared,
     is_negligible,

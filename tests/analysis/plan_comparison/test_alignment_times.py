@@ -6,7 +6,9 @@ import pytest
 
 from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.analysis.plan_comparison.alignment import align
-from enginescope.analysis.plan_comparison.layer_comparison import UnpairedTime, paired_times
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers
+from enginescope.analysis.plan_comparison.layer_comparison import active_times, compared_rows
+from enginescope.core.units import sum_known
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.records.plan.plan import (
@@ -47,35 +49,45 @@ def alignment() -> Alignment:
     )
 
 
+def paired(
+    aligned: Alignment, a: Profile | None, b: Profile | None
+) -> tuple[list[ComparedLayers], list[float | None], list[float | None]]:
+    """Return the rows, each plan's time beyond them, and each plan's sum."""
+    times_a, beyond_a = active_times(aligned.plan_a, a)
+    times_b, beyond_b = active_times(aligned.plan_b, b)
+    rows = compared_rows(aligned, times_a, times_b, 1.0)
+    sums = [
+        sum_known((*(row.a_ms for row in rows), beyond_a)),
+        sum_known((*(row.b_ms for row in rows), beyond_b)),
+    ]
+    return list(rows), [beyond_a, beyond_b], sums
+
+
 def test_times_of_groups_are_added_up() -> None:
     a = profile(conv=2.0, relu=1.0, last=0.5, extra=0.25, noop=0.125, stranger=4.0)
     b = profile(**{"conv + relu": 2.5, "last": 0.75})
-    found = paired_times(alignment(), a, b)
-    assert [(one.a_ms, one.b_ms, one.difference_ms) for one in found.pairs] == [
+    rows, beyond, sums = paired(alignment(), a, b)
+    assert [(one.a_ms, one.b_ms, one.difference_ms) for one in rows] == [
         (3.0, 2.5, -0.5),
         (0.5, 0.75, 0.25),
+        (0.25, None, -0.25),
     ]
-    assert found.only_a == (UnpairedTime(index=3, time_ms=0.25),)
-    assert found.rest_a_ms == 4.125
-    assert found.rest_b_ms is None
-    assert (found.sum_a_ms, found.sum_b_ms) == (layer_times(a).sum_ms, layer_times(b).sum_ms)
+    assert beyond == [4.125, None]
+    assert sums == [layer_times(a).sum_ms, layer_times(b).sum_ms]
 
 
 def test_what_is_not_known_stays_unknown() -> None:
-    found = paired_times(alignment(), profile(relu=1.0, last=None), None)
-    assert [(one.a_ms, one.b_ms, one.difference_ms) for one in found.pairs] == [
-        (1.0, None, None),
-        (None, None, None),
-    ]
-    assert found.only_a == (UnpairedTime(index=3),)
-    assert (found.sum_a_ms, found.sum_b_ms) == (1.0, None)
+    rows, _, sums = paired(alignment(), profile(relu=1.0, last=None), None)
+    assert [(one.a_ms, one.b_ms) for one in rows] == [(1.0, None), (None, None), (None, None)]
+    assert [one.difference_ms for one in rows[1:]] == [None, None]
+    assert sums == [1.0, None]
 
 
 def test_containers_are_left_out() -> None:
     a = profile(container="extra", conv=2.0, extra=5.0)
-    found = paired_times(alignment(), a, None)
-    assert found.only_a == (UnpairedTime(index=3),)
-    assert found.sum_a_ms == layer_times(a).sum_ms == 2.0
+    rows, _, sums = paired(alignment(), a, None)
+    assert (rows[-1].name, rows[-1].a_ms) == ("extra", None)
+    assert sums[0] == layer_times(a).sum_ms == 2.0
 
 
 @pytest.mark.parametrize(
@@ -91,7 +103,7 @@ def test_sums_of_real_plans_agree_with_their_profiles(shared: Path, one: str, ot
     for name in (one, other):
         plans.append(parse_plan((shared / f"{name}.graph.json").read_bytes(), name)[0])
         profiles.append(parse_profile((shared / f"{name}.profile.json").read_bytes(), name)[0])
-    found = paired_times(align(*plans), *profiles)
-    assert found.sum_a_ms == pytest.approx(layer_times(profiles[0]).sum_ms, rel=1e-12)
-    assert found.sum_b_ms == pytest.approx(layer_times(profiles[1]).sum_ms, rel=1e-12)
-    assert all(pair.a_ms is not None and pair.b_ms is not None for pair in found.pairs)
+    rows, _, sums = paired(align(*plans), *profiles)
+    assert sums[0] == pytest.approx(layer_times(profiles[0]).sum_ms, rel=1e-12)
+    assert sums[1] == pytest.approx(layer_times(profiles[1]).sum_ms, rel=1e-12)
+    assert all(row.a_ms is not None and row.b_ms is not None for row in rows if row.a and row.b)

@@ -150,8 +150,7 @@ def test_the_drift_is_apart_from_the_noise_of_a_stack() -> None:
 
 
 def side(*, fails: bool = False) -> ValidatedSide:
-    from enginescope.analysis.accuracy.output_diff import OutputDiff, SideDiff
-    from enginescope.analysis.accuracy.output_reason import OutputReason
+    from enginescope.analysis.accuracy.output_diff import OutputDiff, OutputReason, SideDiff
     from enginescope.analysis.errors.output_tolerance import tolerance_named
 
     reasons = (OutputReason(code="max-abs", message="too far"),) if fails else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import enginescope as es
+from enginescope.analysis.frames import Frames
 from enginescope.core.result import Result
 from tests.api.public_functions import public_functions
 from tests.docs.reference.docstrings import (
@@ -94,7 +95,8 @@ def _record(name: str) -> str:
         return ""
     about = attributes(value)
     rows = [(f"`{key}`", markdown(text)) for key, text in about.items()]
-    for key, held in sorted(vars(value).items()):
+    inherited = vars(Frames) if issubclass(value, Frames) else {}
+    for key, held in sorted({**inherited, **vars(value)}.items()):
         if not key.startswith("_") and _is_shown(held):
             call = "()" if inspect.isfunction(held) else ""
             rows.append((f"`{key}{call}`", first_paragraph(held)))

@@ -8,7 +8,6 @@ import pytest
 
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode
 from enginescope.analysis.layers.layer_table import LayerRow
-from enginescope.analysis.plan_comparison.layer_comparison import PairTime, UnpairedTime
 from enginescope.analysis.plans.exploration import ExploredLayer
 from enginescope.analysis.roofline.layer_work import LayerBytes, LayerWork
 from enginescope.analysis.roofline.matrix_product import MatrixProduct
@@ -20,7 +19,7 @@ from tests.formats import plans
 
 MANY = (
     *(Layer, Weights, Tensor, Layout, LayerTiming, AttributedLayer, LayerPair),
-    *(PairTime, UnpairedTime, ExploredLayer, LayerRow, LayerBytes, LayerWork, MatrixProduct),
+    *(ExploredLayer, LayerRow, LayerBytes, LayerWork, MatrixProduct),
     *(GraphNode, GraphEdge),
 )
 

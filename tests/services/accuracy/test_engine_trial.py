@@ -49,20 +49,26 @@ def test_a_recurrent_model_gets_a_damaged_weight_and_an_int8_form(tmp_path) -> N
     assert damage.write_int8(source, folder / "int8.onnx", samples, None) == (0, 4)
 
 
-def test_convolutions_name_their_kernel_and_can_be_the_only_ones_in_int8(tmp_path) -> None:
+def test_a_transformer_names_its_kernels_and_has_a_range_for_each_tensor(tmp_path) -> None:
     onnx = pytest.importorskip("onnx")
     folder = tmp_path / "ViT"
     folder.mkdir()
     MODELS["ViT"].write(folder)
-    source, target = folder / "model.onnx", folder / "int8.onnx"
-    (patches,) = (node for node in onnx.load(source).graph.node if node.op_type == "Conv")
+    source, target = folder / "model.onnx", folder / "model.calibration"
+    nodes = onnx.load(source).graph.node
+    (patches,) = (node for node in nodes if node.op_type == "Conv")
     kernel = next(one for one in patches.attribute if one.name == "kernel_shape")
     assert list(kernel.ints) == [16, 16]  # where TensorRT 8.6 looks for it beside Q/DQ weights
-    damage.write_int8(source, target, read_samples(folder)[:1], (0, 4), ("Conv",))
-    graph = onnx.load(target).graph
-    dequantized = {one for n in graph.node if n.op_type == "DequantizeLinear" for one in n.output}
-    weighted = {n.op_type for n in graph.node if len(n.input) > 1 and n.input[1] in dequantized}
-    assert weighted == {"Conv"}
+    samples = read_samples(folder)[:1]
+    damage.write_ranges(source, target, samples, (0, 4))
+    head, *lines = target.read_text().splitlines()
+    assert head == "TRT-8600-EntropyCalibration2"
+    ranges = {name: bytes.fromhex(scale) for name, scale in (one.rsplit(": ") for one in lines)}
+    largest = np.float32(np.abs(samples[0]["image"]).max() / 127)
+    assert ranges["image"] == np.array(largest, ">f4").tobytes()
+    assert {patches.output[0], patches.input[1]} <= ranges.keys()
+    damage.write_ranges(source, target, samples, (3, 4))
+    assert "image: " not in target.read_text()
 
 
 def result(name: str, **passes: bool | None) -> dict[str, Any]:

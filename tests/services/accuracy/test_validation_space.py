@@ -4,7 +4,7 @@ import pytest
 
 from enginescope.core.errors import UsageError
 from enginescope.records.tensor import DataType, Tensor
-from enginescope.services.accuracy.disk_space import check_space
+from enginescope.services.accuracy.validation_run import check_space
 
 DEPTH = Tensor(name="depth", dtype=DataType.FP32, shape=(None, 1, 512, 512))
 ODD = Tensor(name="parts", dtype=None, shape=None)

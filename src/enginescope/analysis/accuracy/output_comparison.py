@@ -19,13 +19,13 @@ from enginescope.analysis.accuracy.nearest_reference import (
 )
 from enginescope.analysis.accuracy.output_diff import (
     OutputDiff,
+    OutputReason,
     SampleDiff,
     SideDiff,
     channels_of,
     farthest,
     figures_of,
 )
-from enginescope.analysis.accuracy.output_reason import OutputReason
 from enginescope.analysis.accuracy.output_verdict import (
     FEWEST_ELEMENTS,
     Compared,
@@ -58,7 +58,6 @@ class SideComparison:
     """Adds up the differences of one side; holds no more than a few samples at a time.
 
     Args:
-        label: Name of the side.
         tolerances: Name of an output -> its limits.
         allow_nothing: Whether an output passes of which no element could be compared.
     """

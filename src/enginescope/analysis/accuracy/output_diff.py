@@ -6,13 +6,12 @@ Which sample is farthest from its reference: of all, and of each output.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from enginescope.analysis.accuracy.error_limits import ExpectedNoise, Limits
-from enginescope.analysis.accuracy.output_reason import OutputReason
 from enginescope.analysis.accuracy.topk_agreement import RankAgreement
 from enginescope.analysis.errors.channel_errors import ChannelErrors
 from enginescope.analysis.errors.element_errors import ElementErrors, Peak
@@ -20,6 +19,43 @@ from enginescope.analysis.errors.output_tolerance import Tolerance
 from enginescope.core.record import Record
 from enginescope.judge.notice import Notice
 from enginescope.records.tensor import DataType
+
+#: ``missing`` and ``extra``: an output of one side alone. ``not-finite``: NaN or an infinity where
+#: the reference has none, or the other way round. ``channel-error``, ``channel-peak``: channels
+#: beyond their own limits. ``nothing-compared``: no element shows anything. ``best-class``: it is
+#: another though the reference's margin is large. ``few-values``: the output was rounded to 8 bits.
+#: ``systematic-scale``: nearly all of the error is one factor and one offset. ``other-samples``:
+#: outputs are nearer to other samples' references. ``arrangement``: they are nearer to the
+#: reference with its axes swapped or its channels reversed. ``underflow``: FP16 loses the values,
+#: which are all below its smallest.
+Code: TypeAlias = Literal[
+    "missing",
+    "extra",
+    "shape",
+    "type",
+    "not-finite",
+    "nothing-compared",
+    "underflow",
+    "unequal",
+    "mismatch",
+    "error",
+    "peak",
+    "channel-error",
+    "channel-peak",
+    "best-class",
+    "few-values",
+    "systematic-scale",
+    "other-samples",
+    "arrangement",
+]
+
+
+class OutputReason(Record, frozen=True, kw_only=True):
+    """One limit that does not hold, with what was found and what was allowed."""
+
+    code: Code
+    message: str
+    evidence: Mapping[str, Any] = {}
 
 
 class Figures(Record, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from enginescope.analysis.accuracy.nearest_reference import (
     NearestReference,
     ValueSteps,
 )
-from enginescope.analysis.accuracy.output_reason import Code, OutputReason
+from enginescope.analysis.accuracy.output_diff import Code, OutputReason
 from enginescope.analysis.accuracy.topk_agreement import BestClasses
 from enginescope.analysis.errors.channel_errors import ChannelErrors
 from enginescope.analysis.errors.element_errors import ElementErrors

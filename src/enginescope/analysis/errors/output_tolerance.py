@@ -123,11 +123,7 @@ def request_of(checking: Checking) -> ToleranceRequest:
 
 
 def tolerance_named(name: str) -> Tolerance:
-    """Return a row of `TOLERANCES`.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
+    """Return a row of `TOLERANCES`."""
     found = TOLERANCES.get(name.lower())
     if found is None:
         raise UsageError(f"no tolerance is called {name!r}", hint=did_you_mean(name, TOLERANCES))
@@ -175,11 +171,7 @@ def _last(options: Iterable[ToleranceOption], output: str) -> float | None:
 
 
 def parse_tolerance(text: str) -> ToleranceOption:
-    """Return ``1e-3`` or ``NAME:1e-3``; the last colon splits, since names may hold some.
-
-    Raises:
-        UsageError: The number is none, or below 0, or not finite.
-    """
+    """Return ``1e-3`` or ``NAME:1e-3``; the last colon splits, since names may hold some."""
     name, colon, number = text.rpartition(":")
     try:
         value = float(number)

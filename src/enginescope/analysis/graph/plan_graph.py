@@ -83,9 +83,6 @@ def plan_graph(plan: Plan, *, tensors: str = "io", constants: bool = False) -> P
         tensors: Which tensors are nodes: the engine's inputs and outputs, and regions that are
             written again (always); those with several readers or writers; all.
         constants: Whether constant layers and constant tensors are shown.
-
-    Raises:
-        UsageError: `tensors` is none of these.
     """
     if tensors not in TENSOR_CHOICES:
         raise UsageError(f"no such choice of tensors: {tensors!r}", hint=", ".join(TENSOR_CHOICES))

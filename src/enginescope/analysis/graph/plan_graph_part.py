@@ -31,21 +31,13 @@ class GraphPart(Record, frozen=True, kw_only=True):
 
 
 def neighbourhood(graph: PlanGraph, centres: Iterable[int], radius: int) -> GraphPart:
-    """Return what is at most `radius` edges away from `centres`, in either direction.
-
-    Raises:
-        UsageError: `radius` is negative.
-    """
+    """Return what is at most `radius` edges away from `centres`, in either direction."""
     chosen = set(centres)
     return part_of(graph, within(graph, chosen, radius), chosen)
 
 
 def within(graph: PlanGraph, centres: Iterable[int], radius: int) -> set[int]:
-    """Return the ids of what is at most `radius` edges away from `centres`, and theirs.
-
-    Raises:
-        UsageError: `radius` is negative.
-    """
+    """Return the ids of what is at most `radius` edges away from `centres`, and theirs."""
     if radius < 0:
         raise UsageError(f"a radius of {radius} is not possible", hint="0 shows the nodes alone")
     near: dict[int, list[int]] = {}
@@ -61,11 +53,7 @@ def within(graph: PlanGraph, centres: Iterable[int], radius: int) -> set[int]:
 
 
 def matching(graph: PlanGraph, pattern: str) -> tuple[int, ...]:
-    """Return the ids of nodes whose name, type, tactic or ONNX nodes hold a regular expression.
-
-    Raises:
-        UsageError: `pattern` is not a regular expression, or nothing matches it.
-    """
+    """Return the ids of nodes whose name, type, tactic or ONNX nodes hold a regular expression."""
     try:
         sought = re.compile(pattern)
     except re.error as error:
@@ -77,11 +65,7 @@ def matching(graph: PlanGraph, pattern: str) -> tuple[int, ...]:
 
 
 def named(graph: PlanGraph, name: str) -> tuple[int, ...]:
-    """Return the ids of the nodes of that name; ``#12`` is the layer with that index.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Return the ids of the nodes of that name; ``#12`` is the layer with that index."""
     if re.fullmatch(r"#\d+", name):
         index = int(name[1:])
         found = [node.id for node in graph.nodes if node.layer and node.layer.index == index]
@@ -96,11 +80,7 @@ def named(graph: PlanGraph, name: str) -> tuple[int, ...]:
 
 
 def parse_beam(text: str) -> tuple[str, int]:
-    """Return name and radius from ``NAME,RADIUS``; the name may hold commas.
-
-    Raises:
-        UsageError: No name, or no whole number behind the last comma.
-    """
+    """Return name and radius from ``NAME,RADIUS``; the name may hold commas."""
     name, _, radius = text.rpartition(",")
     if not name or not re.fullmatch(r"\s*\d+\s*", radius):
         raise UsageError(f"{text!r} is not NODE,RADIUS", hint="such as: Conv_29,2")
@@ -156,9 +136,6 @@ def queried(graph: PlanGraph, queries: Iterable[str]) -> tuple[int, ...]:
     Args:
         queries: ``type:Reformat`` and ``precision:INT8`` mean layers, in whatever case; anything
             else is a regular expression, sought in names, types, tactics and ONNX nodes.
-
-    Raises:
-        UsageError: One of them is not a regular expression, or nothing is meant by all.
     """
     given = tuple(queries)
     found = {node.id for node in graph.nodes}

@@ -227,9 +227,6 @@ def of_plan_profile(plan: Plan, index: int) -> Plan:
 
     A plan of several carries ``[profile N]`` in the names that belong to profile N; names without
     belong to profile 0.
-
-    Raises:
-        UsageError: The plan has no such profile.
     """
     known = plan_profiles(plan)
     if index not in (known or (0,)):

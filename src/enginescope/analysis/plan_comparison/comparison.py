@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from enginescope.analysis import frames
 from enginescope.analysis.claims.layer_time import comparable
+from enginescope.analysis.frames import Frames, to_pandas
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison, compare_layers
 from enginescope.analysis.plan_comparison.plan_summary import (
     ComparedPlan,
@@ -194,7 +194,7 @@ def _labelled(plans: Sequence[ComparedPlan]) -> Iterator[Notice]:
 THRESHOLD_PCT = 3.0
 
 
-class Comparison(Result, Record, frozen=True, kw_only=True):
+class Comparison(Frames, Result, Record, frozen=True, kw_only=True):
     """Compared plans; the first is the baseline.
 
     Attributes:
@@ -236,27 +236,9 @@ class Comparison(Result, Record, frozen=True, kw_only=True):
         """
         return layer_columns(self.pairs.layers)
 
-    def to_pandas(self) -> Any:
-        """Return `columns` as a ``pandas.DataFrame``.
-
-        Raises:
-            UsageError: There are more than two plans.
-            MissingDependencyError: pandas is not installed; says how to get it. The same for the
-                other frames.
-        """
-        return frames.to_pandas(self.columns())
-
-    def to_polars(self) -> Any:
-        """Return `columns` as a ``polars.DataFrame``."""
-        return frames.to_polars(self.columns())
-
-    def to_arrow(self) -> Any:
-        """Return `columns` as a ``pyarrow.Table``."""
-        return frames.to_arrow(self.columns())
-
     def plans_to_pandas(self) -> Any:
         """Return the plans as a ``pandas.DataFrame``, one row each."""
-        return frames.to_pandas(plan_columns(self.overview))
+        return to_pandas(plan_columns(self.overview))
 
 
 def compare(

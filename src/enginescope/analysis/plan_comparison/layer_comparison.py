@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 from enginescope.analysis.claims.layer_time import comparable
 from enginescope.analysis.layers.layer_table import attribute, layer_rows
@@ -11,99 +11,22 @@ from enginescope.analysis.plan_comparison.alignment import align
 from enginescope.analysis.plan_comparison.difference_causes import Explanation, explain, share_of
 from enginescope.analysis.plan_comparison.layer_changes import (
     ComparedLayers,
+    LayersSide,
     Relation,
     changes_between,
     layers_side,
 )
 from enginescope.core.record import Record
 from enginescope.core.units import sum_known
-from enginescope.records.plan.plan import Alignment, Layer, LayerPair, Plan, Profile
+from enginescope.records.plan.plan import Alignment, LayerPair, Plan, Profile
 
 
-class PairTime(Record, frozen=True, kw_only=True, gc=False):
-    """Times of a pair, per iteration.
+def active_times(plan: Plan, profile: Profile | None) -> tuple[dict[int, float], float | None]:
+    """Return the times of the active layers by index, and the sum of all others.
 
-    Attributes:
-        a_ms, b_ms: Sum over the layers of that side that have a time; ``None`` if none has.
+    Others are inert layers, and layers that the plan does not have. Containers (``If``, ``Loop``)
+    are left out: their time is that of the layers inside.
     """
-
-    pair: LayerPair
-    a_ms: float | None = None
-    b_ms: float | None = None
-
-    @property
-    def difference_ms(self) -> float | None:
-        """`b_ms` − `a_ms`: below 0 where B is faster; ``None`` if a side is not known."""
-        return self.b_ms - self.a_ms if self.a_ms is not None and self.b_ms is not None else None
-
-
-class UnpairedTime(Record, frozen=True, kw_only=True, gc=False):
-    """Time of a layer without counterpart; `index` is its `Layer.index`."""
-
-    index: int
-    time_ms: float | None = None
-
-
-class PairedTimes(Record, frozen=True, kw_only=True):
-    """Where the time of two plans goes, pair by pair.
-
-    Attributes:
-        pairs: In the order of the alignment.
-        rest_a_ms, rest_b_ms: What the profile has beyond: inert layers, and layers that the plan
-            does not have. ``None``: nothing beyond. With it a side's times add up to its profile's
-            `sum_ms`.
-    """
-
-    pairs: tuple[PairTime, ...]
-    only_a: tuple[UnpairedTime, ...] = ()
-    only_b: tuple[UnpairedTime, ...] = ()
-    rest_a_ms: float | None = None
-    rest_b_ms: float | None = None
-
-    @property
-    def sum_a_ms(self) -> float | None:
-        """All times of A; equal to its profile's sum."""
-        times = (*(pair.a_ms for pair in self.pairs), *(one.time_ms for one in self.only_a))
-        return sum_known((*times, self.rest_a_ms))
-
-    @property
-    def sum_b_ms(self) -> float | None:
-        """All times of B; equal to its profile's sum."""
-        times = (*(pair.b_ms for pair in self.pairs), *(one.time_ms for one in self.only_b))
-        return sum_known((*times, self.rest_b_ms))
-
-
-def paired_times(
-    alignment: Alignment, profile_a: Profile | None, profile_b: Profile | None
-) -> PairedTimes:
-    """Return the times of each pair on either side.
-
-    Args:
-        profile_a, profile_b: Of the alignment's plans. ``None``: that side has no times.
-
-    Returns:
-        Containers (``If``, ``Loop``) are left out: their time is that of the layers inside.
-    """
-    times_a, beyond_a = _times(alignment.plan_a, profile_a)
-    times_b, beyond_b = _times(alignment.plan_b, profile_b)
-    return PairedTimes(
-        pairs=tuple(
-            PairTime(
-                pair=pair,
-                a_ms=sum_known(times_a.get(one) for one in pair.a),
-                b_ms=sum_known(times_b.get(one) for one in pair.b),
-            )
-            for pair in alignment.pairs
-        ),
-        only_a=_unpaired(alignment.only_a, times_a),
-        only_b=_unpaired(alignment.only_b, times_b),
-        rest_a_ms=beyond_a,
-        rest_b_ms=beyond_b,
-    )
-
-
-def _times(plan: Plan, profile: Profile | None) -> tuple[dict[int, float], float | None]:
-    """Times of the active layers by index, and the sum of all others."""
     if profile is None:
         return {}, None
     times: dict[int, float] = {}
@@ -120,10 +43,6 @@ def _times(plan: Plan, profile: Profile | None) -> tuple[dict[int, float], float
         else:
             times[layer.index] = timing.time_ms
     return times, sum_known(beyond)
-
-
-def _unpaired(indices: tuple[int, ...], times: dict[int, float]) -> tuple[UnpairedTime, ...]:
-    return tuple(UnpairedTime(index=index, time_ms=times.get(index)) for index in indices)
 
 
 class LayerComparison(Record, frozen=True, kw_only=True):
@@ -179,72 +98,67 @@ def compare_layers(
     """Return what differs between two plans, each with its times."""
     a, b = zip((a[0], b[0]), comparable((a[1], b[1])), strict=True)
     alignment = align(a[0], b[0])
-    times = paired_times(alignment, a[1], b[1])
+    (times_a, rest_a), (times_b, rest_b) = active_times(*a), active_times(*b)
     a_ms, b_ms = (one[1].sum_ms if one[1] else None for one in (a, b))
     difference_ms = b_ms - a_ms if a_ms is not None and b_ms is not None else None
-    rows = tuple(_rows(alignment, times, difference_ms))
+    rows = compared_rows(alignment, times_a, times_b, difference_ms)
     return LayerComparison(
         layers=rows,
         a_ms=a_ms,
         b_ms=b_ms,
         difference_ms=difference_ms,
-        explanations=explain(rows, (times.rest_a_ms, times.rest_b_ms), difference_ms),
+        explanations=explain(rows, (rest_a, rest_b), difference_ms),
         reformats_lost=_reformats(*a, alignment.only_a),
         reformats_added=_reformats(*b, alignment.only_b),
     )
 
 
-def _rows(
-    alignment: Alignment, times: PairedTimes, whole_ms: float | None
-) -> Iterator[ComparedLayers]:
-    of_a = {layer.index: layer for layer in alignment.plan_a.layers}
-    of_b = {layer.index: layer for layer in alignment.plan_b.layers}
-    paired = [_pair(pair, of_a, of_b, whole_ms) for pair in times.pairs]
-    only_a = [_alone(Relation.ONLY_A, of_a, one, whole_ms) for one in times.only_a]
-    yield from sorted((*paired, *only_a), key=lambda one: one.a.layers if one.a else ())
-    yield from (_alone(Relation.ONLY_B, of_b, one, whole_ms) for one in times.only_b)
+def compared_rows(
+    alignment: Alignment,
+    times_a: dict[int, float],
+    times_b: dict[int, float],
+    whole_ms: float | None,
+) -> tuple[ComparedLayers, ...]:
+    """Return each pair of an alignment, and each layer without a counterpart.
+
+    Args:
+        times_a, times_b: Of layers by index; see `active_times`.
+        whole_ms: The difference of the plans.
+    """
+    a, b = _side_maker(alignment.plan_a, times_a), _side_maker(alignment.plan_b, times_b)
+    in_a = [_compared(_relation(one), a(one.a), b(one.b), whole_ms, one) for one in alignment.pairs]
+    in_a += [_compared(Relation.ONLY_A, a((one,)), None, whole_ms) for one in alignment.only_a]
+    only_b = (_compared(Relation.ONLY_B, None, b((one,)), whole_ms) for one in alignment.only_b)
+    return (*sorted(in_a, key=lambda row: row.a.layers if row.a else ()), *only_b)
 
 
-def _pair(
-    time: PairTime, of_a: dict[int, Layer], of_b: dict[int, Layer], whole_ms: float | None
-) -> ComparedLayers:
-    pair = time.pair
-    a = layers_side([of_a[one] for one in pair.a], time.a_ms)
-    b = layers_side([of_b[one] for one in pair.b], time.b_ms)
-    difference_ms = _difference(time.a_ms, time.b_ms, whole_ms)
-    return ComparedLayers(
-        relation=_relation(pair),
-        a=a,
-        b=b,
-        evidence=pair.evidence,
-        score=pair.score,
-        changes=changes_between(a, b),
-        difference_ms=difference_ms,
-        share_pct=share_of(difference_ms, whole_ms),
+def _side_maker(plan: Plan, times: dict[int, float]) -> Callable[[tuple[int, ...]], LayersSide]:
+    layers = {layer.index: layer for layer in plan.layers}
+    return lambda side: layers_side(
+        [layers[index] for index in side], sum_known(times.get(index) for index in side)
     )
 
 
-def _alone(
-    relation: Relation, layers: dict[int, Layer], time: UnpairedTime, whole_ms: float | None
+def _compared(
+    relation: Relation,
+    a: LayersSide | None,
+    b: LayersSide | None,
+    whole_ms: float | None,
+    pair: LayerPair | None = None,
 ) -> ComparedLayers:
-    side = layers_side([layers[time.index]], time.time_ms)
-    in_a = relation is Relation.ONLY_A
-    a, b = (side, None) if in_a else (None, side)
-    difference_ms = _difference(a.time_ms if a else None, b.time_ms if b else None, whole_ms)
+    a_ms, b_ms = (side.time_ms if side else None for side in (a, b))
+    is_unknown = whole_ms is None or (a_ms is None and b_ms is None)
+    difference_ms = None if is_unknown else (b_ms or 0.0) - (a_ms or 0.0)
     return ComparedLayers(
         relation=relation,
         a=a,
         b=b,
+        evidence=pair.evidence if pair else None,
+        score=pair.score if pair else None,
+        changes=changes_between(a, b) if a and b else (),
         difference_ms=difference_ms,
         share_pct=share_of(difference_ms, whole_ms),
     )
-
-
-def _difference(a_ms: float | None, b_ms: float | None, whole_ms: float | None) -> float | None:
-    """What layers add to the whole difference; ``None`` where plans have none, or they no time."""
-    if whole_ms is None or (a_ms is None and b_ms is None):
-        return None
-    return (b_ms or 0.0) - (a_ms or 0.0)
 
 
 def _relation(pair: LayerPair) -> Relation:

@@ -131,9 +131,6 @@ def compared_plan(
         run: Measured or imported.
         name: By default that of the run's subject.
         plan_profile: Optimization profile to look at, of a plan that has several.
-
-    Raises:
-        UsageError: The run has no plan, or the plan no such optimization profile.
     """
     if run.plan is None:
         raise UsageError(

@@ -102,9 +102,6 @@ def explore(
         plan_profile: Optimization profile to look at, of a plan that has several.
         whole: Metric and mean in ms of whole requests, timed without a profiler.
         view: Of the same layers and times: its tables are used, and computed once for both.
-
-    Raises:
-        UsageError: The plan has no such optimization profile.
     """
     several = plan_profiles(plan) if plan else ()
     profile = profile and layer_times(profile, whole)

@@ -233,11 +233,7 @@ QUANTITIES = {
 
 
 def quantity_named(name: str) -> Quantity:
-    """Return one of `QUANTITIES`.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
+    """Return one of `QUANTITIES`."""
     if name in QUANTITIES:
         return QUANTITIES[name]
     raise UsageError(

@@ -120,9 +120,6 @@ def limits_of(name: str, devices: Sequence[Device] = ()) -> GpuLimits:
 
     Args:
         devices: GPUs that the run or the files name.
-
-    Raises:
-        UsageError: They are not known, or the name matches several GPUs.
     """
     found = gpu_limits(name)
     if found is None:

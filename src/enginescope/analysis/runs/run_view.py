@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from enginescope.analysis import frames
 from enginescope.analysis.claims.layer_time import WholeRequest
 from enginescope.analysis.claims.usability import Usability, usability
+from enginescope.analysis.frames import Frames, to_pandas
 from enginescope.analysis.layers.layer_sum import (
     GPU_COMPUTE,
     LayerSum,
@@ -73,7 +73,7 @@ def cycles_of(summary: Summary | None, clock: ClockAround | None) -> Cycles | No
     )
 
 
-class RunView(Result):
+class RunView(Frames, Result):
     """A run and its figures, computed at first use.
 
     Args:
@@ -273,26 +273,14 @@ class RunView(Result):
         """The median of GPU compute, else of the headline, in cycles of the SM clock."""
         return cycles_of(self.summary("gpu_compute") or self.latency, self.sm_clock)
 
-    def to_pandas(self) -> Any:
-        """Return the samples as a tidy ``pandas.DataFrame``.
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the samples as tidy columns.
 
-        Columns: ``metric`` (tag), ``i`` (position within metric and phase), ``start_ms`` (since
-        the metric's first steady sample; missing in the warm-up and where it was not recorded),
-        ``value_ms``, ``phase`` (``warm_up`` or ``steady_state``).
-
-        Raises:
-            MissingDependencyError: pandas is not installed; says how to get it. The same for the
-                other two frames.
+        ``metric`` (tag), ``i`` (position within metric and phase), ``start_ms`` (since the metric's
+        first steady sample; missing in the warm-up and where it was not recorded), ``value_ms``,
+        ``phase`` (``warm_up`` or ``steady_state``).
         """
-        return frames.to_pandas(sample_columns(self.run))
-
-    def to_polars(self) -> Any:
-        """Return the samples as a ``polars.DataFrame`` with the columns of `to_pandas`."""
-        return frames.to_polars(sample_columns(self.run))
-
-    def to_arrow(self) -> Any:
-        """Return the samples as a ``pyarrow.Table`` with the columns of `to_pandas`."""
-        return frames.to_arrow(sample_columns(self.run))
+        return sample_columns(self.run)
 
     def layers_to_pandas(self) -> Any:
         """Return the layers as a ``pandas.DataFrame``, one row each, in the plan's order.
@@ -305,7 +293,7 @@ class RunView(Result):
         Raises:
             MissingDependencyError: pandas is not installed.
         """
-        return frames.to_pandas(layer_columns(self.layers))
+        return to_pandas(layer_columns(self.layers))
 
     def _is_sound(self, samples: Samples) -> bool:
         if samples.metric in ("h2d", "d2h") and not samples.values_ms.any():

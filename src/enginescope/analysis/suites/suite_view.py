@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from enginescope.analysis import frames
+from enginescope.analysis.frames import Frames
 from enginescope.analysis.suites.suite_perf_tables import PerfTable, perf_tables
 from enginescope.analysis.suites.suite_table import speed_ups, tidy_columns
 from enginescope.core.result import Result
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from enginescope.judge.notice import Notice
 
 
-class SuiteView(Result):
+class SuiteView(Frames, Result):
     """A suite with the rows of its cells."""
 
     def __init__(self, result: SuiteResult) -> None:
@@ -49,14 +49,6 @@ class SuiteView(Result):
         """The tables of ONNX Runtime's scripts: fail, success, latency, metrics, status, …"""
         return {table.name: table for table in perf_tables(self.result)}
 
-    def to_pandas(self) -> Any:
-        """Return the tidy table, a row for each cell and metric, as a ``pandas.DataFrame``."""
-        return frames.to_pandas(tidy_columns(self.result))
-
-    def to_polars(self) -> Any:
-        """Return the tidy table as a ``polars.DataFrame``."""
-        return frames.to_polars(tidy_columns(self.result))
-
-    def to_arrow(self) -> Any:
-        """Return the tidy table as a ``pyarrow.Table``."""
-        return frames.to_arrow(tidy_columns(self.result))
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the tidy table as columns, a row for each cell and metric."""
+        return tidy_columns(self.result)

@@ -38,11 +38,7 @@ def single_maps(values: TensorValues) -> Any | None:
 
 
 def first_maps(answers: Sequence[TensorValues], output: str | None, task: str) -> Any:
-    """Return the maps of the first output that is one, items × height × width.
-
-    Raises:
-        UsageError: None is a map, or none is called `output`.
-    """
+    """Return the maps of the first output that is one, items × height × width."""
     for one in named_output(answers, output, task):
         maps = single_maps(one)
         if maps is not None:
@@ -54,11 +50,7 @@ def first_maps(answers: Sequence[TensorValues], output: str | None, task: str) -
 def named_output(
     answers: Sequence[TensorValues], name: str | None, task: str
 ) -> Sequence[TensorValues]:
-    """Return all answers, or the one called `name`.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
+    """Return all answers, or the one called `name`."""
     if name is None:
         return answers
     found = [answer for answer in answers if answer.name == name]
@@ -106,11 +98,7 @@ class Boxes(Record, frozen=True, kw_only=True, eq=False):
     odd: int = 0
 
     def in_picture(self, width: int, height: int, layout: BoxLayout) -> Boxes:
-        """Return the boxes in pixels of a picture of that size.
-
-        Raises:
-            UsageError: The layout's unit is none.
-        """
+        """Return the boxes in pixels of a picture of that size."""
         if layout.unit == "picture":
             return self
         high, wide = _input_size(layout)
@@ -144,11 +132,7 @@ def _input_size(layout: BoxLayout) -> tuple[float, float]:
 
 
 def boxes_of(answers: Sequence[TensorValues], layout: BoxLayout) -> Boxes:
-    """Return the boxes among a sample's outputs; those of score 0 or less are not boxes.
-
-    Raises:
-        UsageError: An output is not there, or not of that form.
-    """
+    """Return the boxes among a sample's outputs; those of score 0 or less are not boxes."""
     if layout.output is not None:
         rows = _numbers(answers, layout.output)
         if rows.size % 6:

@@ -41,10 +41,6 @@ class ClassNames:
     Args:
         file: A line for each class in the order of the model's output; a line's first word alone
             also names it (``n01440764 tench, Tinca tinca``).
-
-    Raises:
-        UsageError: There is no such file.
-        FormatError: It holds no names.
     """
 
     def __init__(self, file: str | None) -> None:
@@ -66,9 +62,6 @@ class ClassNames:
             others: All labels there are: without names, and where they are not numbers, their
                 alphabetical order is that of the model's output, as folders of classes are read
                 elsewhere.
-
-        Raises:
-            UsageError: No class is called so.
         """
         if label in self._numbers:
             return self._numbers[label]

@@ -142,12 +142,7 @@ class TaskScoring:
         source: str,
         progress: Callable[[int], None] = lambda _: None,
     ) -> TaskReport:
-        """Return the figures of sides against what is right.
-
-        Raises:
-            UsageError: No sample has a target.
-            FormatError: A target cannot be read, with `fail_fast`, or none can be.
-        """
+        """Return the figures of sides against what is right."""
         task = self._task
         keys = targets.base_names()
         pairing = in_order(self._samples, keys) if targets.in_order else paired(self._samples, keys)

@@ -15,10 +15,10 @@ from enginescope.analysis.accuracy.output_diff import (
     Channels,
     Figures,
     OutputDiff,
+    OutputReason,
     SampleDiff,
     SideDiff,
 )
-from enginescope.analysis.accuracy.output_reason import OutputReason
 from enginescope.analysis.accuracy.topk_agreement import RankAgreement
 from enginescope.analysis.bisection.error_growth import Bisected
 from enginescope.analysis.bisection.precision_proposals import PrecisionTrials
@@ -148,11 +148,7 @@ class _File(Record, frozen=True, kw_only=True):
 
 
 def stored_validation(value: Mapping[str, Any], source: str) -> Validation:
-    """Return the comparison in a file's values; its figures of single samples are not in it.
-
-    Raises:
-        FormatError: It is not of the form that this version reads; names the place.
-    """
+    """Return the comparison in a file's values; its figures of single samples are not in it."""
     try:
         head = msgspec.convert(value, _File)
         sides = tuple(_side(one) for one in value["sides"])

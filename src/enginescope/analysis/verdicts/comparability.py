@@ -53,9 +53,6 @@ def differences(
     Args:
         a, b: All processes of either side.
         across: Keys of conditions whose difference is meant.
-
-    Raises:
-        UsageError: A key that there is not.
     """
     meant = set(across)
     for key in sorted(meant - CONDITIONS.keys()):

@@ -125,11 +125,7 @@ _FIGURE_OF = {one.name: one for one in GATED_FIGURES}
 
 
 def check_metric(name: str) -> str:
-    """Return `name` if it is one that a gate can be held to.
-
-    Raises:
-        UsageError: It is not; says which is near, or all there are.
-    """
+    """Return `name` if it is one that a gate can be held to."""
     if name in GATE_METRICS:
         return name
     known = ", ".join(GATE_METRICS)

@@ -270,9 +270,6 @@ def known_histories(
 
     Args:
         what: Name of the runs, for the message.
-
-    Raises:
-        UsageError: No run has the metric, or the threshold is out of range.
     """
     check_pct("threshold", threshold_pct, 1_000)
     series = histories(runs, metric, threshold_pct=threshold_pct, sitting_s=sitting_s)

@@ -189,10 +189,6 @@ def compare_sides(
         sides: Two or more.
         terms: Interleaved sides have at least the confidence of their looks.
         floors: Recorded ones; the one that fits says how processes scatter, unless `terms` does.
-
-    Raises:
-        UsageError: A side without a run that went well, an unknown condition in ``terms.across``,
-            or a threshold out of range.
     """
     terms = terms or CompareConfig()
     check_pct("threshold", terms.threshold_pct, 100)

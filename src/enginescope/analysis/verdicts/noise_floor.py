@@ -32,9 +32,6 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
 
     Args:
         sides: Two, of the same job.
-
-    Raises:
-        UsageError: The sides were not interleaved, or too few rounds count for an interval.
     """
     comparison = comparison_of(sides)
     measured = _rounds(sides)
@@ -66,11 +63,7 @@ def noise_floor(sides: Sequence[MeasuredSide]) -> NoiseFloor:
 
 
 def check_floor(floor: NoiseFloor) -> None:
-    """Raise unless a floor tells something, so that it may be recorded.
-
-    Raises:
-        UsageError: Its rounds scatter so far that no comparison could use it.
-    """
+    """Raise unless a floor tells something, so that it may be recorded."""
     usual = next((one for one in floor.decidable if one.rounds == LOOKS[-1]), None)
     least = usual.difference_pct if usual is not None else None
     if least is None or least > MOST_FLOOR_PCT:

@@ -56,9 +56,6 @@ def self_test_of(
     Args:
         measured: Comparisons of one job with itself.
         duration_s: Time that they took.
-
-    Raises:
-        UsageError: Too few rounds count for a comparison.
     """
     medians = [pair for same in measured for pair in counted_medians(same.sides)]
     every = sum(max(len(side.runs) for side in same.sides) for same in measured)

@@ -145,10 +145,6 @@ def verdicts(
     Args:
         a, b: The processes of either side. Where each has a `RoundPosition` of one comparison, they
             are taken round by round.
-
-    Raises:
-        UsageError: A side without a run that went well, or a condition in ``terms.across`` that
-            there is not.
     """
     terms = terms or CompareConfig()
     sides = _measured(a, "A"), _measured(b, "B")
@@ -164,11 +160,7 @@ def verdicts(
 def verdict_on(
     a: Sequence[Run], b: Sequence[Run], metric: str, terms: CompareConfig
 ) -> Verdict | None:
-    """Return the verdict on one metric, as `verdicts` has it; ``None`` where a side lacks it.
-
-    Raises:
-        UsageError: As `verdicts`.
-    """
+    """Return the verdict on one metric, as `verdicts` has it; ``None`` where a side lacks it."""
     sides = _measured(a, "A"), _measured(b, "B")
     return _verdict(sides, metric, terms, _detail(sides, terms))
 

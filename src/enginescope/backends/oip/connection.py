@@ -70,11 +70,7 @@ _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 
 
 def input_specs(metadata: Mapping[str, Any]) -> tuple[InputSpec, ...]:
-    """Return the inputs that a model's metadata declares.
-
-    Raises:
-        BackendError: The metadata is not the protocol's.
-    """
+    """Return the inputs that a model's metadata declares."""
     return tuple(
         InputSpec(
             name=tensor.name, dtype=tensor.dtype, shape=tensor.shape or (), type_text=type_text
@@ -84,11 +80,7 @@ def input_specs(metadata: Mapping[str, Any]) -> tuple[InputSpec, ...]:
 
 
 def declared(document: Mapping[str, Any], key: str) -> list[tuple[Tensor, str]]:
-    """Return the tensors under a key, each with the protocol's name of its type.
-
-    Raises:
-        BackendError: They are not the protocol's.
-    """
+    """Return the tensors under a key, each with the protocol's name of its type."""
     try:
         return [
             (
@@ -110,11 +102,7 @@ def declared(document: Mapping[str, Any], key: str) -> list[tuple[Tensor, str]]:
 
 
 def header(spec: InputSpec, feeds: Feeds) -> dict[str, Any]:
-    """Return name, shape and type of an input, as a request names them.
-
-    Raises:
-        UnsupportedError: The protocol has no such type.
-    """
+    """Return name, shape and type of an input, as a request names them."""
     if spec.dtype is None:
         raise UnsupportedError(f"input {spec.name}", why=f"{spec.type_text} cannot be sent")
     shape = feeds.shapes.get(spec.name, feeds.arrays[spec.name].shape)

@@ -50,11 +50,7 @@ _MESSAGES = {
 
 @cache
 def message_class(name: str) -> Any:
-    """Return the class of a message.
-
-    Raises:
-        MissingDependencyError: protobuf is not installed.
-    """
+    """Return the class of a message."""
     factory = require(
         "google.protobuf.message_factory", purpose="gRPC", install="enginescope[grpc]"
     )
@@ -87,11 +83,7 @@ def _pool() -> Any:
 
 
 def request_bytes(specs: tuple[InputSpec, ...], feeds: Feeds, model: str, version: str) -> bytes:
-    """Return an inference request with raw tensors, which every server of the protocol takes.
-
-    Raises:
-        UnsupportedError: The protocol has no such type.
-    """
+    """Return an inference request with raw tensors, which every server of the protocol takes."""
     request = message_class("ModelInferRequest")(model_name=model, model_version=version)
     for spec in specs:
         request.inputs.add(**header(spec, feeds))
@@ -117,11 +109,7 @@ def _entries(tensors: Any) -> list[dict[str, Any]]:
 
 
 def output_tensors(answer: bytes) -> tuple[Tensor, ...]:
-    """Return the outputs of an answer, without their values.
-
-    Raises:
-        BackendError: It is not an answer of the protocol.
-    """
+    """Return the outputs of an answer, without their values."""
     from google.protobuf.message import DecodeError
 
     try:
@@ -172,11 +160,6 @@ class GrpcConnection:
     Args:
         url: ``grpc://HOST:PORT/v2/models/NAME``; ``grpcs://`` with TLS.
         form: ``"binary"`` or ``"auto"``.
-
-    Raises:
-        MissingDependencyError: grpcio is not installed.
-        UnsupportedError: JSON tensors were asked for.
-        BackendError: The server does not answer, or the model is not ready.
     """
 
     protocol = "gRPC"

@@ -43,11 +43,7 @@ def takes_binary(server: Mapping[str, Any]) -> bool:
 
 
 def encoded(specs: tuple[InputSpec, ...], feeds: Feeds, *, binary: bool) -> Message:
-    """Return the request with these inputs.
-
-    Raises:
-        UnsupportedError: An input has no form in this encoding.
-    """
+    """Return the request with these inputs."""
     tensors, tail = [], b""
     for spec in specs:
         array, entry = feeds.arrays[spec.name], header(spec, feeds)
@@ -83,11 +79,7 @@ def _plain(array: Any, dtype: DataType | None) -> list[Any]:
 
 
 def output_tensors(body: bytes, headers: Mapping[str, str]) -> tuple[Tensor, ...]:
-    """Return the outputs of an answer, without their values.
-
-    Raises:
-        BackendError: It is not an answer of the protocol, or it is cut short.
-    """
+    """Return the outputs of an answer, without their values."""
     length = headers.get(LENGTH_HEADER)
     try:
         document = json.loads(body if length is None else body[: int(length)])

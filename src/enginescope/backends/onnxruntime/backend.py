@@ -254,12 +254,7 @@ class OrtBackend:
         check_spec(spec, self.provider)
 
     def require(self, spec: BackendSpec) -> None:
-        """Say what a conversion that `spec` asks for needs; providers are asked in the worker.
-
-        Raises:
-            UsageError: The library of the provider is not there.
-            MissingDependencyError: A package of a conversion is not installed.
-        """
+        """Say what a conversion that `spec` asks for needs; providers are asked in the worker."""
         given = spec.options.get("plugin")
         if given is not None:
             library_of(self.provider, given)

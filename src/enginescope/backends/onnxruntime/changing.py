@@ -18,11 +18,7 @@ from enginescope.records.run.job import Job
 
 
 class OrtChanges:
-    """One session; each shape has a request of its own, whose memory is allocated once.
-
-    Raises:
-        UnsupportedError: The provider replays a CUDA graph, which has one shape.
-    """
+    """One session; each shape has a request of its own, whose memory is allocated once."""
 
     why_no_graph: str | None = None
 

@@ -32,11 +32,7 @@ from enginescope.records.tensor import Tensor
 
 
 def check_growing(provider: Provider, options: Mapping[str, str]) -> None:
-    """Raise for a provider that would build an engine anew for each length of the past.
-
-    Raises:
-        UnsupportedError: It builds engines, and the options give them no range of shapes.
-    """
+    """Raise for a provider that would build an engine anew for each length of the past."""
     if provider.cache_options and not any(key.endswith("profile_max_shapes") for key in options):
         start = next(iter(provider.cache_options)).partition("_")[0]
         raise UnsupportedError(

@@ -54,9 +54,6 @@ class NativeSession:
 
     Args:
         model: The file.
-
-    Raises:
-        UnsupportedError: Why there is none.
     """
 
     def __init__(self, ort: Any, job: Job, model: str) -> None:
@@ -107,11 +104,7 @@ class NativeSession:
 
 
 def runtime_library(ort: Any) -> Path:
-    """Return the library with the C API that this wheel has.
-
-    Raises:
-        UnsupportedError: It has none, as before 1.19.
-    """
+    """Return the library with the C API that this wheel has."""
     folder = Path(ort.__file__).parent / "capi"
     for pattern in ("libonnxruntime.so.*", "libonnxruntime.*.dylib"):
         for found in sorted(folder.glob(pattern)):

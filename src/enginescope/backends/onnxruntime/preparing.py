@@ -90,11 +90,7 @@ def needs_preparation(job: Job, provider: Provider) -> bool:
 
 
 def preparation_key(job: Job, provider: Provider) -> str:
-    """Return the digest of model, shapes, options, versions, GPU and driver.
-
-    Raises:
-        BackendError: The model cannot be read, or a file of its weights is missing.
-    """
+    """Return the digest of model, shapes, options, versions, GPU and driver."""
     workload, options = job.workload, job.backend.options
     device = probe_device(int(options.get("device_id", "0"))) if provider.on_cuda else None
     path = job.subject.path or ""
@@ -228,12 +224,7 @@ T = TypeVar("T")
 def make_ready(
     ort: Any, job: Job, provider: Provider, feeds: FeedSource, progress: ProgressSink
 ) -> Measured:
-    """Make `job` ready and keep what was made.
-
-    Raises:
-        UnsupportedError: The provider is not there, or takes nothing of the model.
-        BackendError: The model cannot be converted, loaded or run.
-    """
+    """Make `job` ready and keep what was made."""
     _require_built_in(ort, job, provider)
     key = preparation_key(job, provider)
     made = [*_conversions(job, provider, progress)]

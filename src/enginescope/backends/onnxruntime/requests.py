@@ -81,9 +81,6 @@ def request_for(
     Args:
         call: As `Mode.call`.
         shapes: Of inputs whose values are packed; by default those of the arrays.
-
-    Raises:
-        UnsupportedError: NumPy has no arrays of an input's type.
     """
     with translated("binding the inputs"):
         if call is not None:

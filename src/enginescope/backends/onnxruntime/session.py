@@ -303,11 +303,7 @@ class OrtSession:
         return PairedRecorder(*steps) if len(steps) == 2 else StepRecorder(steps[0])
 
     def _native_programs(self) -> list[Program]:
-        """Return the requests in flight for the loop in C; none, with a notice, if it cannot.
-
-        Raises:
-            UnsupportedError: It was asked for by name.
-        """
+        """Return the requests in flight for the loop in C; none, with a notice, if it cannot."""
         if self._asked.call is not None:  # a way to call that only Python has
             return []
         try:

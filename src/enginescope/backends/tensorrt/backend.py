@@ -54,9 +54,6 @@ def inspected(libraries: Libraries, job: Job) -> Measured:
 
     What is dynamic in its inputs is set to the optimum of the optimization profile: other shapes
     follow from these, and without them the inspector tells none.
-
-    Raises:
-        UnsupportedError: It cannot be loaded here.
     """
     session = TrtSession(libraries, job)
     try:

@@ -40,21 +40,13 @@ class DeviceFacts(Record, frozen=True, kw_only=True):
 
 
 class Driver:
-    """The CUDA runtime, asked without taking a device: that alone would fill some of its memory.
-
-    Args:
-        runtime: ``cuda.bindings.runtime``.
-    """
+    """The CUDA runtime, asked without taking a device: that alone would fill some of its memory."""
 
     def __init__(self, runtime: Any) -> None:
         self.runtime = runtime
 
     def device_count(self) -> int:
-        """Return how many GPUs there are, at least one.
-
-        Raises:
-            UnsupportedError: There is none, or no driver for it.
-        """
+        """Return how many GPUs there are, at least one."""
         try:
             asked = self.runtime.cudaGetDeviceCount()
         except RuntimeError as error:  # cuda-bindings before 13, where there is no libcuda
@@ -144,11 +136,7 @@ class Driver:
 
 
 class Cuda(Driver):
-    """One device, and everything allocated on it.
-
-    Args:
-        runtime: ``cuda.bindings.runtime``.
-    """
+    """One device, and everything allocated on it."""
 
     def __init__(self, runtime: Any, device: int = 0) -> None:
         super().__init__(runtime)

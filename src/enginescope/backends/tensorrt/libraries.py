@@ -120,9 +120,6 @@ def load(runtime: str | None = None) -> Libraries:
 
     Args:
         runtime: By default the first of full, lean and dispatch that is installed.
-
-    Raises:
-        MissingDependencyError: One of them is not installed, or fails to import.
     """
     found = _find(runtime)
     package = _INSTALL[runtime or "full"]
@@ -148,11 +145,7 @@ def load(runtime: str | None = None) -> Libraries:
 
 
 def load_cuda(part: str) -> Any:
-    """Import ``cuda.bindings.runtime`` or ``cuda.bindings.driver``.
-
-    Raises:
-        MissingDependencyError: cuda-bindings is not installed, or fails to import.
-    """
+    """Import ``cuda.bindings.runtime`` or ``cuda.bindings.driver``."""
     return require(f"{_CUDA}.{part}", purpose="the backend trt", install="enginescope[trt]")
 
 
@@ -165,11 +158,7 @@ def _find(runtime: str | None) -> tuple[str, str] | None:
 
 
 def member(enum: Any, name: str, doing: str) -> Any:
-    """Return the enum member called `name`: by name, since their numbers differ by version.
-
-    Raises:
-        UnsupportedError: This TensorRT has none of that name.
-    """
+    """Return the enum member called `name`: by name, since their numbers differ by version."""
     found = getattr(enum, name, None)
     if found is None:
         raise UnsupportedError(doing, why=f"this TensorRT has no {enum.__name__}.{name}")

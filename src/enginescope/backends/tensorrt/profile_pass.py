@@ -44,11 +44,7 @@ class Whole(NamedTuple):
 def profile_layers(
     libraries: Libraries, job: Job, feeds: Feeds
 ) -> tuple[Profile, tuple[Notice, ...]]:
-    """Return the times of every layer over a number of inferences, without copies or graphs.
-
-    Raises:
-        BackendError: TensorRT failed, or reported other layers from one inference to the next.
-    """
+    """Return the times of every layer over a number of inferences, without copies or graphs."""
     session = TrtSession(libraries, job, Mode(kind="latency", cuda_graph=False))
     profiler = _profiler(libraries.trt)  # lives longer than the context that calls it
     try:
@@ -78,12 +74,7 @@ def _profiler(trt: Any) -> Any:
 
 
 def _gated(session: TrtSession, profiler: Any) -> Profile:
-    """Take both passes behind a gate: first without the profiler, which cannot be taken off again.
-
-    Raises:
-        UnsupportedError: The gate cannot be used here, or the host waits for the GPU while it
-            enqueues.
-    """
+    """Take both passes behind a gate: first without the profiler, which cannot be removed."""
     gate = Gate(session.libraries.driver, session.cuda, session.lanes[0].compute_stream)
     times = _inferences(session, gate, lambda: None)
     rows, wholes = ([], []) if gate.was_late else _collect(session, profiler, gate)
@@ -149,9 +140,6 @@ def profile_of(
     Args:
         wholes: Times of the same inferences as wholes, in ms.
         without: Inferences without the profiler.
-
-    Raises:
-        BackendError: The rows do not name the same layers: their times cannot be put together.
     """
     names = [name for name, _ in rows[0]] if rows else []
     if any([name for name, _ in row] != names for row in rows):

@@ -40,12 +40,7 @@ def served_text(libraries: Libraries) -> str:
 
 
 def require_served_gpu(libraries: Libraries, device: int) -> None:
-    """Raise unless the library runs engines on the GPU.
-
-    Raises:
-        MissingDependencyError: There is no GPU, or it is of another compute capability; the message
-            has both facts.
-    """
+    """Raise unless the library runs engines on the GPU."""
     served = served_text(libraries)
     facts, why = _gpu(libraries, device)
     if facts is None:

@@ -43,12 +43,7 @@ class TrtexecBackend:
         check_options(spec)
 
     def require(self, spec: BackendSpec) -> None:
-        """Say that there is no trtexec, or not where the specification has it, or a file is not.
-
-        Raises:
-            MissingDependencyError: There is none.
-            UsageError: What was asked for is no such file, or cannot be executed.
-        """
+        """Say that there is no trtexec, or not where the specification has it, or a file is not."""
         check_named_files(spec, one=("refit_from",), several=("plugins", "serialize_plugins"))
         find_binary(spec.options.get("binary"))
 

@@ -26,12 +26,7 @@ _TIMEOUT_S = 120
 
 
 def find_binary(asked: str | None = None) -> Path:
-    """Return the trtexec to use: `asked`, else $TRTEXEC, else on PATH, else the usual place.
-
-    Raises:
-        UsageError: What was asked for is not there, or cannot be executed.
-        MissingDependencyError: There is none.
-    """
+    """Return the trtexec to use: `asked`, else $TRTEXEC, else on PATH, else the usual place."""
     for source, text in (("the option binary", asked), (f"${VARIABLE}", os.environ.get(VARIABLE))):
         if text:
             return _given(text, source)
@@ -65,11 +60,7 @@ def _is_executable(path: Path) -> bool:
 
 
 def version_of(binary: Path) -> Version:
-    """Return the version of TensorRT that `binary` was built with, as it says itself.
-
-    Raises:
-        UnsupportedError: It does not start, does not say a version, or is older than 8.6.
-    """
+    """Return the version of TensorRT that `binary` was built with, as it says itself."""
     said = ""
     for question in _QUESTIONS:
         said = _answer(binary, question)

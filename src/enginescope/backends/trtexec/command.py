@@ -64,11 +64,7 @@ def _check_option(key: str, value: str) -> None:
 
 
 def write_options(flags: Flags, spec: BackendSpec, subject: Subject) -> None:
-    """Add the flags of precision and options.
-
-    Raises:
-        UnsupportedError: This version lacks one, or it says how to build what is built already.
-    """
+    """Add the flags of precision and options."""
     if subject.kind == "engine":
         _refuse_build(spec, subject)
     else:
@@ -160,10 +156,6 @@ def command_for(
     """Return the command that measures `job`; its files go to `folder`.
 
     Every switch whose default differs between versions is stated.
-
-    Raises:
-        UnsupportedError: This version, or trtexec at all, cannot do what is asked.
-        UsageError: Inputs that do not fit the model.
     """
     flags = Flags(version)
     flags.add("loadEngine" if job.subject.kind == "engine" else "onnx", job.subject.path)

@@ -40,12 +40,7 @@ _TYPES = {
 
 
 def onnx_inputs(path: Path) -> tuple[InputSpec, ...]:
-    """Return the inputs of a model, those with an initial value left out.
-
-    Raises:
-        MissingDependencyError: The onnx package is not installed.
-        BackendError: The file is not an ONNX model.
-    """
+    """Return the inputs of a model, those with an initial value left out."""
     graph = load_without_weights(str(path)).graph
     constant = {one.name for one in graph.initializer}
     constant |= {one.values.name for one in graph.sparse_initializer}
@@ -116,12 +111,7 @@ class Fed(Record, frozen=True, kw_only=True):
 
 
 def write_inputs(flags: Flags, job: Job, feeds: FeedSource, folder: Path) -> Fed:
-    """Write the inputs of `job` into `folder` and add the flags that name them.
-
-    Raises:
-        UsageError: A name the model does not have, or a shape or file that does not fit.
-        UnsupportedError: An input that trtexec cannot be fed.
-    """
+    """Write the inputs of `job` into `folder` and add the flags that name them."""
     if job.subject.kind == "engine":
         return _for_engine(flags, job, folder)
     specs = at_optimum(onnx_inputs(Path(job.subject.path or "")), job.backend.options)

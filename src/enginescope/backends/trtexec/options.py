@@ -45,11 +45,7 @@ class Flags:
         return self.version >= (11, 0)
 
     def add(self, name: str, value: object = None) -> None:
-        """Append a flag.
-
-        Raises:
-            UnsupportedError: This version does not have it.
-        """
+        """Append a flag."""
         flag = all_flags()[f"--{name}"]
         if self.version < flag.first:
             raise self._lacking(name, f"it came with {dotted(flag.first)}")
@@ -116,12 +112,7 @@ _REPEATABLE = frozenset({"staticPlugins", "setPluginsToSerialize"})
 
 
 def split_arguments(text: str) -> tuple[str, ...]:
-    """Return the arguments in `text`, split as a shell does.
-
-    Raises:
-        UsageError: A quotation is left open, a part is not ``--name`` or ``--name=value``, or a
-            flag that would leave nothing to read.
-    """
+    """Return the arguments in `text`, split as a shell does."""
     try:
         parts = tuple(shlex.split(text))
     except ValueError as error:
@@ -153,11 +144,7 @@ def merged(ours: Sequence[str], users: Sequence[str]) -> tuple[str, ...]:
 
 
 def with_arguments(jobs: Sequence[Job], arguments: Sequence[str]) -> tuple[Job, ...]:
-    """Return the jobs, those on trtexec with `arguments` added to their option ``args``.
-
-    Raises:
-        UsageError: No job is on trtexec, or an argument cannot be handed through.
-    """
+    """Return the jobs, those on trtexec with `arguments` added to their option ``args``."""
     if not arguments:
         return tuple(jobs)
     split_arguments(shlex.join(arguments))

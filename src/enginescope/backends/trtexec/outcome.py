@@ -42,12 +42,7 @@ _SHOWN = 3
 
 
 def read_log(ended: Ended, source: str) -> tuple[TrtexecLog, tuple[Notice, ...]]:
-    """Return the log of a run that ended well.
-
-    Raises:
-        BackendError: It was killed, failed, or said nothing that trtexec says; with its first
-            errors.
-    """
+    """Return the log of a run that ended well."""
     try:
         log, notices = parse_trtexec_log(ended.log.encode(), source)
     except FormatError as error:
@@ -92,11 +87,7 @@ _KEPT = {TIMES: "timing.json", PROFILE: "profile.json", GRAPH: "graph.json"}
 def measured_from(
     ended: Ended, command: Command, job: Job, version: Version, folder: Path
 ) -> Measured:
-    """Return what trtexec measured.
-
-    Raises:
-        BackendError: It failed, or left no times that can be used.
-    """
+    """Return what trtexec measured."""
     stem = Path(job.subject.path or job.subject.name).stem
     log, told = read_log(ended, f"{stem}.log")
     report = replace(log.report, command=shlex.join(command.arguments))

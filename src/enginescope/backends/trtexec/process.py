@@ -71,9 +71,6 @@ def run(
         expected_ms: How long warm-up and measurement last, for the display.
         profiles: Whether a pass that times the layers follows.
         beside: Hears of its start, and of each line as it comes.
-
-    Raises:
-        UnsupportedError: It cannot be started.
     """
     log = _Log()
     report = _Reporter(expected_ms, progress, profiles=profiles)

@@ -101,11 +101,7 @@ def build_options(function: F) -> F:
 
 
 def options_of(given: dict[str, Any]) -> dict[str, str]:
-    """Return the backend's options that the command line means.
-
-    Raises:
-        UsageError: An ``--option`` that is not KEY=VALUE, or one that is given twice.
-    """
+    """Return the backend's options that the command line means."""
     found = {key: "1" for key in _SWITCHES if given[key]}
     found |= {key: given[key] for key in _VALUES if given[key] is not None}
     for bound in _BOUNDS:

@@ -68,11 +68,7 @@ CHECK_FLAG, VERSION_FLAG = "--check", "--for"
 
 
 def flag_for(name: str, version: Version) -> Flag:
-    """Return the flag `name` as trtexec of `version` has it.
-
-    Raises:
-        UsageError: There is none, another version has it, or it cannot be honoured here.
-    """
+    """Return the flag `name` as trtexec of `version` has it."""
     flags = all_flags()
     flag = flags.get(name)
     if flag is None:
@@ -208,22 +204,14 @@ class Arguments(Record, frozen=True, kw_only=True):
         return tuple(one.value for one in self.given if one.name == name)
 
     def integer(self, name: str, default: int, *, least: int | None = None) -> int:
-        """Return a flag's whole number.
-
-        Raises:
-            UsageError: It is none, or below `least`.
-        """
+        """Return a flag's whole number."""
         value = whole_number(name, self.text(name)) if self.has(name) else default
         if least is not None and value < least:
             raise UsageError(f"{name}={value}", why=f"it must be {least} or more")
         return value
 
     def number(self, name: str, default: float) -> float:
-        """Return a flag's number, 0 or more.
-
-        Raises:
-            UsageError: It is none, or below 0.
-        """
+        """Return a flag's number, 0 or more."""
         value = decimal_number(name, self.text(name)) if self.has(name) else default
         if value < 0:
             raise UsageError(f"{name}={value:g}", why="it must be 0 or more")
@@ -236,12 +224,7 @@ def wants_help(arguments: Sequence[str]) -> bool:
 
 
 def read_arguments(arguments: Sequence[str], version: Version) -> Arguments:
-    """Return the flags in a command line.
-
-    Raises:
-        UsageError: A flag that is not known, not of this version, not honoured or given twice; a
-            value that is missing, not wanted or of the wrong kind.
-    """
+    """Return the flags in a command line."""
     given: list[Given] = []
     warnings: list[str] = []
     store: str | None = None
@@ -266,11 +249,7 @@ def read_arguments(arguments: Sequence[str], version: Version) -> Arguments:
 
 
 def whole_number(name: str, text: str) -> int:
-    """Return the integer that a flag's text is.
-
-    Raises:
-        UsageError: It is none; trailing words, which trtexec passes over, are refused.
-    """
+    """Return the integer that a flag's text is."""
     try:
         return int(text)
     except ValueError:
@@ -278,11 +257,7 @@ def whole_number(name: str, text: str) -> int:
 
 
 def decimal_number(name: str, text: str) -> float:
-    """Return the finite number that a flag's text is.
-
-    Raises:
-        UsageError: It is none.
-    """
+    """Return the finite number that a flag's text is."""
     try:
         value = float(text)
     except ValueError:
@@ -343,11 +318,7 @@ def flags_without_effect(arguments: Arguments) -> tuple[str, ...]:
 
 
 def flags_of_loaded(flags: Sequence[str], version: Version) -> tuple[str, ...]:
-    """Return those of a build's and a run's flags that an engine which is loaded reads.
-
-    Raises:
-        UsageError: A flag is wrong.
-    """
+    """Return those of a build's and a run's flags that an engine which is loaded reads."""
     arguments = read_arguments(("--loadEngine=any", *flags), version)
     return tuple(flag for flag in flags if not _is_idle(_target(flag, version), arguments))
 

@@ -24,11 +24,7 @@ _VERBOSITIES = {"default": "layer_names_only", "verbose": "detailed"}
 
 
 def options_of(arguments: Arguments) -> dict[str, str]:
-    """Return the backend's options that a command line means, shapes left out.
-
-    Raises:
-        UsageError: A value the flag does not take, or flags that exclude each other.
-    """
+    """Return the backend's options that a command line means, shapes left out."""
     for given in arguments.given:
         words = all_flags()[given.name].words
         if words and given.value not in words:
@@ -46,11 +42,7 @@ def options_of(arguments: Arguments) -> dict[str, str]:
 
 
 def precision_of(arguments: Arguments) -> tuple[str | None, tuple[str, ...]]:
-    """Return the precision asked for, and remarks on what is passed over.
-
-    Raises:
-        UsageError: Precisions that exclude each other.
-    """
+    """Return the precision asked for, and remarks on what is passed over."""
     allowed = (all_flags()[given.name].precision for given in arguments.given)
     parts = list(dict.fromkeys(filter(None, allowed)))
     if {"fp8", "int8"} <= set(parts):
@@ -67,10 +59,6 @@ def size_bytes(name: str, text: str, arguments: Arguments) -> int:
     """Return the bytes of a size: MiB without a suffix, else base-2 ``B``, ``K``, ``M``, ``G``.
 
     ``4096MiB`` is what it says: before TensorRT 10 trtexec reads the number as MiB.
-
-    Raises:
-        UsageError: Not a size; or a suffix before TensorRT 10, where trtexec takes ``1G`` for 1
-            MiB.
     """
     match = _SIZE.match(text)
     if match is None:

@@ -69,9 +69,6 @@ def checked_line(arguments: Sequence[str], installed: Version | None) -> Checked
 
     Args:
         installed: Whose flags count without ``--for``; ``None``: those of the newest known.
-
-    Raises:
-        UsageError: The version is none.
     """
     if CHECK_FLAG not in arguments:
         return None
@@ -107,11 +104,7 @@ def check(arguments: Sequence[str], version: Version) -> CheckedLine:
 
 
 def check_known(arguments: Sequence[str]) -> None:
-    """Raise what is wrong with a command line in every version: it needs no TensorRT.
-
-    Raises:
-        UsageError: A flag that no version has, that is never supported, or a value of a wrong kind.
-    """
+    """Raise what is wrong with a command line in every version: it needs no TensorRT."""
     for argument in arguments:
         name = argument.partition("=")[0]
         flag = all_flags().get(name)

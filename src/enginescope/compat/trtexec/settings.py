@@ -50,19 +50,12 @@ def parse_shapes(flag: str, text: str) -> Shapes:
     """Return the shapes in ``name:1x3x224x224,name2:scalar``.
 
     The last colon splits; names may stand in single quotes.
-
-    Raises:
-        UsageError: Not of that form, or a name with a wildcard.
     """
     return tuple(_shape(flag, part) for part in split_outside_quotes(text))
 
 
 def parse_files(flag: str, text: str) -> tuple[tuple[str, str], ...]:
-    """Return (name, file) of each part in ``name:file,'a:b':file``.
-
-    Raises:
-        UsageError: Not of that form.
-    """
+    """Return (name, file) of each part in ``name:file,'a:b':file``."""
     pairs = []
     for part in split_outside_quotes(text):
         quoted = re.match(r"^'([^']*)':(.+)$", part)
@@ -82,10 +75,6 @@ def profiles_of(arguments: Arguments) -> tuple[tuple[ProfileSpec, ...], tuple[st
     """Return the optimization profiles asked for, and trtexec's remarks on what it filled in.
 
     Shapes belong to the ``--profile=N`` before them, to profile 0 without one.
-
-    Raises:
-        UsageError: Indices with a gap, shapes given twice for a profile, or a spec of the wrong
-            form.
     """
     found: dict[int, dict[str, Shapes]] = {}
     current = 0
@@ -255,11 +244,7 @@ class Settings(Record, frozen=True, kw_only=True):
 
 
 def settings_of(arguments: Arguments) -> Settings:
-    """Return what a command line asks for.
-
-    Raises:
-        UsageError: A value that cannot be, or flags that exclude each other.
-    """
+    """Return what a command line asks for."""
     onnx, load = arguments.text("--onnx") or None, arguments.text("--loadEngine") or None
     _check_model(arguments, onnx, load)
     profiles, remarks = profiles_of(arguments)

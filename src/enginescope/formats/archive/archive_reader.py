@@ -81,11 +81,7 @@ class _Head(msgspec.Struct):
 
 
 def parse_manifest(data: bytes, source: str) -> Manifest | None:
-    """Return a manifest; ``None`` for a file of its name that is none of ours.
-
-    Raises:
-        FormatError: It is damaged, or of a newer enginescope.
-    """
+    """Return a manifest; ``None`` for a file of its name that is none of ours."""
     try:
         head = msgspec.json.decode(data, type=_Head)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -213,11 +209,7 @@ def extract_tea(
 
 
 def check_tea(file: Path) -> tuple[str, ...]:
-    """Return the files of an archive that are not what its manifest says; reads all of it.
-
-    Raises:
-        FormatError: As `read_tea`, or a file is damaged.
-    """
+    """Return the files of an archive that are not what its manifest says; reads all of it."""
     contents = read_tea(file)
     listed = {entry.name: entry.sha256 for entry in contents.entries}
     with opened_zip(file, expected=EXPECTED) as packed:

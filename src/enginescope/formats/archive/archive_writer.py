@@ -70,9 +70,6 @@ def write_tea(
 
     Args:
         target: Overwritten if it is there.
-
-    Raises:
-        UsageError: Two files would have one name there, or one cannot be read or written.
     """
     _check_names(files)
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
@@ -162,11 +159,7 @@ def write_manifest(folder: Path, subjects: Sequence[TeaSubject] = ()) -> FolderA
 
 
 def check_folder(folder: Path) -> FolderArchive:
-    """Compare every file of a folder with its manifest.
-
-    Raises:
-        FormatError: A file was changed, is missing, was added or cannot be read; names it.
-    """
+    """Compare every file of a folder with its manifest."""
     source = folder / MANIFEST
     data = read_bytes(source)
     check_seal(data, str(source))

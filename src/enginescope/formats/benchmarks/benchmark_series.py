@@ -106,10 +106,6 @@ def readable_results(
 
     Args:
         readers: By the benchmark's name.
-        source: The file, for messages.
-
-    Raises:
-        FormatError: None can be read; says why for the first.
     """
     results: list[BenchmarkResult] = []
     refused: dict[str, FormatError] = {}

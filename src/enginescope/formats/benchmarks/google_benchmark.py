@@ -44,11 +44,7 @@ _TIMES = frozenset({"real_time", "cpu_time", "real_coefficient"})
 
 
 def google_results(document: Document, _path: Path) -> tuple[BenchmarkResult, ...]:
-    """Return the benchmarks of a file, repetitions and aggregates of each together.
-
-    Raises:
-        FormatError: No benchmark has a time in a known unit; names the first.
-    """
+    """Return the benchmarks of a file, repetitions and aggregates of each together."""
     context = document.value.get("context")
     groups: dict[str, list[dict[str, Any]]] = {}
     for entry in document.value["benchmarks"]:

@@ -44,11 +44,7 @@ def _is_result(value: Any) -> bool:
 
 
 def hyperfine_results(document: Document, _path: Path) -> tuple[BenchmarkResult, ...]:
-    """Return the commands of a file.
-
-    Raises:
-        FormatError: No command has times or a mean.
-    """
+    """Return the commands of a file."""
     results = document.value["results"]
     readers = {
         f"{result['command']} ({at})" if at else result["command"]: partial(

@@ -48,11 +48,7 @@ def is_nvbench(value: Any) -> bool:
 
 
 def nvbench_results(document: Document, path: Path) -> tuple[BenchmarkResult, ...]:
-    """Return the states of a file; samples if the files of ``--jsonbin`` lie beside it.
-
-    Raises:
-        FormatError: No state has a time.
-    """
+    """Return the states of a file; samples if the files of ``--jsonbin`` lie beside it."""
     root = document.value
     devices = {
         whole_number(one.get("id")): _device(one)

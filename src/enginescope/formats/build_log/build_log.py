@@ -184,10 +184,6 @@ def build_story_of(data: bytes, source: str) -> tuple[BuildTrace, tuple[Notice, 
 
     Args:
         data: The file.
-        source: The file, for messages.
-
-    Raises:
-        FormatError: Nothing in it is a line of a builder's log.
     """
     text, notices = log_lines.log_text(data, source)
     reader = _StoryReader()

@@ -123,10 +123,6 @@ def recognise(data: bytes, source: str) -> tuple[Recognised, ...]:
     """Return the documents in a file that a reader knows, in its order; never raises.
 
     Where there are none, one of unknown kind says why.
-
-    Args:
-        data: The whole file.
-        source: The file, for messages.
     """
     try:
         with foreign(source, "JSON or a log"):

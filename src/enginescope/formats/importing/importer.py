@@ -130,9 +130,6 @@ def import_artifacts(paths: Sequence[Path]) -> Imported:
 
     Args:
         paths: Folders are walked, hidden entries left out. Files are known by their content.
-
-    Raises:
-        UsageError: A path does not exist, or no file in any of them could be used.
     """
     items: list[Item] = []
     skipped: list[tuple[str, str]] = []
@@ -212,11 +209,7 @@ def _recognised(path: Path, data: bytes) -> tuple[Item, ...] | str:
 
 
 def _document_items(known: Recognised, identity: Item) -> Iterator[Item]:
-    """Yield a document as an item: one for each process of a log, and for each benchmark.
-
-    Raises:
-        FormatError: It cannot be read, or is of no known kind.
-    """
+    """Yield a document as an item: one for each process of a log, and for each benchmark."""
     path = identity.path
     if known.kind is ArtifactKind.UNKNOWN:
         raise FormatError(path.name, why=known.reason or "not recognized")

@@ -57,11 +57,7 @@ _FOREIGN_KINDS = {
 
 
 def mistaken_plan(path: Path, data: bytes) -> UsageError | None:
-    """Return what to say of a file that holds no plan; ``None`` if its kind is not known.
-
-    Args:
-        data: The whole file.
-    """
+    """Return what to say of a file that holds no plan; ``None`` if its kind is not known."""
     if not data:
         return UsageError(f"{path} is empty", hint="give what trtexec --exportLayerInfo writes")
     if path.suffix.lower() == ".onnx":
@@ -229,9 +225,6 @@ def read_beside_engine(engine: Path, given: PlanFiles) -> ReadBeside:
 
     Args:
         given: Its `plan` is not looked at.
-
-    Raises:
-        FormatError: A file that was named cannot be used.
     """
     names = (f"{engine.name}.graph.json", f"{engine.stem}.graph.json")
     plans = [engine.with_name(name) for name in names]

@@ -96,10 +96,6 @@ def read_onnx_flow(path: Path, input_shapes: Mapping[str, Sequence[int]] | None 
 
     Args:
         input_shapes: Shapes of inputs in place of the file's.
-
-    Raises:
-        BackendError: It cannot be read, or is not an ONNX model.
-        FormatError: Its nodes wait for each other.
     """
     model = load_without_weights(str(path))
     weights = {one.name for one in model.graph.initializer}
@@ -247,11 +243,7 @@ class OnnxGraph(Record, frozen=True, kw_only=True):
 
 
 def onnx_graph_of_plan(plan: Plan, path: Path) -> OnnxGraph:
-    """Return a model with its inputs in the shapes that an engine was built for.
-
-    Raises:
-        FormatError, MissingDependencyError: As `read_onnx_graph` does.
-    """
+    """Return a model with its inputs in the shapes that an engine was built for."""
     inputs = (one.tensor for one in plan.inputs)
     return read_onnx_graph(path, {one.name: one.shape for one in inputs if one.shape is not None})
 
@@ -264,10 +256,6 @@ def read_onnx_graph(
     Args:
         input_shapes: Shapes of inputs in place of the file's, such as those an engine was built
             for: they make the shapes in between known where the model's are dynamic.
-
-    Raises:
-        FormatError: It cannot be read, or is not an ONNX model.
-        MissingDependencyError: The onnx package is not installed.
     """
     model = load_onnx(path)
     for value in model.graph.input:
@@ -282,11 +270,7 @@ def read_onnx_graph(
 
 
 def onnx_input_shapes(path: Path) -> dict[str, tuple[int | None, ...]]:
-    """Return the shapes of a model's inputs, weights left out; ``None`` is a dynamic dimension.
-
-    Raises:
-        FormatError: It is not an ONNX model.
-    """
+    """Return the shapes of a model's inputs, weights left out; ``None`` is a dynamic dimension."""
     return {
         one.name: tuple(map(_dim, one.type.tensor_type.shape.dim))
         for one in _fed(path)
@@ -295,11 +279,7 @@ def onnx_input_shapes(path: Path) -> dict[str, tuple[int | None, ...]]:
 
 
 def onnx_input_names(path: Path) -> tuple[str, ...]:
-    """Return the names of a model's inputs, weights left out.
-
-    Raises:
-        FormatError: It is not an ONNX model.
-    """
+    """Return the names of a model's inputs, weights left out."""
     return tuple(one.name for one in _fed(path))
 
 
@@ -317,9 +297,6 @@ def annotated_onnx(path: Path, notes: Mapping[int, Mapping[str, str]]) -> bytes:
     Args:
         notes: Index of a node, as `read_onnx_graph` counts them -> ``metadata_props`` to add; one
             of the same key is replaced.
-
-    Raises:
-        FormatError: As `read_onnx_graph`; or the onnx package is older than notes on nodes (1.16).
     """
     model = load_onnx(path)
     for index, (proto, _) in enumerate(_walk(model.graph, 0)):
@@ -339,12 +316,7 @@ def annotated_onnx(path: Path, notes: Mapping[int, Mapping[str, str]]) -> bytes:
 
 
 def load_onnx(path: Path) -> Any:
-    """Return a model's message; weights in other files are not read.
-
-    Raises:
-        FormatError: It cannot be read, or is not an ONNX model.
-        MissingDependencyError: The onnx package is not installed.
-    """
+    """Return a model's message; weights in other files are not read."""
     onnx = require("onnx", purpose=f"reading {path.name}", install="enginescope")
     try:
         model = onnx.load(str(path), load_external_data=False)

@@ -108,12 +108,7 @@ class OnnxInputs(Record, frozen=True, kw_only=True):
 
 
 def read_onnx_inputs(path: Path) -> OnnxInputs:
-    """Return what a model's file says of its inputs; weights in other files are not read.
-
-    Raises:
-        FormatError: It is not an ONNX model.
-        MissingDependencyError: The onnx package is not installed.
-    """
+    """Return what a model's file says of its inputs; weights in other files are not read."""
     graph = load_onnx(path).graph
     weights = {one.name for one in graph.initializer}
     fed = [one for one in graph.input if one.name not in weights]
@@ -194,11 +189,7 @@ _HEAD_BYTES = 64
 
 
 def check_model_file(path: Path) -> None:
-    """Raise unless a file may be a model.
-
-    Raises:
-        UsageError: It begins as something else does.
-    """
+    """Raise unless a file may be a model."""
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
     for beginnings, why, hint in _BEGINNINGS:

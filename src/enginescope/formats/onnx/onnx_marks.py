@@ -42,10 +42,6 @@ def marked_onnx(path: Path, tensors: Mapping[str, FlowTensor], folder: Path) -> 
 
     Returns:
         The copy.
-
-    Raises:
-        BackendError: The model cannot be read.
-        FormatError: Its weights lie where a copy cannot reach them.
     """
     model = load_without_weights(str(path))
     known = {one.name for one in model.graph.output}

@@ -42,11 +42,7 @@ _FP8 = frozenset({"FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNU
 
 
 def onnx_precision(path: Path) -> str:
-    """Return ``fp32``, ``fp16``, ``bf16``, ``int8``, ``fp8`` or ``fp4``; weights elsewhere unread.
-
-    Raises:
-        FormatError: It cannot be read, or is not an ONNX model.
-    """
+    """Return ``fp32``, ``fp16``, ``bf16``, ``int8``, ``fp8`` or ``fp4``; reads no weight file."""
     try:
         model = load_without_weights(str(path))
     except BackendError as error:
@@ -81,11 +77,7 @@ def type_name(number: int) -> str | None:
 
 
 def load_without_weights(path: str) -> Any:
-    """Return a model's proto; weights in files of their own stay there.
-
-    Raises:
-        BackendError: It is not an ONNX model, or cannot be read.
-    """
+    """Return a model's proto; weights in files of their own stay there."""
     onnx = require("onnx", purpose="reading the model", install="onnx")
     try:  # whatever the name ends in: what runtimes parse is the binary form
         return onnx.load(path, format="protobuf", load_external_data=False)
@@ -98,11 +90,7 @@ def load_without_weights(path: str) -> Any:
 
 
 def external_data(tensor: Any, path: str) -> Any:
-    """Return where a tensor's values lie in another file: onnx's ``ExternalDataInfo``.
-
-    Raises:
-        BackendError: Its offset or length is negative, or is not a number.
-    """
+    """Return where a tensor's values lie in another file: onnx's ``ExternalDataInfo``."""
     from onnx.external_data_helper import ExternalDataInfo
 
     try:
@@ -132,12 +120,7 @@ def external_files(path: str) -> tuple[str, ...]:
 
 
 def digest_of(path: str) -> str:
-    """Return a SHA-256 over the model and every file its weights lie in.
-
-    Raises:
-        BackendError: It is not an ONNX model, or a file of its weights is missing or not named
-            soundly.
-    """
+    """Return a SHA-256 over the model and every file its weights lie in."""
     model = Path(path)
     names = external_files(path)
     digest = hashlib.sha256(sha256_of(model).encode())
@@ -166,11 +149,7 @@ def inner_graphs(node: Any) -> Iterator[Any]:
 
 
 def node_names(path: Path) -> frozenset[str]:
-    """Return the names of a model's nodes, those in branches and bodies too.
-
-    Raises:
-        BackendError: It cannot be read, or is not an ONNX model.
-    """
+    """Return the names of a model's nodes, those in branches and bodies too."""
     graphs = graphs_of(load_without_weights(str(path)).graph)
     return frozenset(node_name(node) for graph in graphs for node in graph.node)
 
@@ -195,11 +174,7 @@ class LargeWeight(Record, frozen=True, kw_only=True):
 
 
 def large_weights(path: Path, above: float) -> tuple[LargeWeight, ...]:
-    """Return the floating weights whose largest finite magnitude is above a number.
-
-    Raises:
-        BackendError: The model or a file of its weights cannot be read.
-    """
+    """Return the floating weights whose largest finite magnitude is above a number."""
     model = load_without_weights(str(path))
     peaks: dict[str, float] = {}
     for name, tensor in _weights(model.graph):

@@ -212,11 +212,6 @@ def rounded_onnx(path: Path, row: str, folder: Path, order: str = "nearest") -> 
         row: One of `ROUNDED_ROWS`.
         order: One of `ORDERS` of the row.
         folder: Gets the copy and links to the files of its weights.
-
-    Raises:
-        BackendError: The model cannot be read.
-        UnsupportedError: It holds no FP32 tensor that could be rounded, or is of an opset below 9.
-        FormatError: Its weights lie where a copy cannot reach them.
     """
     model = load_without_weights(str(path))
     opset = next((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), 1)

@@ -55,11 +55,7 @@ class ViewerGraph(Record, frozen=True, kw_only=True):
 
 
 def viewer_model(graph: ViewerGraph) -> bytes:
-    """Return an ONNX file of the graph, without weights: for viewers, not to be run.
-
-    Raises:
-        MissingDependencyError: The onnx package is not installed.
-    """
+    """Return an ONNX file of the graph, without weights: for viewers, not to be run."""
     onnx = require("onnx", purpose="writing a file for Netron", install="onnx")
     helper = onnx.helper
     nodes = [

@@ -187,14 +187,8 @@ def parse_ort_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, 
     there are more. ``If``, ``Loop`` and ``Scan`` are marked: their time holds that of the nodes
     inside, which are listed too.
 
-    Args:
-        source: The file, for messages.
-
     Returns:
         profile: Nodes in the order they start; `whole_ms` is the mean of ``model_run``.
-
-    Raises:
-        FormatError: It is not JSON, or holds no finished run.
     """
     return ort_profile_of(read_json(data, source))
 

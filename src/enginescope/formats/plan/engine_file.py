@@ -57,10 +57,6 @@ def engine_header(head: bytes, source: str) -> EngineHeader:
 
     Args:
         head: The first 64 bytes or more.
-        source: The file, for messages.
-
-    Raises:
-        FormatError: It is not an engine, or one in a serialization whose header is not known.
     """
     tag = head[:4]
     if tag not in _HEADER_BYTES or len(head) < _HEADER_BYTES[tag]:

@@ -16,11 +16,7 @@ PASSPORT_ENDING = ".passport.json"
 
 
 def read_passport(engine: Path, sha256: str | None) -> tuple[Passport | None, Notice | None]:
-    """Return the passport beside an engine, if there is one and it is that engine's.
-
-    Args:
-        sha256: Of the engine.
-    """
+    """Return the passport beside an engine, if there is one and it is that engine's."""
     path = engine.with_name(engine.name + PASSPORT_ENDING)
     if not path.is_file():
         return None, None
@@ -41,9 +37,6 @@ def with_passport(run: Run, engine: Path, sha256: str | None) -> Run:
     """Return the run of an engine file with the build that the passport beside the file tells of.
 
     A passport that is damaged or belongs to other bytes is a notice of the run.
-
-    Args:
-        sha256: Of the engine.
     """
     passport, notice = read_passport(engine, sha256)
     if notice is not None:

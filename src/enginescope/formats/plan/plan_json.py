@@ -159,15 +159,11 @@ def parse_plan(
     """Return the plan in a JSON file.
 
     Args:
-        source: The file, for messages.
         name: Of the plan; by default `source`.
 
     Returns:
         plan: Layers in the file's order, inert ones and repeated names included.
         notices: Repairs, entries left out, formats that are not known.
-
-    Raises:
-        FormatError: It is not JSON, or holds no list of layers.
     """
     with gc_paused():
         try:

@@ -43,11 +43,7 @@ _FEW = 10
 def parse_polygraphy_logs(
     data: bytes, source: str
 ) -> tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]:
-    """Return the facts of each runner in a log of ``polygraphy run``, with their notices.
-
-    Raises:
-        FormatError: No runner finished an inference.
-    """
+    """Return the facts of each runner in a log of ``polygraphy run``, with their notices."""
     text, notices = log_lines.log_text(data, source)
     runners = list(_INFERENCE.finditer(text))
     if not runners:

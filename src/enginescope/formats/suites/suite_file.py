@@ -111,12 +111,7 @@ _OF_NAMES = "environments"
 
 
 def read_suite_file(path: Path) -> SuiteFile:
-    """Return what a suite file says.
-
-    Raises:
-        FormatError: It cannot be read, a key is not known, or a value is not of its key's type.
-        MissingDependencyError: It is YAML, and no parser for it is installed.
-    """
+    """Return what a suite file says."""
     data = read_bytes(path)
     with foreign(str(path), "a suite file"):
         if path.suffix.lower() == ".json":

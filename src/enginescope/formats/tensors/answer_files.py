@@ -53,11 +53,7 @@ def is_outputs(value: Any) -> bool:
 
 
 def outputs_of(document: Document) -> tuple[tuple[TensorValues, ...], tuple[Notice, ...]]:
-    """Return the outputs, by name: the file's own order is that of a hash table.
-
-    Raises:
-        FormatError: Shape and number of values contradict, or a value is not a number.
-    """
+    """Return the outputs, by name: the file's own order is that of a hash table."""
     found = tuple(_tensor(one, document.source) for one in document.value)
     lost = sum(one["values"].count(None) for one in document.value if "nonFinite" not in one)
     notices = document.notices
@@ -157,11 +153,7 @@ def write_skipped(folder: Path, skipped: Sequence[SkippedSample]) -> None:
 
 
 def read_skipped(folder: Path) -> tuple[SkippedSample, ...]:
-    """Return the samples that have no outputs in `folder`.
-
-    Raises:
-        FormatError: The list is damaged.
-    """
+    """Return the samples that have no outputs in `folder`."""
     path = folder / _SKIPPED
     if not path.is_file():
         return ()
@@ -178,11 +170,7 @@ def write_answers(path: Path, tensors: Sequence[TensorValues]) -> None:
 
 
 def read_answers(path: Path) -> tuple[TensorValues, ...]:
-    """Return the tensors of one sample, in the order in which the model gives them.
-
-    Raises:
-        FormatError: The file is missing or damaged.
-    """
+    """Return the tensors of one sample, in the order in which the model gives them."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             if _INDEX not in held.files:
@@ -197,11 +185,7 @@ def read_answers(path: Path) -> tuple[TensorValues, ...]:
 
 
 def tensor_of(name: str, array: Any) -> TensorValues:
-    """Return an array as a tensor of NumPy's type; texts as NumPy's own.
-
-    Raises:
-        FormatError: NumPy's type is none that tensors have.
-    """
+    """Return an array as a tensor of NumPy's type; texts as NumPy's own."""
     dtype = _BY_NUMPY.get(array.dtype.name)
     if dtype is None:
         is_text = array.dtype.kind in "OUS"
@@ -232,11 +216,7 @@ def has_expected(sample: Sample) -> bool:
 
 
 def expected_answers(sample: Sample, outputs: Sequence[str]) -> tuple[TensorValues, ...]:
-    """Return the outputs in a sample's data set, by the model's names.
-
-    Raises:
-        FormatError: The folder or a file cannot be read, or belongs to no output.
-    """
+    """Return the outputs in a sample's data set, by the model's names."""
     return _of_data_set(Path(sample.data_set or ""), outputs)
 
 
@@ -248,9 +228,6 @@ def stored_answers(
     ``NAME.npz`` holds arrays by output, ``NAME.npy`` and ``NAME.pb`` the only output, ``NAME.json``
     what ``trtexec --exportOutput`` wrote; a folder ``NAME`` holds ``output_*.pb``, or
     ``OUTPUT.npy`` and ``OUTPUT.pb``. ``000000.npz`` and on are numbered.
-
-    Raises:
-        FormatError: There is no file for it, or it cannot be read.
     """
     for stem in dict.fromkeys((sample.name, Path(sample.name).stem)):
         found = _named(folder, stem, outputs) if stem else None

@@ -55,10 +55,6 @@ def read_labels(path: Path) -> LabelFile:
     A folder: each file's label is the folder directly below `path` that it lies in. CSV or TSV:
     columns of names and labels, with or without headings. Other text: ``NAME LABEL`` a line, or a
     label alone a line, in the order of the samples.
-
-    Raises:
-        UsageError: There is no such file or folder, or nothing in it is labeled.
-        FormatError: A line has no label.
     """
     if path.is_dir():
         return LabelFile(_folders(path))
@@ -171,11 +167,7 @@ class KnownBoxes(Record, frozen=True, kw_only=True):
 
 
 class CocoBoxes:
-    """The objects of pictures by base name; `Targets`.
-
-    Raises:
-        FormatError: The file is missing, or not COCO's JSON of objects.
-    """
+    """The objects of pictures by base name; `Targets`."""
 
     in_order = False
 
@@ -211,9 +203,6 @@ class FolderTargets:
     Args:
         suffixes: Endings that are read, preferred first where two files differ in theirs alone.
         load: Path -> what is right.
-
-    Raises:
-        UsageError: There is no such folder, or no such file in it.
     """
 
     in_order = False
@@ -257,10 +246,6 @@ def load_map(path: Path, *, with_palette: bool = False) -> Any:
 
     Args:
         with_palette: Whether a PNG with a palette is one, of its indices.
-
-    Raises:
-        FormatError: It cannot be read, or is not a map of one value a pixel.
-        MissingDependencyError: A PNG without Pillow.
     """
     suffix = path.suffix.lower()
     if suffix == ".png":

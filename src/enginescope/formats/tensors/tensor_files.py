@@ -45,9 +45,6 @@ def load_tensor(
 
     Returns:
         As the file has it; raw values in `shape`.
-
-    Raises:
-        FormatError: The file cannot be read, is not what it looks like, or its size does not fit.
     """
     if opened is not None and path in opened:
         return _member(path, opened[path], name)
@@ -73,9 +70,6 @@ def load_data_set(folder: Path, names: Sequence[str], *, role: str = "input") ->
 
     Args:
         names: The model's inputs, or outputs, in order.
-
-    Raises:
-        FormatError: The folder or a file cannot be read, or a file belongs to no tensor.
     """
     arrays: dict[str, Array] = {}
     for number, path in _numbered(folder, role):

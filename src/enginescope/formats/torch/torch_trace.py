@@ -47,9 +47,6 @@ def torch_trace_of(document: Document) -> tuple[TorchTrace, tuple[Notice, ...]]:
     """Return GPU time by operator: the sum of the kernels and copies that each operator started.
 
     Means are per profiler step; without steps the whole trace counts as one.
-
-    Raises:
-        FormatError: No operator in it took time.
     """
     root, source = document.value, document.source
     events = [

@@ -38,12 +38,6 @@ def parse_trex_metadata(data: bytes, source: str) -> tuple[ToolReport, tuple[Not
     trex cuts values at their second colon (``Memory Pools: workspace: …``); they are given as the
     file has them. The statistics are min, max, mean, median and one percentile (99) up to trtexec
     8.4, three (90, 95, 99) since; lists of another length leave their percentiles without a name.
-
-    Args:
-        source: The file, for messages.
-
-    Raises:
-        FormatError: It is not JSON, or has none of the sections.
     """
     return metadata_of(read_json(data, source))
 

@@ -59,15 +59,9 @@ class _Columns(NamedTuple):
 def parse_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]]:
     """Return the layer times in a JSON file.
 
-    Args:
-        source: The file, for messages.
-
     Returns:
         profile: Layers in the file's order; repeated names stay apart by position. ``timeMs`` is a
             total over the iterations, ``averageMs`` the time of one.
-
-    Raises:
-        FormatError: It is not JSON, or holds no layer times with a unit.
     """
     with gc_paused():
         return profile_of(read_json(data, source))
@@ -227,11 +221,7 @@ def is_layer_latencies(value: Any) -> bool:
 
 
 def layer_latencies_of(document: Document) -> tuple[Profile, tuple[Notice, ...]]:
-    """Return the layers in the file's order; figures of several inferences per layer, else one.
-
-    Raises:
-        FormatError: It holds no times by layer.
-    """
+    """Return the layers in the file's order; figures of several inferences per layer, else one."""
     if not is_layer_latencies(document.value):
         raise FormatError(document.source, why="no times by layer", expected='{"layer": [ms, …]}')
     times = {name: _listed(one) for name, one in document.value.items()}

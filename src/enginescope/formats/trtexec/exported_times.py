@@ -107,7 +107,6 @@ def resolution_notices(
     """Return the step of the clock, in milliseconds, and what to say of it.
 
     Args:
-        source: The file, for messages.
         enqueue_start_ms: When each enqueue began, since the tool started, where enqueue times come
             from differences.
     """
@@ -187,15 +186,11 @@ def parse_times(
     """Return the series in a JSON file of times.
 
     Args:
-        source: The file, for messages.
         warmup_ms: Queries before the first whose computation starts this late are warm-up, and are
             kept apart: trtexec's own rule, which 8.4 and older do not apply to the file.
 
     Returns:
         notices: Repairs, records left out, and how coarse the figures are.
-
-    Raises:
-        FormatError: It is not JSON, holds no times, or does not say their unit.
     """
     return times_of(read_json(data, source), warmup_ms=warmup_ms)
 

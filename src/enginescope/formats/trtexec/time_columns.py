@@ -127,9 +127,6 @@ def time_columns(document: Document) -> tuple[dict[str, Array], int]:
     """Return milliseconds by metric or mark, and how many records were left out.
 
     Marks are trtexec's time stamps, such as ``startcompute``.
-
-    Raises:
-        FormatError: There are no times, or nothing says their unit.
     """
     without_unit: str | None = None
     for key, parent, items in lists_within(document.value):

@@ -69,12 +69,6 @@ def parse_trtexec_log(data: bytes, source: str) -> tuple[TrtexecLog, tuple[Notic
     """Return the facts in a log of one trtexec; of several processes those of the last.
 
     Lines are taken with or without the prefix of time and level; verbose ones are passed over.
-
-    Args:
-        source: The file, for messages.
-
-    Raises:
-        FormatError: Nothing in it looks like trtexec.
     """
     return parse_trtexec_logs(data, source)[-1]
 
@@ -82,12 +76,7 @@ def parse_trtexec_log(data: bytes, source: str) -> tuple[TrtexecLog, tuple[Notic
 def parse_trtexec_logs(
     data: bytes, source: str
 ) -> tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]:
-    """Return the facts of each process in a log, in its order, with their notices.
-
-    Raises:
-        FormatError: Nothing in it looks like trtexec, it says nothing of a run, or two processes
-            wrote at the same time.
-    """
+    """Return the facts of each process in a log, in its order, with their notices."""
     text, notices = log_text(data, source)
     if IS_LOG.search(text) is None:
         raise FormatError(
@@ -130,11 +119,7 @@ def read_part(
 
 
 def _processes(text: str, source: str) -> list[tuple[int, str]]:
-    """Return the number of its first line and the text of each process.
-
-    Raises:
-        FormatError: The lines of two processes are mixed.
-    """
+    """Return the number of its first line and the text of each process."""
     starts, most = _starts(text)
     cuts = [0, *starts[1:], len(text)]
     parts = [text[at:end] for at, end in pairwise(cuts)]
@@ -342,11 +327,7 @@ def is_script_log(head: str) -> bool:
 def parse_script_logs(
     data: bytes, source: str
 ) -> tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]:
-    """Return the facts of each engine in a script's log, in its order, with their notices.
-
-    Raises:
-        FormatError: It says nothing of an engine.
-    """
+    """Return the facts of each engine in a script's log, in its order, with their notices."""
     text, notices = log_text(data, source)
     library = _LIBRARY.search(text)
     version: dict[str, Any] = {"tool_version": library[1]} if library else {}

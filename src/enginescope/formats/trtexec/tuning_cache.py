@@ -38,10 +38,6 @@ def read_tuning_cache(path: Path) -> tuple[TunedRoute, ...]:
     """Return the routes of a file in its order; of a route that occurs twice the last line.
 
     A last line that an interrupted tuner has cut off is skipped.
-
-    Raises:
-        UsageError: The file cannot be read.
-        FormatError: It is not a tuning cache, or a line is not a route.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

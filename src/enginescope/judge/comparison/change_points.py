@@ -65,9 +65,6 @@ def change_points(values: Sequence[float], *, threshold_pct: float) -> tuple[Cha
     Returns:
         Sure ones, and after them at most one that is not: of the newest values, where all lie far
         from their level and are too few to be one.
-
-    Raises:
-        UsageError: No values, or one that is not above 0.
     """
     series = as_series(values, name="medians")
     if (series <= 0).any():

@@ -81,9 +81,6 @@ class DrawnComparisons:
             differences: Logarithm of B ÷ A of each measured round that counts.
             looks: Numbers of rounds after which a comparison may end.
             threshold_pct: Differences up to this do not matter.
-
-        Raises:
-            UsageError: No differences.
         """
         series = as_series(differences, name="differences")
         draw = np.random.default_rng(0)

@@ -49,9 +49,6 @@ def paired_shift(differences: Any, *, confidence: float) -> Shift:
 
     Returns:
         Without ends where k is too small: 6 rounds are needed for 95 %, 8 for 99 %.
-
-    Raises:
-        UsageError: No values, or one that is not finite.
     """
     series = as_series(differences, name="differences")
     first, second = np.triu_indices(series.size)
@@ -67,9 +64,6 @@ def unpaired_shift(a: Any, b: Any, *, confidence: float) -> Shift:
 
     Returns:
         Without ends where there are too few: 4 and 4 are needed for 95 %.
-
-    Raises:
-        UsageError: No values, or one that is not finite.
     """
     first, second = as_series(a, name="values of A"), as_series(b, name="values of B")
     differences = np.sort(np.subtract.outer(second, first).ravel())
@@ -166,9 +160,6 @@ def student_shift(a: Any, b: Any, *, confidence: float) -> Shift:
 
     Returns:
         Without ends where both sides together have fewer than three values.
-
-    Raises:
-        UsageError: No values, or one that is not finite.
     """
     first, second = as_series(a, name="values of A"), as_series(b, name="values of B")
     middle = float(np.median(second) - np.median(first))
@@ -188,9 +179,6 @@ def student_paired_shift(differences: Any, *, confidence: float) -> Shift:
     Args:
         differences: At least two, one a round, B − A.
         confidence: 0…1, both excluded.
-
-    Raises:
-        UsageError: Fewer than two values, or one that is not finite.
     """
     series = as_series(differences, name="differences", at_least=2)
     middle, mean = float(np.median(series)), float(series.mean())

@@ -30,9 +30,6 @@ def scatter_of(medians: Sequence[float]) -> float:
 
     Args:
         medians: One a process, all of the same work; at least two, above 0.
-
-    Raises:
-        UsageError: Fewer, or one that is not above 0.
     """
     series = as_series(medians, name="medians")
     if series.size < 2 or (series <= 0).any():
@@ -71,9 +68,6 @@ def smallest_difference(differences: Any, rounds: int) -> float | None:
 
     Returns:
         On the logarithmic scale; ``None`` where so few rounds have no interval.
-
-    Raises:
-        UsageError: No differences.
     """
     series = as_series(differences, name="differences")
     drawn = min(rounds, _MOST_DRAWN)

@@ -187,9 +187,6 @@ def ratio_of_rounds(
 
     Args:
         a, b: Medians, one a round, in the same order; above 0.
-
-    Raises:
-        UsageError: Different lengths, no rounds, or a median that is not above 0.
     """
     if len(a) != len(b):
         raise UsageError(f"{len(a)} and {len(b)} rounds", why="a round has both sides")
@@ -208,11 +205,7 @@ def ratio_of_rounds(
 def ratio_of_few_rounds(
     a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95
 ) -> RatioEstimate:
-    """Return B ÷ A as `ratio_of_rounds`; of two rounds or more with an interval in any case.
-
-    Raises:
-        UsageError: As `ratio_of_rounds`.
-    """
+    """Return B ÷ A as `ratio_of_rounds`; of two rounds or more with an interval in any case."""
     if len(a) >= LOOKS[0] or len(a) != len(b):
         return ratio_of_rounds(a, b, confidence=confidence)
     differences = _logs(b) - _logs(a)
@@ -268,9 +261,6 @@ def ratio_of_processes(
 
     Args:
         a, b: Medians, one a process; above 0.
-
-    Raises:
-        UsageError: No processes, or a median that is not above 0.
     """
     shift = unpaired_shift(_logs(a), _logs(b), confidence=confidence)
     return _estimate(shift, "processes", (len(a), len(b)), confidence)
@@ -286,9 +276,6 @@ def ratio_of_few_processes(
 
     Args:
         a, b: Medians, one a process; above 0.
-
-    Raises:
-        UsageError: No processes, or a median that is not above 0.
     """
     found = ratio_of_processes(a, b, confidence=confidence)
     if found.interval is not None or len(a) + len(b) < FEWEST_TOGETHER:
@@ -315,9 +302,6 @@ def ratio_by_scatter(
             processes of the same work lie; samples of one process cannot tell it.
         confidence: Other intervals than those of 95 % have their ends as far as a normal
             distribution has.
-
-    Raises:
-        UsageError: No samples, or a median that is not above 0.
     """
     first = [as_series(one, name="samples of A") for one in a]
     second = [as_series(one, name="samples of B") for one in b]

@@ -88,9 +88,6 @@ def integrated_time(values: Any) -> float:
     Returns:
         1…n. Dependence that makes a mean more exact than independent samples would is not credited.
         1 for a constant series.
-
-    Raises:
-        UsageError: Fewer than 4 values, or one that is not finite.
     """
     series = as_series(values, name=_NAME, at_least=4)
     variance = float(np.var(series))
@@ -105,11 +102,7 @@ def integrated_time(values: Any) -> float:
 
 
 def effective_samples(values: Any) -> float:
-    """Return n divided by `integrated_time`.
-
-    Raises:
-        UsageError: Fewer than 4 values, or one that is not finite.
-    """
+    """Return n divided by `integrated_time`."""
     series = as_series(values, name=_NAME, at_least=4)
     return series.size / integrated_time(series)
 
@@ -128,9 +121,6 @@ def autoregressive_time(values: Any, *, errors: float = 0.0) -> float:
 
     Returns:
         1…n; n where φ comes out at 1 or above.
-
-    Raises:
-        UsageError: Fewer than 4 values, or one that is not finite.
     """
     series = as_series(values, name=_NAME, at_least=4)
     if _is_constant(series, float(np.var(series))):
@@ -148,9 +138,6 @@ def levels_of(values: Any) -> Array:
 
     A latency's tail is heavy: one spike may hold most of the variance, and hide that the rest
     wanders. Ranks have no tail, and are the same on any monotone scale.
-
-    Raises:
-        UsageError: No values, or one that is not finite.
     """
     series = as_series(values, name=_NAME)
     ordered = np.sort(series)
@@ -207,20 +194,13 @@ def quantile_interval(values: Any, q: float, *, confidence: float = 0.95) -> Int
         when the samples cannot carry an interval: they wander as far as they are long, an end would
         lie beyond the extremes, as for p99 of fewer than some 500 samples, or all samples
         between the ends are equal and show no step. Equal input gives equal output.
-
-    Raises:
-        UsageError: No values, one that is not finite, or `q` or `confidence` out of range.
     """
     found = interval_or_mark(values, q, confidence=confidence)
     return found if isinstance(found, Interval) else None
 
 
 def interval_or_mark(values: Any, q: float, *, confidence: float = 0.95) -> Interval | Mark:
-    """Return `quantile_interval`, or why the samples cannot carry one.
-
-    Raises:
-        UsageError: As for `quantile_interval`.
-    """
+    """Return `quantile_interval`, or why the samples cannot carry one."""
     for name, share in (("quantile", q), ("confidence", confidence)):
         if not 0 < share < 1:
             raise UsageError(f"{name} {share}", why="it is outside 0…1")

@@ -48,9 +48,6 @@ def two_modes(values: Any) -> Modes | None:
 
     Args:
         values: Fewer than 100 show no modes.
-
-    Raises:
-        UsageError: No values, or one that is not finite.
     """
     ordered = np.sort(as_series(values))
     cut = ordered.size // 40

@@ -31,9 +31,6 @@ def nearest_rank(p: float, n: int) -> int:
     Args:
         p: 0…100.
         n: At least 1.
-
-    Raises:
-        UsageError: `p` is outside 0…100, or there are no values.
     """
     if not 0 <= p <= 100:
         raise UsageError(f"percentile {p}", why="it is outside 0…100")
@@ -50,9 +47,6 @@ def percentile(values: Any, p: float) -> float:
     Args:
         values: In any order; the result has their unit.
         p: 0…100.
-
-    Raises:
-        UsageError: No values, one that is not finite, or `p` outside 0…100.
     """
     series = as_series(values)
     rank = nearest_rank(p, series.size)
@@ -70,9 +64,6 @@ def percentile_of_stretches(values: Any, p: float, length: int) -> float:
         values: In the order they were taken; n is at least `length`.
         p: 0…100.
         length: Samples of a stretch; what is left over at the end does not count.
-
-    Raises:
-        UsageError: Fewer values, one that is not finite, or `p` outside 0…100.
     """
     series = as_series(values, at_least=length)
     stretches = series[: series.size // length * length].reshape(-1, length)
@@ -81,11 +72,7 @@ def percentile_of_stretches(values: Any, p: float, length: int) -> float:
 
 
 def median(values: Any) -> float:
-    """Return the middle value, or the mean of the two middle ones.
-
-    Raises:
-        UsageError: No values, or one that is not finite.
-    """
+    """Return the middle value, or the mean of the two middle ones."""
     return float(np.median(as_series(values)))
 
 
@@ -100,9 +87,6 @@ def needed_samples(p: float, confidence: float = 0.99) -> int:
     Args:
         p: Between 0 and 100, both excluded.
         confidence: Between 0 and 1, both excluded.
-
-    Raises:
-        UsageError: `p` or `confidence` is out of range.
     """
     if not 0 < p < 100:
         raise UsageError(f"percentile {p}", why="no number of samples gives it")
@@ -131,9 +115,6 @@ def describe(
         one_in_flight: Whether a request begins only when the one before has ended. If not, a
             latency says nothing of the throughput, which is then ``None``.
         percentiles: Which to state, each between 0 and 100, both excluded.
-
-    Raises:
-        UsageError: No samples, one that is not finite, or a percentile out of range.
     """
     summary = describe_values(samples.values_ms, metric=samples.metric, percentiles=percentiles)
     if not one_in_flight or summary.mean_ms <= 0:
@@ -149,9 +130,6 @@ def describe_values(
 
     Args:
         values_ms: Milliseconds, in the order they were taken.
-
-    Raises:
-        UsageError: No values, one that is not finite, or a percentile out of range.
     """
     return _described(as_series(values_ms, name=f"samples of {metric}"), metric, tuple(percentiles))
 
@@ -231,9 +209,6 @@ def outlier_scores(values: Any) -> Array:
 
     Returns:
         0 throughout for a constant series.
-
-    Raises:
-        UsageError: No values, or one that is not finite.
     """
     series = as_series(values)
     distance = series - np.median(series)
@@ -294,9 +269,6 @@ def histogram(values_ms: Any, *, bins: int | None = None) -> Histogram:
     Args:
         values_ms: Milliseconds.
         bins: How many at most, such as the columns of a sparkline; ``None``: by the rule above.
-
-    Raises:
-        UsageError: No values, one that is not finite, or no bins.
     """
     if bins is not None and bins < 1:
         raise UsageError(f"{bins} bins", why="a histogram needs at least one")

@@ -112,9 +112,6 @@ def process_figure(values: Any) -> ProcessFigure:
 
     Args:
         values: Times in the order they were taken, above 0; at least 24.
-
-    Raises:
-        UsageError: Fewer values, or one that is not above 0.
     """
     series = as_series(values, name="iterations of a process", at_least=2 * BATCHES)
     if (series <= 0).any():
@@ -148,9 +145,6 @@ def variance_components(
 
     Args:
         builds: The processes of each; two builds or more of as many processes each, two or more.
-
-    Raises:
-        UsageError: Fewer, or builds of unequal numbers of processes.
     """
     processes = len(builds[0]) if builds else 0
     if len(builds) < 2 or processes < 2 or any(len(build) != processes for build in builds):

@@ -66,9 +66,6 @@ def quantum(values: Any) -> float | None:
 
     Returns:
         In the unit of the values; ``None`` too for fewer than two distinct values.
-
-    Raises:
-        UsageError: No values, or one that is not finite.
     """
     ordered = np.sort(as_series(values))
     cut = ordered.size // 20

@@ -58,9 +58,6 @@ def drift(values: Any) -> Drift | None:
 
     Returns:
         ``None`` for a change below 1 % too, and where the level is not positive.
-
-    Raises:
-        UsageError: No values, or one that is not finite.
     """
     series = as_series(values)
     if series.size < MIN_VALUES:
@@ -137,9 +134,6 @@ def notices_of(samples: Samples) -> tuple[Notice, ...]:
     Returns:
         In a fixed order; empty when there is nothing to say. Of a series whose median is 0, such as
         the transfers of a run without any, nothing is said.
-
-    Raises:
-        UsageError: No samples, or one that is not finite.
     """
     values = as_series(samples.values_ms, name=f"samples of {samples.metric}")
     return _notices(values, samples.warmup_ms)

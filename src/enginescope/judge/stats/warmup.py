@@ -31,9 +31,6 @@ def is_steady(times: Any) -> bool:
 
     Returns:
         ``False`` with fewer than 10 values: so few show nothing.
-
-    Raises:
-        UsageError: A value is not finite, or there are none.
     """
     series = as_series(times, name="warm-up times")
     if series.size < MIN_VALUES:

@@ -16,12 +16,7 @@ _PID, _MEMORY_KIB, _NAME = 0, -2, -1
 
 
 def open_jetson(address: str) -> JetsonSampler:
-    """Return the sampler of the board's GPU; a Jetson has one, whatever its address.
-
-    Raises:
-        MissingDependencyError: jetson-stats is not installed.
-        UnsupportedError: Its service cannot be reached, or there is no integrated GPU.
-    """
+    """Return the sampler of the board's GPU; a Jetson has one, whatever its address."""
     del address
     module = require("jtop", purpose="reading a Jetson's GPU", install="jetson-stats")
     board = module.jtop(interval=_INTERVAL_S)

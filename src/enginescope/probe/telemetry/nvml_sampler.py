@@ -27,11 +27,7 @@ _REASONS = {
 
 
 def open_nvml_sampler(address: str) -> NvmlSampler:
-    """Return the sampler of a GPU.
-
-    Raises:
-        UnsupportedError: There is no NVML, or it does not know the GPU.
-    """
+    """Return the sampler of a GPU."""
     with ExitStack() as opened:
         nvml = opened.enter_context(opened_nvml())
         if nvml is None:

@@ -20,10 +20,6 @@ def open_sampler(address: str) -> Sampler:
 
     Args:
         address: Its UUID, or its number in CUDA's count.
-
-    Raises:
-        UnsupportedError: None of the sources can be asked, or none knows the GPU; says why for
-            each.
     """
     reasons = []
     for source in SOURCES:

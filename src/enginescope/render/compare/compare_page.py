@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from enginescope.analysis.build_log.build_choices import ChoicePair
+from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
+from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.plan_comparison.comparison import Comparison
-from enginescope.analysis.plan_comparison.plan_summary import PlanSummary
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, LayersSide
+from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
+from enginescope.analysis.plan_comparison.plan_summary import ComparedPlan, PlanSummary
+from enginescope.analysis.plan_comparison.plans_overview import layer_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import Record
 from enginescope.judge.units import format_ms
+from enginescope.render.base.data_table import column
 from enginescope.render.base.figures import Figures
 from enginescope.render.compare.compare_writers import compare_csv, compare_json
-from enginescope.render.compare.pair_data import graphs_data, pairs_data
+from enginescope.render.graph.node_labels import Times, times_of
+from enginescope.render.graph.view.canvas import canvas, container, packed
 from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import (
     PageData,
@@ -28,6 +38,9 @@ from enginescope.render.plan_comparison.compare_phrases import (
     against_first,
     answer,
     beside_layers,
+    cause_text,
+    changes_text,
+    evidence_text,
     pairing_sentence,
     plan_facts,
     requests_sentence,
@@ -41,7 +54,7 @@ from enginescope.render.plan_comparison.compare_tables import (
     reformat_tables,
     share_tables,
 )
-from enginescope.render.plan_comparison.difference import speedups, waterfall, waterfalls
+from enginescope.render.plan_comparison.difference import speedups, steps_of, waterfall, waterfalls
 from enginescope.render.plan_comparison.plans_stacked import (
     layers_by_type,
     time_by_precision,
@@ -88,7 +101,6 @@ def compare_page(
         chosen: What the list of layers shows at first; all of them are in the page.
         choices: What two builds chose.
         measured: Verdicts, where every side has samples.
-        script_address: See `page_bytes`.
     """
     whole = Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
     files = _files(found, whole, choices, measured)
@@ -246,3 +258,85 @@ def _choice_table(choices: Sequence[ChoicePair] | None) -> Figures | None:
     if choices is None:
         return None
     return comparison_rows(choices, limit=_ROWS, name_width=60).figures()
+
+
+_NUMBERS = ("score", "difference_ms", "share_pct", "speedup", "a_ms", "b_ms", "is_shown", "step")
+
+
+def pairs_data(found: Comparison | None, chosen: Chosen) -> dict[str, Any]:
+    """Return every pair and every step of the waterfall; nothing unless two plans are compared."""
+    if found is None or found.layers is None:
+        return {}
+    steps = steps_of(found.layers)
+    pairs = {
+        "length": len(found.layers.layers),
+        "threshold_pct": chosen.threshold_pct,
+        "only": chosen.only,
+        "columns": pair_columns(found.layers, chosen),
+        "steps": [[step.text, step.difference_ms] for step in steps],
+    }
+    return {"pairs": pairs}
+
+
+def pair_columns(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
+    """Return every pair for the page's list, by columns; repeated texts are written once."""
+    reasons = {
+        at: cause_text(explanation)
+        for explanation in layers.explanations
+        for at in explanation.members
+    }
+    steps = {at: number for number, step in enumerate(steps_of(layers)) for at in step.members}
+    place = {id(one): at for at, one in enumerate(layers.layers)}
+    rows = layers.in_order()
+    order = [place[id(row)] for row in rows]
+    columns = layer_columns(rows)
+    columns["reason"] = [reasons[at] for at in order]
+    columns["step"] = [steps[at] for at in order]
+    columns["differs"] = [changes_text(row) for row in rows]
+    columns["why"] = [evidence_text(row) if row.evidence else None for row in rows]
+    columns["is_shown"] = [int(chosen.is_shown(row)) for row in rows]
+    return {
+        name: column(name, values, 0 if name in _NUMBERS else None).packed()
+        for name, values in columns.items()
+    }
+
+
+def graphs_data(found: Comparison) -> tuple[Markup, ...]:
+    """Return the graphs of two plans as the page carries them; none if one of them is empty."""
+    layers = found.layers
+    if layers is None:
+        return ()
+    rows = layers.in_order()
+    most_ms = max((abs(row.difference_ms or 0.0) for row in rows), default=0.0)
+    with gc_paused():
+        graphs = [plan_graph(plan.plan) for plan in found.plans]
+        if not all(graph.nodes for graph in graphs):
+            return ()
+        sides = ([row.a for row in rows], [row.b for row in rows])
+        return tuple(
+            _graph(plan, graph, _changes(graph, rows, side), most_ms)
+            for plan, graph, side in zip(found.plans, graphs, sides, strict=True)
+        )
+
+
+def _graph(plan: ComparedPlan, graph: PlanGraph, changes: dict[str, Any], most_ms: float) -> Markup:
+    profile = plan.view.run.profile
+    times = times_of(attribute(plan.plan, profile) if profile else None)
+    made = canvas(graph, times or Times(time_ms={}, sum_ms=0.0), {})
+    whole = {**made.data, **changes, "label": plan.label, "mostChange": most_ms}
+    return Markup(container(whole))  # noqa: S704 - base64
+
+
+def _changes(
+    graph: PlanGraph, rows: Sequence[ComparedLayers], side: Sequence[LayersSide | None]
+) -> dict[str, Any]:
+    """Return for each node the row of its pair, what the pair adds, and whether it has no other."""
+    row_of = {index: at for at, one in enumerate(side) if one for index in one.layers}
+    found = [row_of.get(node.layer.index, -1) if node.layer else -1 for node in graph.nodes]
+    differences = [rows[at].difference_ms if at >= 0 else None for at in found]
+    alone = [at >= 0 and (rows[at].a is None or rows[at].b is None) for at in found]
+    return {
+        "pairs": packed("i4", found),
+        "change": packed("f4", differences),
+        "isAlone": packed("u1", alone),
+    }

@@ -69,7 +69,6 @@ def compare_text(
     Args:
         chosen: Layers and rows to show.
         measured: Verdicts, where every side has samples.
-        width: Columns.
     """
     told = answer(found, chosen.threshold_pct, measured)
     lines: list[RenderableType] = [Text(told, style="bold")]

@@ -217,11 +217,7 @@ _LEGEND, _SUBTITLE = 60, 110
 
 
 def depth_figures(found: DepthBenchmark) -> dict[str, bytes]:
-    """Return the pictures by the names of their files, as PNG.
-
-    Raises:
-        MissingDependencyError: vl-convert is not installed.
-    """
+    """Return the pictures by the names of their files, as PNG."""
     return {
         "depth_comparison.png": svg_png(depth_panels(found), _SCALE),
         "speed_benchmark.png": svg_png(speed_figure(found), _SCALE),

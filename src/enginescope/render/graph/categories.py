@@ -66,11 +66,7 @@ def edge_category(edge: GraphEdge, coloring: str) -> str | None:
 
 
 def categories(graph: PlanGraph, coloring: str, times: Times | None) -> tuple[Category, ...]:
-    """Return what is to be told apart, the longest time first, else the most layers.
-
-    Raises:
-        UsageError: `coloring` is neither ``"type"`` nor ``"precision"``.
-    """
+    """Return what is to be told apart, the longest time first, else the most layers."""
     if coloring not in COLORINGS:
         raise UsageError(f"no such coloring: {coloring!r}", hint=", ".join(COLORINGS))
     layers: Counter[str] = Counter()
@@ -118,9 +114,6 @@ def style_sheet(found: Iterable[Category], theme: str) -> str:
     """Return CSS; with ``"auto"`` the viewer's preference decides, light where it has none.
 
     Plain rules without variables: converters to PNG know no more.
-
-    Raises:
-        UsageError: No such theme.
     """
     if theme not in THEMES:
         raise UsageError(f"no such theme: {theme!r}", hint=", ".join(THEMES))

@@ -75,11 +75,7 @@ class Wording(Record, frozen=True, kw_only=True):
     short_names: Mapping[str, str] = {}
 
     def checked(self) -> Wording:
-        """Return itself.
-
-        Raises:
-            UsageError: No such choice of details.
-        """
+        """Return itself."""
         if self.details not in DETAILS:
             raise UsageError(f"no such details: {self.details!r}", hint=", ".join(DETAILS))
         return self

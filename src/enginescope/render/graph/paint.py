@@ -59,11 +59,7 @@ class GraphScene(Record, frozen=True, kw_only=True):
 def sketch(
     graph: PlanGraph, attribution: Attribution | None = None, wording: Wording | None = None
 ) -> GraphScene:
-    """Return what is to be drawn, with times on layers where they are known.
-
-    Raises:
-        UsageError: `wording` asks for something that there is not.
-    """
+    """Return what is to be drawn, with times on layers where they are known."""
     wording = (wording or Wording()).checked()
     names = [node.name for node in graph.nodes if node.held_layers]
     short = dict(zip(names, shorten_apart(names, NAME_CHARACTERS), strict=True))
@@ -95,11 +91,7 @@ UNTIMED = "no time"
 
 
 def heat(given: GraphScene) -> tuple[tuple[Category, ...], tuple[str | None, ...]]:
-    """Return the steps that occur, the slowest first, and each node's.
-
-    Raises:
-        UsageError: There are no times.
-    """
+    """Return the steps that occur, the slowest first, and each node's."""
     times = given.times
     if times is None:
         raise UsageError(
@@ -227,11 +219,7 @@ class Paint(Record, frozen=True, kw_only=True):
 
 
 def paint(given: GraphScene, coloring: str) -> Paint:
-    """Return the colors of `given`.
-
-    Raises:
-        UsageError: No such coloring, or what it shows is not known.
-    """
+    """Return the colors of `given`."""
     if coloring not in COLORINGS:
         raise UsageError(f"no such coloring: {coloring!r}", hint=", ".join(COLORINGS))
     of_nodes: tuple[str | None, ...]

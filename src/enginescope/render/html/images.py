@@ -256,10 +256,6 @@ def png_bytes(chart: Chart, scale: float = _SCALE) -> bytes:
 
     Args:
         scale: Pixels a unit.
-
-    Raises:
-        MissingDependencyError: vl-convert is not installed.
-        EnginescopeError: It refused the specification: a mistake of ours.
     """
     converter = _converter()
     try:
@@ -301,12 +297,7 @@ def _request(chart: Chart) -> dict[str, Any]:
 
 
 def svg_png(text: str, scale: float) -> bytes:
-    """Return an SVG as PNG, `scale` pixels a unit.
-
-    Raises:
-        MissingDependencyError: vl-convert is not installed.
-        EnginescopeError: It refused the SVG: a mistake of ours.
-    """
+    """Return an SVG as PNG, `scale` pixels a unit."""
     converter = require("vl_convert", purpose="writing PNG", install="enginescope[plots]")
     try:
         png: bytes = converter.svg_to_png(text, scale=scale, ppi=72)

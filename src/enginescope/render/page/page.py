@@ -101,11 +101,7 @@ def report_page(
     answers: Sequence[ReportedAnswers] = (),
     script_address: str | None = None,
 ) -> bytes:
-    """Return the page over runs: an overview first where there are several, then each run.
-
-    Args:
-        script_address: See `page_bytes`.
-    """
+    """Return the page over runs: an overview first where there are several, then each run."""
     subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
     views = [subject.view for subject in subjects]
     runs = [_page_run(one, index, len(about), topk) for index, one in enumerate(subjects, start=1)]

@@ -58,7 +58,6 @@ def explore_tables(found: Exploration, *, top: int, sort: str, sized: bool) -> I
     """Yield the tables in which something is known.
 
     Args:
-        top: Most rows of a table.
         sort: Of the layers: a key of `ORDERS`.
         sized: Whether there is room for bytes beside the layers' times.
     """
@@ -213,9 +212,7 @@ def explore_text(
     Args:
         device: The GPU it was built or timed on, and what built it.
         notices: Of reading the files; `found` has its own.
-        top: Most rows of a table.
         sort: Of the layers: a key of `ORDERS`.
-        width: Columns.
     """
     lines: list[RenderableType] = [_title(found, device, width), Text()]
     lines += [label_row(name, text) for name, text in summary_rows(found)]

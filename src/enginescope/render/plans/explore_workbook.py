@@ -76,10 +76,6 @@ def workbook_bytes(sheets: Sequence[Sheet], *, title: str) -> bytes:
     """Return an ``.xlsx`` file: header rows stay in view, tables can be filtered.
 
     On paper a table is as wide as a page, with its header on each.
-
-    Raises:
-        MissingDependencyError: XlsxWriter is not installed.
-        UsageError: A table has more rows than a sheet holds.
     """
     writer = require("xlsxwriter", purpose="writing Excel files", install="enginescope[xlsx]")
     for sheet in sheets:
@@ -196,9 +192,6 @@ def explore_workbook(
         notices: Of reading the files; those of `found` follow.
         findings: ``None``: there is no plan to look for some in.
         more: What else was asked for, after these.
-
-    Raises:
-        MissingDependencyError: XlsxWriter is not installed.
     """
     made_on = (("GPU", device), ("TensorRT", tensorrt_version))
     sheets = [_summary(found, made_on, notices), _layers(layers)]

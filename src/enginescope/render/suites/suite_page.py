@@ -182,7 +182,6 @@ def suite_page(
         table: ``results.csv``, which the page carries where it is not too long.
         runs: Addresses of runs by their ids, where there is a server; the cells of the matrix lead
             there. Others open what the page knows of them.
-        script_address: See `page_bytes`.
     """
     charts, pareto, cells = suite_charts(result), pareto_charts(result), _cells(result)
     matrix = matrix_table(result, _links(result, runs or {}))

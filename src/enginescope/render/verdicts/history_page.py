@@ -51,7 +51,6 @@ def history_page(
         found: One or more.
         model: What was asked for.
         notices: Warnings about the whole, such as skipped runs.
-        script_address: See `page_bytes`.
     """
     sections = [_section(one, number) for number, one in enumerate(found)]
     files = {"history.json": history_json(found).decode()}

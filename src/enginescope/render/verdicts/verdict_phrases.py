@@ -349,11 +349,7 @@ def side_names(jobs: Sequence[Job]) -> list[str]:
 
 
 def side_labels(count: int) -> str:
-    """Return the letters of `count` sides.
-
-    Raises:
-        UsageError: There are more sides than letters.
-    """
+    """Return the letters of `count` sides."""
     if count > len(ascii_uppercase):
         raise UsageError(
             f"{count} sides to compare",

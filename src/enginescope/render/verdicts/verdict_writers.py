@@ -67,11 +67,7 @@ _MOST_THRESHOLD_PCT = 5
 
 
 def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableType:
-    """Return the verdicts, the sides, their tables, what would settle the rest, and the notices.
-
-    Args:
-        width: Columns.
-    """
+    """Return the verdicts, the sides, their tables, what would settle the rest, and the notices."""
     ranks = ranking_sentence(found)
     lines: list[RenderableType] = [
         *([Text(ranks, style="bold")] if ranks else []),

@@ -88,11 +88,7 @@ class Fleet(Protocol):
     """Machines that do cells."""
 
     def run(self, cells: Sequence[Cell], command: str | None, watch: FleetWatch) -> None:
-        """Do every cell, and tell of each as soon as it has ended.
-
-        Raises:
-            BackendError: There are no machines, or none is left.
-        """
+        """Do every cell, and tell of each as soon as it has ended."""
 
 
 def packed_task(
@@ -103,11 +99,7 @@ def packed_task(
 
 
 def unpacked_task(data: bytes) -> CellTask:
-    """Return the task that was packed.
-
-    Raises:
-        FormatError: These are not bytes of one, or of another version.
-    """
+    """Return the task that was packed."""
     return _unpacked(data, CellTask, "a remote task")
 
 
@@ -116,11 +108,7 @@ def packed_returned(returned: CellTaskResult) -> bytes:
 
 
 def unpacked_returned(data: bytes) -> CellTaskResult:
-    """Return the result of a remote task.
-
-    Raises:
-        FormatError: These are not bytes of it, or of another version.
-    """
+    """Return the result of a remote task."""
     return _unpacked(data, CellTaskResult, "the result of a remote task")
 
 

@@ -151,10 +151,6 @@ class Container:
         image: Its name.
         tool: ``docker`` or ``podman``.
         needed_by: What the user asked for, named in the error without the tool.
-
-    Raises:
-        MissingDependencyError: The tool is not on this machine.
-        UnsupportedError: It does not respond, or has no such image.
     """
 
     def __init__(self, image: str, tool: str = "docker", *, needed_by: str) -> None:
@@ -178,11 +174,7 @@ class Container:
         )
 
     def conditions(self) -> dict[str, str]:
-        """Return versions and hardware as the container sees them; see `environment_fingerprint`.
-
-        Raises:
-            UsageError: It cannot be started, or has no enginescope of this version.
-        """
+        """Return versions and hardware as the container sees them: `environment_fingerprint`."""
         where = f"{self._tool}:{self._image}"
         install = f"an image with enginescope {__version__}: {_IMAGES}"
         with temporary_folder() as folder:
@@ -214,9 +206,6 @@ class Container:
 
         Args:
             label: Part of the container's name.
-
-        Raises:
-            BackendError: It ended without a result, or not within the limit.
         """
         with temporary_folder() as folder:
             work = folder.resolve()

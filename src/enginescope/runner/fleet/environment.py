@@ -51,9 +51,6 @@ def checked_conditions(reply: Reply, where: str, *, install: str, hint: str) -> 
         where: Name of the interpreter, for errors.
         install: Next step where it has no enginescope of this version.
         hint: Next step where its output is another program's.
-
-    Raises:
-        UsageError: There is no enginescope of this version.
     """
     if reply.status:
         printed = _tail(reply.log, 1) or f"it ended with status {reply.status}"
@@ -88,9 +85,6 @@ class Environment:
 
         Args:
             cores: Logical processors that each cell has, where it is not given all.
-
-        Raises:
-            UsageError: It cannot be started, or has no enginescope of this version.
         """
         command = ["-m", FINGERPRINT, str(cores or 0)]
         try:

@@ -253,10 +253,6 @@ def ray_session(address: str) -> Iterator[Any]:
     Args:
         address: ``auto`` or ``HOST:PORT`` from a machine of the cluster, ``ray://HOST:PORT`` from
             any other; ``local``: a cluster of this machine alone.
-
-    Raises:
-        MissingDependencyError: Ray is not installed.
-        BackendError: The cluster cannot be reached, or lets nobody in without its token.
     """
     is_local = address == LOCAL
     if not is_local:

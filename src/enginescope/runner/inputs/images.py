@@ -80,11 +80,6 @@ def image_input(path: Path, spec: InputSpec, how: Preprocessing) -> Any:
 
     Args:
         spec: Four dimensions; height and width may be dynamic if `how` says them.
-
-    Raises:
-        UsageError: The input does not take pictures.
-        FormatError: The file is not a picture that Pillow reads.
-        MissingDependencyError: Pillow is not installed.
     """
     is_nchw, channels, size = _form(spec, how)
     values = _fitted(_opened(path, _MODES[channels]), size or None, how)
@@ -105,12 +100,7 @@ def image_input(path: Path, spec: InputSpec, how: Preprocessing) -> Any:
 
 
 def rgb_pixels(path: Path) -> Any:
-    """Return a picture as bytes, height × width × 3, upright; 16-bit gray is rounded to 8 bits.
-
-    Raises:
-        FormatError: The file is not a picture that Pillow reads.
-        MissingDependencyError: Pillow is not installed.
-    """
+    """Return a picture as bytes, height × width × 3, upright; 16-bit gray is rounded to 8 bits."""
     values = np.asarray(_opened(path, "RGB"))
     return np.rint(_with_channels(values, 3)).astype(np.uint8)
 
@@ -244,9 +234,6 @@ def picture_samples(
     Args:
         paths: Pictures, and folders with pictures in them and below; a picture in a folder is
             called by its path below that, so that folders named by class tell them apart.
-
-    Raises:
-        UsageError: There is no such path, or no picture in it.
     """
     samples: list[Sample] = []
     skipped: list[str] = []

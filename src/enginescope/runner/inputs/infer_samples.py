@@ -35,10 +35,6 @@ def answer_samples(backend: Answering, job: Job, report: ProgressSink) -> Measur
 
     A sample whose files cannot be read is skipped and listed beside the answers, where the request
     allows that and another sample can be read.
-
-    Raises:
-        UsageError: A sample does not fit the model.
-        BackendError: The model rejects a sample; names it.
     """
     request = job.answering
     if request is None:

@@ -62,12 +62,7 @@ LARGEST_BF16 = 0xFF << 120
 def random_array(
     spec: InputSpec, shape: tuple[int, ...], seed: int, bounds: InputRange | None
 ) -> Any:
-    """Return random values in trtexec's ranges: floats −1…1, integers −128…127, uint8 0…255.
-
-    Raises:
-        UsageError: The type cannot hold the bounds.
-        UnsupportedError: The type has no random values here.
-    """
+    """Return random values in trtexec's ranges: floats −1…1, integers −128…127, uint8 0…255."""
     if bounds is not None:
         _check_bounds(spec, bounds)
     low, high = (bounds.low, bounds.high) if bounds is not None else (-1, 1)
@@ -344,9 +339,6 @@ def _as_wanted(spec: InputSpec, array: Any) -> Any:
     """Return an array of a data set in the type that the input has.
 
     An engine may take another type than the model it was built from: TensorRT 8 has no INT64.
-
-    Raises:
-        UsageError: Its values are of another kind, or do not fit.
     """
     wanted = NUMPY_TYPES.get(spec.dtype) if spec.dtype else None
     if wanted is None or array.dtype == np.dtype(wanted):

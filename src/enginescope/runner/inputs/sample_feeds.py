@@ -40,10 +40,6 @@ def samples_in(paths: Sequence[Path], *, image_input: str | None = None) -> Foun
 
     A folder is a data set (``input_*.pb``), holds data sets, holds one file a sample (npy, npz,
     raw, pb, pictures), or one folder a sample with ``INPUT.npy``, ``INPUT.npz`` or ``INPUT.raw``.
-
-    Raises:
-        UsageError: There is no such path, or nothing in it is a sample.
-        FormatError: An npz cannot be read.
     """
     samples: list[Sample] = []
     skipped: list[str] = []
@@ -77,9 +73,6 @@ def random_samples(
 
     An input's shape that is given several times makes several sets: the first of every such input
     is the first set, and so on.
-
-    Raises:
-        UsageError: Two inputs have several shapes, and not as many.
     """
     by_name: dict[str, list[InputShape]] = {}
     for shape in shapes:
@@ -174,9 +167,6 @@ def sample_feeds(
 
     Args:
         workload: What holds for all samples: files, shapes, ranges and the batch that a user fixed.
-
-    Raises:
-        UsageError: A name the model does not have, or values that do not fit.
     """
     pictures = {_named(image, specs, sample): Path(image.path) for image in sample.images}
     files = {file.name: file for file in workload.files}
@@ -240,11 +230,7 @@ def _named(one: SampleFile, specs: tuple[InputSpec, ...], sample: Sample) -> str
 
 
 def check_input_names(subject: Subject, workload: Workload) -> None:
-    """Raise where a shape, a file or a range is of an input that a model does not have.
-
-    Raises:
-        UsageError: With the names there are.
-    """
+    """Raise where a shape, a file or a range is of an input that a model does not have."""
     names = _with_names(workload)
     known = declared_inputs(subject) if names else None
     if known is not None:
@@ -252,11 +238,7 @@ def check_input_names(subject: Subject, workload: Workload) -> None:
 
 
 def check_shared_names(jobs: Sequence[Job], samples: Sequence[Sample]) -> None:
-    """Raise where none of several models has an input; that some lack it is theirs to differ in.
-
-    Raises:
-        UsageError: With the names there are.
-    """
+    """Raise where none of several models has an input; that some lack it is theirs to differ in."""
     if not _named_by(jobs, samples) and not _pictured(samples):
         return
     subjects = {job.subject.path: job.subject for job in jobs}
@@ -266,11 +248,7 @@ def check_shared_names(jobs: Sequence[Job], samples: Sequence[Sample]) -> None:
 
 
 def check_names_among(known: Set[str], jobs: Sequence[Job], samples: Sequence[Sample]) -> None:
-    """Raise where an input is named that is not among the `known`.
-
-    Raises:
-        UsageError: With the names there are.
-    """
+    """Raise where an input is named that is not among the `known`."""
     spelt = known | {as_file(one) for one in known}
     models = dict.fromkeys(job.subject.name for job in jobs)
     names = (*_named_by(jobs, samples), *sorted(_pictured(samples) - spelt))

@@ -171,11 +171,7 @@ SLOWER_SAMPLE = {"small_convnet_split.onnx": partial(small_convnet, parts=4)}
 def sample_models(
     folder: Path, models: Mapping[str, Callable[[], Any]] = SAMPLES
 ) -> tuple[Path, ...]:
-    """Return the sample models' files, writing those that `folder` does not have yet.
-
-    Raises:
-        MissingDependencyError: The onnx package is not installed.
-    """
+    """Return the sample models' files, writing those that `folder` does not have yet."""
     require("onnx", purpose="making the sample models", install="onnx")
     folder.mkdir(parents=True, exist_ok=True)
     paths = []

@@ -14,12 +14,7 @@ from enginescope.runner.inputs.inputs import make_feeds
 
 
 def change_shapes(backend: Changing, job: Job, rule: ShapeRule, report: ProgressSink) -> Measured:
-    """Load the model, make the inputs of every shape, and change between the shapes.
-
-    Raises:
-        UsageError: A shape contradicts the model, such as a batch for a fixed first dimension.
-        BackendError: No shape could be run.
-    """
+    """Load the model, make the inputs of every shape, and change between the shapes."""
     report(Progress(phase="load"))
     begin = perf_counter()
     session = backend.open_for_changes(job)

@@ -72,11 +72,7 @@ class ClockHold:
         self._remarks: list[str] = []
 
     def lock(self) -> GuardAnswer:
-        """Lock them all, or none.
-
-        Raises:
-            UsageError: Not allowed, not possible, or held by somebody else.
-        """
+        """Lock them all, or none."""
         wanted = {gpu: planned_lock(gpu, self._task.sm) for gpu in self._task.gpus}
         try:
             for gpu, lock in wanted.items():

@@ -44,10 +44,6 @@ def cells_of(suite: Suite, *, engine_cache: Path | None = None) -> tuple[Cell, .
 
     Args:
         engine_cache: Where built engines are kept.
-
-    Raises:
-        UsageError: A model that cannot be read, an option that a backend does not know, a baseline
-            that is not a backend of the suite.
     """
     cells = []
     reference = _digest_of_reference(suite)

@@ -58,9 +58,6 @@ def models_named(word: str, base: Path, *, samples: Path) -> tuple[FoundModel, .
             ``onnx:light``, ``samples``.
         base: What relative paths start from.
         samples: Where the bundled models are written.
-
-    Raises:
-        UsageError: It stands for none.
     """
     if word == LIGHT:
         return light_models()
@@ -176,9 +173,6 @@ def suite_of(file: SuiteFile, base: Path, *, name: str, samples: Path) -> Suite:
         base: What its relative paths start from.
         name: Of the suite, where the file says none.
         samples: Where the bundled models are written if it names them.
-
-    Raises:
-        UsageError: No model, a backend of an unknown name, or a quantity that is none.
     """
     general = file.suite
     found = [

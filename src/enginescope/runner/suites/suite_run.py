@@ -129,11 +129,7 @@ _WAIT_S = 0.2
 
 
 def worker_slots(count: int) -> tuple[tuple[int, ...], ...]:
-    """Return `count` worker slots that share no physical core.
-
-    Raises:
-        UsageError: There are fewer usable physical cores.
-    """
+    """Return `count` worker slots that share no physical core."""
     if count < 1:
         raise UsageError(f"--jobs {count}", why="at least one cell runs at a time")
     if count == 1:

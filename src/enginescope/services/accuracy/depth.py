@@ -33,13 +33,7 @@ _Path: TypeAlias = str | PathLike[str]
 
 
 def depth_models(request: DepthRequest, observer: DepthObserver) -> DepthBenchmark:
-    """Compare depth-estimation models, measure them, and write figures into a folder.
-
-    Raises:
-        UsageError: A file does not exist, a model does not take pictures, or its output is not a
-            map.
-        BackendError: A model cannot be loaded or run.
-    """
+    """Compare depth-estimation models, measure them, and write figures into a folder."""
     check_depth_request(request)
     store = writable_store(request.store)
     keeper = RunKeeper(store)

@@ -102,10 +102,6 @@ def picture_input(job: Job, folder: Path) -> Tensor:
 
     A model is asked on ONNX Runtime: TensorRT would have to build it first, for a size that
     is yet to be found out.
-
-    Raises:
-        UsageError: There is none.
-        BackendError: The model cannot be loaded.
     """
     asked = replace(job, answering=AnswerRequest(folder=str(folder)))
     if job.subject.kind == "onnx" and job.backend.name != _PLAIN.name:

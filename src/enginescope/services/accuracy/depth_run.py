@@ -98,12 +98,7 @@ class DepthRun:
         self._folder.close()
 
     def benchmark(self) -> DepthBenchmark:
-        """Return what it came to.
-
-        Raises:
-            UsageError: A model does not take pictures, or gives no map.
-            BackendError: A model cannot be loaded or run.
-        """
+        """Return what it came to."""
         target = self._target()
         several = self._metric_samples()
         jobs = self._jobs()

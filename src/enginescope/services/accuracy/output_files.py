@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from enginescope.render.accuracy.validate_phrases import WorstAnswer
     from enginescope.services.accuracy.validation_run import ValidationRun
 
-
 #: Outputs, beside the one farthest from its reference, that are looked at for maps.
 _MOST_OUTPUTS = 6
 
@@ -37,11 +36,7 @@ _MOST_OUTPUTS = 6
 def output_folder(
     output: Path, models: Sequence[Path], data: Sequence[Path], reference: str | None
 ) -> Path:
-    """Return the folder for files; nothing goes beside what is read.
-
-    Raises:
-        UsageError: It is the folder of a model or of the data, or no folder.
-    """
+    """Return the folder for files; nothing goes beside what is read."""
     read = [model.resolve().parent for model in models]
     read += [one.resolve() if one.is_dir() else one.resolve().parent for one in data]
     named = Path(reference) if reference else None
@@ -59,9 +54,6 @@ def work_folder(output: Path | None, *, keeps_samples: bool) -> Iterator[Path]:
     """Yield where the outputs go: ``samples/`` of the output, else a folder that goes again.
 
     What was written for a comparison that does not come to its end goes too.
-
-    Raises:
-        UsageError: The folder cannot be made, or has samples already.
     """
     if output is None or not keeps_samples:
         if output is not None:
@@ -160,11 +152,6 @@ def choose_samples(model: Path, request: SampleRequest, workload: Workload) -> S
     """Return the samples that `model` and the other sides get.
 
     An input that the workload names again makes a further set of random samples.
-
-    Raises:
-        UsageError: The request contradicts the workload, or there is nothing where data are said to
-            be.
-        FormatError: A file cannot be read.
     """
     shapes = workload.shapes
     if request.images:

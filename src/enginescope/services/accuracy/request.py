@@ -24,14 +24,10 @@ SIDE_LIMITS = Limits(timeout_s=4 * 3600.0)
 
 
 class SampleRequest(Record, frozen=True):
-    """Which samples to compare: pictures, other files, or random ones.
+    """Which samples to compare: pictures, other files, or random ones; see `enginescope.validate`.
 
     Attributes:
-        data: Files and folders. Empty: the data sets beside the model, else random samples.
-        images: In place of data: pictures, and folders with pictures in them and below.
-        random: Random samples, whatever lies beside the model.
         count: So many random samples (8), or the first of the data (all).
-        image_input: The input that pictures are for.
     """
 
     data: tuple[Path, ...] = ()
@@ -53,13 +49,7 @@ class TaskRequest(Record, frozen=True, kw_only=True):
 
 
 class BisectionRequest(Record, frozen=True):
-    """What to find out inside the sides that fail.
-
-    Attributes:
-        suggest_precision: Try what to keep in FP32, too; includes `bisect`.
-        marks: Tensors marked at once. ``None``: all, or 32 where each try is a build.
-        extract: Empty folder for the node at which the error starts, as a bug report.
-    """
+    """What to find out inside the sides that fail; see `enginescope.validate`."""
 
     bisect: bool = False
     suggest_precision: bool = False

@@ -44,9 +44,6 @@ def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
 
     Without a reference it is the expected outputs of the data sets, where they have some; else
     the first model on ONNX Runtime's CPU provider; else the first engine.
-
-    Raises:
-        UsageError: There is nothing to compare, or an input is named that nobody has.
     """
     from enginescope.runner.inputs.sample_feeds import check_shared_names
 
@@ -57,11 +54,7 @@ def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:
 
 
 def reference_side(request: ValidateRequest, samples: Sequence[Sample]) -> Side:
-    """Return the reference of a request, whoever is compared with it.
-
-    Raises:
-        UsageError: There is no such file, folder or backend.
-    """
+    """Return the reference of a request, whoever is compared with it."""
     from enginescope.formats.tensors.answer_files import has_expected
 
     named = request.reference

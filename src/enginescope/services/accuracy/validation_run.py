@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import msgspec
 
 from enginescope.analysis.accuracy.binding_check import (
     BindingDifference,
+    Bindings,
     OutputPairing,
     binding_differences,
     renamed,
@@ -21,8 +23,10 @@ from enginescope.analysis.errors.output_tolerance import (
     tolerance_named,
 )
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
-from enginescope.core.errors import BackendError
+from enginescope.core.errors import BackendError, UsageError
 from enginescope.core.record import Record, replace
+from enginescope.core.suggest import did_you_mean
+from enginescope.core.units import format_bytes
 from enginescope.formats.tensors.answer_files import (
     answer_file,
     expected_answers,
@@ -35,14 +39,9 @@ from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run, TensorValues
 from enginescope.records.run.sample_set import AnswerRequest, Preprocessing, Sample, SkippedSample
+from enginescope.records.tensor import Tensor
 from enginescope.runner.inputs.collect_outputs import answered
 from enginescope.runner.inputs.sample_feeds import check_names_among
-from enginescope.services.accuracy.disk_space import check_space
-from enginescope.services.accuracy.output_names import (
-    bindings_of,
-    check_output_names,
-    check_tolerance_names,
-)
 from enginescope.services.accuracy.rounded_reference import RoundedReference
 from enginescope.services.accuracy.sides import Side, Sides, tolerance_name
 
@@ -106,13 +105,7 @@ class ValidationRun:
         self._rounded: RoundedReference | None = None
 
     def bindings(self, *, reference_last: bool = False) -> None:
-        """Open every model and ask what it takes and gives.
-
-        Raises:
-            UsageError: A tolerance names an output that nobody gives, or a sample an input that
-                nobody takes.
-            FormatError: A file is not a model: said before anybody answers.
-        """
+        """Open every model and ask what it takes and gives."""
         sides = self._plan.sides
         self._rows = {other.label: tolerance_name(other, sides.reference) for other in sides.others}
         every = (sides.reference, *sides.others)
@@ -398,3 +391,76 @@ _MOST_NAMED = 3
 _CALIBRATED = frozenset({"int8", "fp8", "fp4"})
 #: Notices of a worker that are of use here.
 _ABOUT_INPUTS = frozenset({"I-DYNAMIC-SHAPE", "W-DYNAMIC-SHAPE"})
+
+
+_NO_NAMES: Mapping[str, str] = {}
+
+
+def bindings_of(run: Run, names: Mapping[str, str] = _NO_NAMES) -> Bindings:
+    """Return what a model takes and gives, its outputs under the names they are mapped to."""
+    outputs = tuple(
+        replace(output, name=names.get(output.name, output.name)) for output in run.outputs
+    )
+    return Bindings(inputs=run.inputs, outputs=outputs)
+
+
+def check_output_names(
+    names: Mapping[str, str], sides: Sequence[Run], reference: Run | None
+) -> None:
+    """Raise where the map of outputs names an output that does not exist, or a name twice.
+
+    Args:
+        names: Outputs of sides -> outputs of the reference.
+        sides: Each with the outputs that its model declares.
+        reference: ``None``: the reference is in files, whose names are not known yet.
+    """
+    known = [output.name for run in sides for output in run.outputs]
+    wanted = [output.name for output in reference.outputs] if reference else list(names.values())
+    for name, target in names.items():
+        for one, there, who in ((name, known, "no side"), (target, wanted, "the reference")):
+            if one not in there:
+                raise UsageError(
+                    f"map {name}={target}",
+                    why=f"{who} has {'an' if who == 'no side' else 'no'} output called {one!r}",
+                    hint=did_you_mean(one, dict.fromkeys(there)),
+                )
+    for run in sides:
+        outputs = [output.name for output in bindings_of(run, names).outputs]
+        twice = next((output for output in outputs if outputs.count(output) > 1), None)
+        if twice is not None:
+            why = f"{run.job.subject.name} would have {outputs.count(twice)} outputs of that name"
+            raise UsageError(f"map of outputs to {twice}", why=why)
+
+
+def check_tolerance_names(asked: ToleranceRequest, known: Sequence[str]) -> None:
+    """Raise where a tolerance names an output that nobody gives."""
+    for name in asked.outputs():
+        parts = tuple(f"{one}{mark}" for one in known for mark in "[.")  # of sequences, maps
+        if name not in known and not name.startswith(parts):
+            hint = did_you_mean(name, dict.fromkeys(known))
+            raise UsageError(f"no output is called {name!r}", hint=hint)
+
+
+def check_space(folder: Path, sides: Iterable[Iterable[Tensor]], samples: int) -> None:
+    """Raise if the outputs to so many samples do not fit on the disk of `folder`.
+
+    Args:
+        sides: What each side gives for a sample. A dimension that is not known counts as 1, a type
+            or shape that is not known as nothing: the outputs need no less.
+    """
+    needed = samples * sum(_least_bytes(output) for outputs in sides for output in outputs)
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise UsageError(
+            f"outputs for {samples:,} samples",
+            why=f"they need {format_bytes(needed)} or more in {folder}, "
+            f"{format_bytes(free)} are free",
+            hint="TMPDIR or `output` on another disk, or fewer `samples`",
+        )
+
+
+def _least_bytes(output: Tensor) -> int:
+    if output.shape is None:
+        return 0
+    shape = tuple(1 if dim is None else dim for dim in output.shape)
+    return replace(output, shape=shape).nbytes or 0

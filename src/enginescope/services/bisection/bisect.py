@@ -54,9 +54,6 @@ def add_bisection(
 
     A single side is searched even if it passes. Of several sides, each gets a folder of its own in
     ``request.extract``.
-
-    Raises:
-        UsageError: A side has no model to search, or nothing computes the reference.
     """
     by_label = {side.label: side for side in plan.sides.others}
     bisecting = _Bisecting(found, plan, watch, request)
@@ -118,12 +115,7 @@ class _Bisecting:
 
 
 def check_bisectable(plan: Plan, extract: Path | None) -> None:
-    """Raise, before anything runs, where a side cannot be searched.
-
-    Raises:
-        UsageError: A side or the reference is an engine, nothing computes the reference, or the
-            folder of `extract` is not empty.
-    """
+    """Raise, before anything runs, where a side cannot be searched."""
     if extract is not None:
         check_folder(extract)
     for other in plan.sides.others:

@@ -72,9 +72,6 @@ class FallbackStrategy(Record, frozen=True, kw_only=True):
 
         Args:
             folder: For a model that is converted for it.
-
-        Raises:
-            EnginescopeError: The model cannot be converted so.
         """
         if not nodes:
             return self.job

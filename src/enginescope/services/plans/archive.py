@@ -33,15 +33,12 @@ from enginescope.store.location import StorePlace
 
 
 class ArchiveRequest(Record, frozen=True, kw_only=True):
-    """What goes into an archive.
+    """What goes into an archive; see `archive`.
 
     Attributes:
-        files: Files, folders, and runs. Files of a folder keep their paths below it, below its name
-            where there are several. A run brings its folder, and the engine that it was measured
-            with, if that file is unchanged.
-        without: Kinds of files to skip: ``"engine"``.
-        only: Skip the times and metadata that are named like a plan's file.
-        force: Overwrite the archive.
+        files: Files of a folder keep their paths below it, below its name where there are several.
+            A run brings its folder, and the engine that it was measured with, if that file is
+            unchanged.
     """
 
     archive: Path
@@ -65,12 +62,7 @@ class CreatedArchive(Result, Record, frozen=True, kw_only=True):
 
 
 def create_archive(request: ArchiveRequest, observer: PlanObserver) -> CreatedArchive:
-    """Write an archive from files, folders of them, and stored runs.
-
-    Raises:
-        UsageError: The archive exists, a file cannot be read, or nothing is left.
-        StoreError: There is no such file, folder or run.
-    """
+    """Write an archive from files, folders of them, and stored runs."""
     archive = request.archive
     check_outputs([archive], request.files)
     if archive.exists() and not request.force:
@@ -126,12 +118,7 @@ def archive(
 
 
 def extract_archive(archive: Path, names: Sequence[str], folder: Path | None) -> tuple[Path, ...]:
-    """Write files of an archive to a folder, checked against their SHA-256; without names, all.
-
-    Raises:
-        UsageError: The archive has no such file.
-        FormatError: A file is damaged.
-    """
+    """Write files of an archive to a folder, checked against their SHA-256; without names, all."""
     known = [entry.name for entry in read_tea(archive).entries]
     for name in names:
         if name not in known:

@@ -181,11 +181,7 @@ def explore(
 
 
 def drawing_of(**options: Any) -> Wish | None:
-    """Return options of the graph as a record; ``None`` without any.
-
-    Raises:
-        UsageError: The graph has no such option.
-    """
+    """Return options of the graph as a record; ``None`` without any."""
     if not options:
         return None
     from enginescope.render.graph.write.picture import Wish
@@ -199,11 +195,7 @@ def drawing_of(**options: Any) -> Wish | None:
 
 
 def check_options(request: ExploreRequest) -> None:
-    """Raise where an option needs another one.
-
-    Raises:
-        UsageError: Names the option.
-    """
+    """Raise where an option needs another one."""
     files = request.files
     if request.sort not in ORDERS:
         raise UsageError(f"`sort` is {request.sort!r}", hint=f"one of {', '.join(ORDERS)}")
@@ -252,12 +244,7 @@ def _explored(source: PlanInput, request: ExploreRequest) -> Explored:
 def write_files(
     explored: Explored, request: ExploreRequest, observer: PlanObserver
 ) -> tuple[Path, ...]:
-    """Write the files of a request, and return their paths.
-
-    Raises:
-        UsageError: A file cannot be written, or the plan or the model has nothing to write.
-        MissingDependencyError: A package that writes the format is not installed.
-    """
+    """Write the files of a request, and return their paths."""
     requested = request.files.requested()
     for name, make in _MAKERS.items():
         if name in requested:

@@ -73,10 +73,6 @@ def read_context(source: PlanInput, files: ContextFiles, view: V | None) -> Plan
 
     Args:
         view: Of the same plan; the context shares the tables that it has computed.
-
-    Raises:
-        UsageError: The GPU is not known, or there is no plan to compare with it or with the model.
-        FormatError: The model or the log cannot be read.
     """
     context, story = None, None
     notices: tuple[Notice, ...] = ()
@@ -130,17 +126,7 @@ def _match_notices(view: PlanView, model: Path | None) -> tuple[Notice, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExploreFiles:
-    """Files to write.
-
-    Attributes:
-        csv: The layers.
-        xlsx: All tables.
-        netron: The ONNX model with times.
-        model_explorer: Times of the model's nodes.
-        perfetto: Layers of one inference, and recorded requests.
-        html: Everything as one page.
-        svg, png, dot: The plan as a graph.
-    """
+    """Files to write; see `enginescope.explore`."""
 
     csv: Path | None = None
     xlsx: Path | None = None
@@ -159,11 +145,9 @@ class ExploreFiles:
 
 
 class ExploreRequest(Record, frozen=True, kw_only=True):
-    """Which plan, what it is compared with, and which files to write.
+    """Which plan, what it is compared with, and which files to write; see `enginescope.explore`.
 
     Attributes:
-        plan_profile: Optimization profile, of a plan that has several.
-        sort: Order of the layers: a key of `ORDERS`.
         drawing: Options of the graph; ``None``: the defaults.
         png_scale: Pixels per unit.
     """

@@ -19,12 +19,7 @@ from enginescope.store.archive import Store, load_path
 
 
 class ImportRequest(Record, frozen=True, kw_only=True):
-    """Which files, and where to store their runs.
-
-    Attributes:
-        paths: Files, folders, and archives of these and of runs.
-        store: ``None``: the runs are not stored.
-    """
+    """Which files, and where to store their runs; see `import_artifacts`."""
 
     paths: tuple[Path, ...]
     tags: tuple[str, ...] = ()
@@ -42,11 +37,6 @@ def import_runs(request: ImportRequest, observer: ImportObserver) -> tuple[Run, 
     """Return the runs in files of other tools, one for each engine; store them where requested.
 
     Nothing is stored before every file was read.
-
-    Raises:
-        UsageError: A path does not exist, or nothing in it can be read.
-        FormatError: An archive is damaged.
-        StoreError: The store has a run of the same id.
     """
     archives = [path for path in request.paths if is_archive(path)]
     loose = [path for path in request.paths if path not in archives]
@@ -101,11 +91,7 @@ def _stored(run: Run, request: ImportRequest, folder: Path | None = None) -> Run
 
 
 def _of_archive(archive: Path, request: ImportRequest, observer: ImportObserver) -> list[Run]:
-    """Return the stored runs of an archive, and the runs that its other files make.
-
-    Raises:
-        UsageError: There are none.
-    """
+    """Return the stored runs of an archive, and the runs that its other files make."""
     with unpacked(archive, observer) as contents:
         runs = [_stored(load_path(folder), request, folder) for folder in contents.runs]
         runs += _imported(contents.imported(), request, observer)

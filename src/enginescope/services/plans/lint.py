@@ -27,16 +27,12 @@ from enginescope.store.location import StorePlace
 
 
 class LintRequest(Record, frozen=True, kw_only=True):
-    """Which plans, and which rules.
+    """Which plans, and which rules; see `lint`.
 
     Attributes:
         is_single: Whether several plans in a folder or an archive are an error.
-        profile: Layer times of the only plan; by default the file that is named like the plan.
-        gpu: The GPU that the times are of; by default the run's or the view's.
-        select, ignore: Rules by code, by the beginning of a code, or by name. `select` replaces the
-            selection of `config`; `ignore` adds to it.
+        select, ignore: `select` replaces the selection of `config`; `ignore` adds to it.
         level: Least severity of a finding that fails; by default that of `config`, else a warning.
-        config: TOML with a ``[lint]`` table.
         sarif: File to write the findings to, as SARIF 2.1.0.
     """
 
@@ -60,14 +56,7 @@ class LintResult(Record, frozen=True, kw_only=True):
 
 
 def lint_plans(request: LintRequest, observer: PlanObserver) -> LintResult:
-    """Look for what may cost time in the plans of a request.
-
-    Raises:
-        UsageError: There is no plan, no such rule or GPU; or one profile is named for several
-            plans.
-        FormatError, StoreError: A file cannot be used, or there is no such run.
-        MissingDependencyError, BackendError: TensorRT cannot inspect an engine here.
-    """
+    """Look for what may cost time in the plans of a request."""
     if request.profile is not None and len(request.plans) > 1:
         raise UsageError("one profile for several plans", hint="give one plan with `profile`")
     paths = [plan for plan in request.plans if isinstance(plan, str | PathLike)]
@@ -140,11 +129,7 @@ def lint(
 
 
 def lint_input(source: PlanInput) -> LintInput:
-    """Return what the rules look at.
-
-    Raises:
-        UsageError: A run has no plan.
-    """
+    """Return what the rules look at."""
     source.needed_plan()
     found = LintInput.of_run(RunView(source.as_run()), next(iter(source.devices), None))
     assert found is not None

@@ -28,8 +28,8 @@ from enginescope.services.plans.plan_input import PlanInput, written_plan
 from enginescope.services.plans.resolve_plan import resolve_plan
 from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
-from enginescope.store.engine_validations import usable_validations
 from enginescope.store.location import StorePlace
+from enginescope.store.machine_records import usable_validations
 from enginescope.store.row import Filter, RunRow
 
 _HEAD_BYTES = 4096
@@ -37,14 +37,11 @@ _GRAPH = ".graph.json"
 
 
 class PassportRequest(Record, frozen=True, kw_only=True):
-    """Which engine.
+    """Which engine; see `passport`.
 
     Attributes:
-        file: An engine, or the plan's JSON that was written of one.
         build: How the engine was built; by default what its passport file has.
-        output: File to write the passport to.
-        store: Where runs of the engine are looked up.
-        with_runs: Whether they are.
+        with_runs: Whether runs of the engine are looked up in `store`.
     """
 
     file: Path
@@ -55,13 +52,7 @@ class PassportRequest(Record, frozen=True, kw_only=True):
 
 
 def write_passport(request: PassportRequest) -> Passport:
-    """Make a passport, and write it to ``request.output``.
-
-    Raises:
-        UsageError: The file does not exist or is neither an engine nor a plan; or the output cannot
-            be written.
-        FormatError: The plan cannot be read.
-    """
+    """Make a passport, and write it to ``request.output``."""
     check_outputs([request.output], [request.file])
     made = make_passport(request)
     if request.output is not None:
@@ -70,12 +61,7 @@ def write_passport(request: PassportRequest) -> Passport:
 
 
 def make_passport(request: PassportRequest) -> Passport:
-    """Gather what is known of an engine from its header, the files beside it and the store.
-
-    Raises:
-        UsageError: The file does not exist, or is neither an engine nor a plan.
-        FormatError: The plan cannot be read.
-    """
+    """Gather what is known of an engine from its header, the files beside it and the store."""
     path = request.file
     if not path.is_file():
         raise UsageError(f"{path} does not exist", hint="give an engine or a plan's JSON file")

@@ -128,11 +128,7 @@ class PlanInput:
         return replace(self, profile=run.profile, notices=run.notices, run=stored)
 
     def of_profile(self, index: int) -> PlanInput:
-        """Return the layers and times of one optimization profile, of several.
-
-        Raises:
-            UsageError: The plan has no such profile.
-        """
+        """Return the layers and times of one optimization profile, of several."""
         from enginescope.analysis.layers.layer_sum import (
             of_plan_profile,
             plan_profiles,
@@ -156,11 +152,7 @@ class PlanInput:
         return run_of_engine(EngineFacts(**{name: getattr(self, name) for name in names}))
 
     def needed_plan(self) -> Plan:
-        """Return the plan.
-
-        Raises:
-            UsageError: The input has none.
-        """
+        """Return the plan."""
         if self.plan is None:
             raise UsageError(
                 f"{self.label} has no plan",
@@ -193,12 +185,6 @@ def engine_input(
 
     Args:
         label: The engine's name in messages; by default its path.
-
-    Raises:
-        UsageError: TensorRT reports no layers of it.
-        MissingDependencyError: TensorRT, CUDA or a GPU is missing.
-        BackendError: The engine cannot be loaded here.
-        FormatError: A companion file cannot be used.
     """
     read = read_beside_engine(path, PlanFiles(plan=path, **companions._asdict()))
     header = header_of(path)
@@ -222,11 +208,7 @@ def engine_input(
 def _beside_engine(
     path: Path, companions: CompanionFiles, header: EngineHeader, error: EnginescopeError
 ) -> PlanInput:
-    """Return what an engine's header and the plan that its build wrote tell.
-
-    Raises:
-        MissingDependencyError: There is no such plan; the message has the header's facts.
-    """
+    """Return what an engine's header and the plan that its build wrote tell."""
     written = written_plan(path)
     why = str(error.__cause__ or error)
     told = f"{path.name}, {format_bytes(path.stat().st_size)}, was {header.text}"
@@ -319,11 +301,7 @@ class Unpacked(NamedTuple):
 
 @contextmanager
 def unpacked(archive: Path, observer: PlanObserver) -> Iterator[Unpacked]:
-    """Unpack what can be read of an archive; engines and caches stay in it.
-
-    Raises:
-        FormatError: It is not an archive, or damaged.
-    """
+    """Unpack what can be read of an archive; engines and caches stay in it."""
     contents = read_tea(archive)
     if contents.unlisted:
         observer.warn(f"{archive}: not in its manifest: {', '.join(contents.unlisted)}")
@@ -339,12 +317,6 @@ def archive_inputs(archive: Path, observer: PlanObserver) -> tuple[PlanInput, ..
     """Return an input for each engine in an archive.
 
     TensorRT inspects an engine only where the archive has no plan of it.
-
-    Raises:
-        UsageError: There is nothing in it that can be read.
-        FormatError: It is not an archive, or damaged.
-        MissingDependencyError, BackendError: There is an engine and nothing else, and TensorRT
-            cannot inspect it here.
     """
     with unpacked(archive, observer) as found:
         runs = [(load_path(one), one / RUN_DOCUMENT) for one in found.runs]
@@ -382,11 +354,7 @@ def nothing_in(archive: Path, contents: TeaContents) -> UsageError:
 
 
 def inspected_engines(found: Unpacked, observer: PlanObserver) -> Iterator[PlanInput]:
-    """Inspect the engines in an archive with TensorRT.
-
-    Raises:
-        MissingDependencyError, BackendError: TensorRT cannot inspect them here.
-    """
+    """Inspect the engines in an archive with TensorRT."""
     names = {entry.name for entry in found.contents.entries if entry.kind == "engine"}
     for path in extract_tea(found.archive, found.folder, lambda one: one.name in names):
         where = found.name_of(path)

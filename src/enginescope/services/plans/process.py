@@ -34,14 +34,7 @@ _NAMED_HERE = (
 
 
 class ProcessRequest(Record, frozen=True, kw_only=True):
-    """What to build and measure, and where the files go.
-
-    Attributes:
-        flags: Flags of trtexec, for both steps.
-        on: ``trt`` or ``trt-rtx``, with options that no flag sets.
-        is_archived: Write all files to ``MODEL.engine.tea`` too.
-        store: Folder or database of the runs.
-    """
+    """What to build and measure, and where the files go; see `process`."""
 
     model: Path
     folder: Path
@@ -59,13 +52,7 @@ class ProcessResult(Result, Record, frozen=True, kw_only=True):
 
 
 def process_model(request: ProcessRequest, observer: PlanObserver) -> ProcessResult:
-    """Build a model, measure and profile the engine, and write the files that trex reads.
-
-    Raises:
-        UsageError: The model is missing, a flag is wrong, or the folder cannot be written.
-        MissingDependencyError: TensorRT, CUDA or a GPU is missing.
-        BackendError: A step failed; its log is in the folder.
-    """
+    """Build a model, measure and profile the engine, and write the files that trex reads."""
     from enginescope.backends.tensorrt.build.options import build_options
 
     model, folder, flags = request.model, request.folder, request.flags
@@ -152,11 +139,7 @@ class _Log(TrtexecObserver):
 
 
 def _options(on: str) -> dict[str, str]:
-    """Return the options of a backend that the flags do not set.
-
-    Raises:
-        UsageError: It is not TensorRT from Python, or has a precision.
-    """
+    """Return the options of a backend that the flags do not set."""
     from enginescope.backends.registry import parse_backend
 
     spec = parse_backend(on)
@@ -166,11 +149,7 @@ def _options(on: str) -> dict[str, str]:
 
 
 def _tensorrt(runtime: str) -> Version:
-    """Return the version of the TensorRT that builds, whose flags are read.
-
-    Raises:
-        MissingDependencyError: There is none.
-    """
+    """Return the version of the TensorRT that builds, whose flags are read."""
     from enginescope.backends.tensorrt.libraries import installed_version, load
     from enginescope.compat.trtexec.arguments import Version, parse_version
 
@@ -219,11 +198,7 @@ def _archive(engine: Path, flags: tuple[str, ...]) -> None:
 
 
 def _check_flags(model: Path, flags: tuple[str, ...], version: Version) -> None:
-    """Raise before anything is built if a flag is wrong, or names a file that process names.
-
-    Raises:
-        UsageError
-    """
+    """Raise before anything is built if a flag is wrong, or names a file that process names."""
     from enginescope.compat.trtexec.arguments import read_arguments
     from enginescope.compat.trtexec.settings import settings_of
     from enginescope.runner.jobs import subject_of
@@ -248,10 +223,6 @@ def _step(
 
     Args:
         options: Of the backend, added to those of the flags.
-
-    Raises:
-        UsageError: A flag is wrong.
-        BackendError: The step failed; its log is in the folder.
     """
     from enginescope.compat.trtexec.arguments import read_arguments
     from enginescope.compat.trtexec.settings import settings_of

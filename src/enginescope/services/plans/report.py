@@ -37,15 +37,12 @@ _MOST_LETTERS = 60
 
 
 class ReportRequest(Record, frozen=True, kw_only=True):
-    """What a report is about, and where it goes.
+    """What a report is about, and where it goes; see `write_report`.
 
     Attributes:
         subjects: See `resolve_inputs`; at least one. A tag means all of its runs, up to twelve.
         folder: By default ``report/<run>``.
-        topk: Layers drawn in plots; tables have all.
-        outputs: Comparisons of outputs: ``output_diff.json``, or folders of `validate`.
         compared: Comparisons that are in memory.
-        context: Goes into the page; a model and a log are of one engine.
     """
 
     subjects: tuple[PlanName, ...]
@@ -58,13 +55,7 @@ class ReportRequest(Record, frozen=True, kw_only=True):
 
 
 def report_runs(request: ReportRequest, observer: PlanObserver) -> WrittenReport:
-    """Write the report of a request.
-
-    Raises:
-        UsageError: There is nothing of a name, a comparison is missing, the folder cannot be
-            written; or a model or a log is named with several engines.
-        FormatError, StoreError: A file cannot be used, or there is no such run.
-    """
+    """Write the report of a request."""
     inputs = [
         each
         for subject in request.subjects
@@ -203,12 +194,7 @@ _KIND = "output_diff"
 
 
 def named_outputs(paths: Sequence[Path]) -> tuple[ReportedAnswers, ...]:
-    """Return the comparisons in files, or in folders that ``validate --output`` wrote.
-
-    Raises:
-        UsageError: There is none.
-        FormatError: A file cannot be read as one.
-    """
+    """Return the comparisons in files, or in folders that ``validate --output`` wrote."""
     return tuple(_read(_file(path), str(path)) for path in paths)
 
 

@@ -49,20 +49,12 @@ def resolve_plan(
     store: StorePlace | None = None,
     observer: PlanObserver = _SILENT,
 ) -> PlanInput:
-    """Resolve `what` to one engine; see `resolve_inputs`.
-
-    Raises:
-        UsageError: A folder or an archive holds several plans.
-    """
+    """Resolve `what` to one engine; see `resolve_inputs`."""
     return only_plan(what, resolve_plans(what, companions, store=store, observer=observer))
 
 
 def only_plan(what: PlanName, inputs: Sequence[PlanInput]) -> PlanInput:
-    """Return the only input of several.
-
-    Raises:
-        UsageError: There are more.
-    """
+    """Return the only input of several."""
     if len(inputs) == 1:
         return inputs[0]
     names = ", ".join(sorted(each.name for each in inputs)[:_SHOWN_NAMES])
@@ -84,9 +76,6 @@ def resolve_plans(
     """Resolve `what` to the engines that have a plan; see `resolve_inputs`.
 
     A run is returned whether it has a plan or not, and so is an archive without any.
-
-    Raises:
-        UsageError: There is no plan in a folder.
     """
     inputs = resolve_inputs(what, companions, store=store, observer=observer)
     planned = tuple(each for each in inputs if each.plan is not None)
@@ -221,12 +210,7 @@ V = TypeVar("V", bound=PlanView)
 
 
 class OpenPlanRequest(Record, frozen=True, kw_only=True):
-    """Which plan, and what it is compared with.
-
-    Attributes:
-        plan_profile: Optimization profile, of a plan that has several.
-        onnx: The model that the plan was built from.
-    """
+    """Which plan, and what it is compared with; see `enginescope.open_plan`."""
 
     plan: PlanName
     companions: CompanionFiles = NO_COMPANIONS
@@ -237,13 +221,7 @@ class OpenPlanRequest(Record, frozen=True, kw_only=True):
 
 
 def open_plan_as(view_type: type[V], request: OpenPlanRequest, observer: PlanObserver) -> V:
-    """Open a plan as a view of some type.
-
-    Raises:
-        UsageError: There is no plan, or no such optimization profile.
-        FormatError, StoreError: A file cannot be used, or there is no such run.
-        MissingDependencyError, BackendError: TensorRT cannot inspect an engine here.
-    """
+    """Open a plan as a view of some type."""
     source = resolve_plan(request.plan, request.companions, store=request.store, observer=observer)
     source.needed_plan()
     own = source.with_own_times()

@@ -24,13 +24,7 @@ EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 
 
 class ExportRequest(Record, frozen=True, kw_only=True):
-    """What to export, and where to.
-
-    Attributes:
-        run: The start of an id, ``latest``, a run's folder; for other tools also a tag, whose runs
-            are one benchmark for each job and side.
-        file: Of nvbench, files of samples are written into a folder beside it.
-    """
+    """What to export, and where to; see `export_run`."""
 
     run: str
     file: Path
@@ -39,12 +33,7 @@ class ExportRequest(Record, frozen=True, kw_only=True):
 
 
 def export_stored(request: ExportRequest, observer: Observer) -> tuple[Path, ...]:
-    """Write the files of a request, and return their paths; the first is the one to name.
-
-    Raises:
-        UsageError: No run has samples, or a file cannot be written.
-        StoreError, FormatError: There is no such run, or it is damaged.
-    """
+    """Write the files of a request, and return their paths; the first is the one to name."""
     from enginescope.formats.benchmarks.google_benchmark import google_json
     from enginescope.formats.benchmarks.hyperfine import hyperfine_json
     from enginescope.formats.benchmarks.nvbench import nvbench_files

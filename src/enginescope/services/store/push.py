@@ -71,12 +71,7 @@ class PushReport(Record, frozen=True, kw_only=True):
 
 
 def push_runs(request: PushRequest, observer: PushObserver) -> PushReport:
-    """Send the runs that the server does not have, the oldest first.
-
-    Raises:
-        UsageError: No run fits, or runs are chosen in two ways.
-        StoreError: A run does not exist, or the server cannot be used.
-    """
+    """Send the runs that the server does not have, the oldest first."""
     from enginescope.store.archive import Store
     from enginescope.store.remote import RemoteStore
 
@@ -157,9 +152,6 @@ def send_run(store: Store, server: RemoteStore, run_id: str, file: Path) -> str 
 
     Args:
         file: Temporary file of the run.
-
-    Raises:
-        StoreError: The server cannot be reached, or would refuse every run.
     """
     try:
         store.load_id(run_id)  # a damaged run is not sent

@@ -43,9 +43,6 @@ def checked_cell(cell: Cell, watcher: Watcher, references: References | None = N
 
     Args:
         references: Reference outputs of former cells.
-
-    Raises:
-        EnginescopeError: A sample cannot be read.
     """
     refused = refusal_of(cell)
     if refused is not None:

@@ -69,11 +69,7 @@ backends = ["ort-cpu"]          # as for --on: "ort-cuda:fp16", "trt:fp16?worksp
 
 
 def write_example(path: Path) -> Path:
-    """Write the example to a new file, in a folder ``suite.toml``; return its path.
-
-    Raises:
-        UsageError: The file exists, has the suffix of another format, or cannot be written.
-    """
+    """Write the example to a new file, in a folder ``suite.toml``; return its path."""
     if path.is_dir():
         path /= "suite.toml"
     if path.suffix.lower() in SUITE_SUFFIXES - {".toml"}:

@@ -50,11 +50,6 @@ def fetch(link: ModelLink, folder: Path, told: Told = lambda _have, _all: None) 
 
     A file that is there and has the checksum is not asked for again; one that was cut off goes on,
     where the server still has the same one.
-
-    Raises:
-        UsageError: It cannot be had, is not what its checksum says, or the folder cannot be
-            written.
-        FormatError: It is an archive that cannot be read, or that would write outside its folder.
     """
     try:
         return _fetched(link, folder, told)
@@ -230,9 +225,6 @@ def list_models(
 
     Args:
         words: By default the words of bundled models.
-
-    Raises:
-        UsageError: A word stands for no model.
     """
     samples = Store(store).path / "samples"
     return {
@@ -272,9 +264,6 @@ def fetch_models(links: Path, folder: Path, observer: DownloadObserver) -> Downl
 
     Args:
         links: A text file with ``URL [SHA256] [NAME]`` on each line.
-
-    Raises:
-        FormatError: The list cannot be read.
     """
     listed = tuple(read_links(links))
     fetched: list[Fetched] = []

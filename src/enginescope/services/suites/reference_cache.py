@@ -65,9 +65,6 @@ class ReferenceCache:
 
         Args:
             run: Runs the reference, and writes its outputs into `outputs`.
-
-        Raises:
-            BackendError: The reference failed, now or for a former cell.
         """
         key = reference_key(job, samples)
         with self._lock:
@@ -174,9 +171,6 @@ class SharedReferences:
 
         Args:
             run: Runs the reference, and writes its outputs into `outputs`.
-
-        Raises:
-            BackendError: The reference failed, now or for a former cell.
         """
         # machines with other versions have another reference
         key = reference_key(job, samples, versions())
@@ -224,11 +218,7 @@ def shared_references(folder: str | None) -> SharedReferences | None:
 
 
 def _loaded(home: Path, outputs: Path) -> Run | None:
-    """Return the run of an entry, its outputs copied; ``None``: there is none, or it is damaged.
-
-    Raises:
-        BackendError: The reference failed.
-    """
+    """Return the run of an entry, its outputs copied; ``None``: there is none, or it is damaged."""
     failure = home / _FAILURE
     try:
         if failure.is_file():

@@ -30,11 +30,7 @@ from enginescope.store.archive import Store
 
 
 def run_remote_cell(data: bytes) -> bytes:
-    """Run the cell of a packed task here; return its row and runs.
-
-    Raises:
-        FormatError: The task is of another version of enginescope.
-    """
+    """Run the cell of a packed task here; return its row and runs."""
     task = unpacked_task(data)
     failed = _row_of_another_model(task.cell)
     if failed is not None:

@@ -120,9 +120,6 @@ def fleet_for(place: RayCluster | DockerImage, folder: Path) -> Fleet:
 
     Args:
         folder: Folder of the suite.
-
-    Raises:
-        MissingDependencyError: Its package is not installed.
     """
     references = str(folder.resolve() / REFERENCES)
     if isinstance(place, DockerImage):

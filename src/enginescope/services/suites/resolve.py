@@ -42,11 +42,7 @@ def cells_in(suite: Suite, store: Store) -> tuple[Cell, ...]:
 
 
 def folder_for(suite: Suite, request: SuiteRequest, store: Store) -> SuiteFolder:
-    """Return the folder of a suite.
-
-    Raises:
-        UsageError: The suite's name cannot be a tag of runs.
-    """
+    """Return the folder of a suite."""
     if not is_tag(suite.name):
         raise UsageError(
             f"suite name {suite.name!r}",
@@ -57,13 +53,7 @@ def folder_for(suite: Suite, request: SuiteRequest, store: Store) -> SuiteFolder
 
 
 def resolve_suite(request: SuiteRequest, store: Store) -> Suite:
-    """Return the suite of a file or folder, with the values of the request in place of its keys.
-
-    Raises:
-        UsageError: There is no such file, it is a model, or no cell could have what the request
-            names.
-        FormatError: The file is not a suite, or a value of the request is not of its type.
-    """
+    """Return the suite of a file or folder, with the values of the request in place of its keys."""
     source = request.source
     if source.is_dir():
         models = (str(source.resolve()),)

@@ -69,11 +69,7 @@ PERF_FOLDER = "ort_perf"
 
 
 def write_tables(result: SuiteResult, folder: Path, observer: SuiteObserver) -> None:
-    """Write a suite's tables and page into its folder.
-
-    Raises:
-        StoreError: The folder cannot be written.
-    """
+    """Write a suite's tables and page into its folder."""
     columns = tidy_columns(result)
     files = {"results.csv": csv_bytes(COLUMNS, zip(*columns.values(), strict=True))}
     try:
@@ -268,11 +264,7 @@ def _run_session(
 
 
 def _fingerprints(suite: Suite, place: ThisMachine) -> Fingerprints:
-    """Return the fingerprint of each Python that runs cells.
-
-    Raises:
-        UsageError: A Python cannot run cells, or there are too few cores for the jobs.
-    """
+    """Return the fingerprint of each Python that runs cells."""
     cores = len(worker_slots(place.jobs)[0]) or None
     specs = [read_spec(spec) for model in suite.models for spec in model.backends]
     names = dict.fromkeys(spec.environment for spec in specs if spec.environment is not None)

@@ -74,11 +74,7 @@ class FleetSession:
 
 @contextmanager
 def _shared_references(cells: Sequence[Cell], folder: SuiteFolder) -> Iterator[None]:
-    """Make an empty folder for the reference outputs of a session, if cells compare outputs.
-
-    Raises:
-        StoreError: It cannot be made.
-    """
+    """Make an empty folder for the reference outputs of a session, if cells compare outputs."""
     references = folder.path / REFERENCES
     shutil.rmtree(references, ignore_errors=True)
     try:
@@ -113,10 +109,6 @@ def store_returned(returned: CellTaskResult, plan: SuitePlan, store: Store) -> C
     """Store the runs of a result, and return its row.
 
     A run may be in the store already, if a session was killed after storing it.
-
-    Raises:
-        FormatError: A run of the result is damaged.
-        StoreError: The store cannot be written.
     """
     with temporary_folder() as folder:
         for number, data in enumerate(returned.runs):

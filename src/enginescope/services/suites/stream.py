@@ -48,11 +48,7 @@ class SuiteSink(Protocol):
         ...
 
     def send_runs(self, ids: Iterable[str]) -> None:
-        """Send runs; those that are there already are skipped.
-
-        Raises:
-            StoreError: The connection is lost, or nothing can be sent now.
-        """
+        """Send runs; those that are there already are skipped."""
         ...
 
     def remedy(self, suite: str) -> str:
@@ -139,11 +135,7 @@ def outbox_of(store: Store, folder: SuiteFolder) -> Store:
 def sink_for(
     request: SuiteRequest, store: Store, outbox: Store, observer: Observer
 ) -> SuiteSink | None:
-    """Return where rows are sent; ``None``: they stay in the suite's folder.
-
-    Raises:
-        UsageError: There are two places to send them to, or the server's address cannot be used.
-    """
+    """Return where rows are sent; ``None``: they stay in the suite's folder."""
     if request.push is None:
         return DatabaseSink(store, outbox) if outbox is not store else None
     if outbox is not store:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from numbers import Real
 from os import PathLike, fspath
@@ -15,9 +15,12 @@ from enginescope.analysis.errors.output_tolerance import (
     ToleranceRequest,
     tolerance_named,
 )
+from enginescope.analysis.tasks.base import parse_task
+from enginescope.analysis.tasks.task_scoring import TaskLimit, TaskScoring
 from enginescope.analysis.validation.validation import Validation
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import replace
+from enginescope.core.suggest import did_you_mean
 from enginescope.records.run.job import Limits, Workload
 from enginescope.records.run.passport import EngineValidation
 from enginescope.records.run.sample_set import Preprocessing
@@ -39,13 +42,12 @@ from enginescope.services.accuracy.request import (
     check_request,
 )
 from enginescope.services.accuracy.sides import sides_of
-from enginescope.services.accuracy.tasks import RequestedTask, add_task_figures
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
 from enginescope.services.bisection.bisect import add_bisection, check_bisectable
 from enginescope.services.own_command import own_command
 from enginescope.store.archive import Store
-from enginescope.store.engine_validations import record_validation
 from enginescope.store.location import parse_place
+from enginescope.store.machine_records import record_validation
 
 _Path: TypeAlias = str | PathLike[str]
 #: One number for all outputs, or one for each that is named.
@@ -55,14 +57,7 @@ _MOST_NAMED = 3
 
 
 def validate_models(request: ValidateRequest, observer: ValidationObserver) -> Validation:
-    """Compare the outputs of models and engines with a reference, given the same inputs.
-
-    Raises:
-        UsageError: A file does not exist, the request contradicts itself or the model, or there is
-            nothing to compare.
-        UnsupportedError, BackendError: The reference failed. The failure of a side is in its
-            ``failure``.
-    """
+    """Compare the outputs of models and engines with a reference, given the same inputs."""
     check_request(request)
     wanted, inside = request.task, request.bisection
     task = RequestedTask(wanted.name, wanted, request.preprocessing) if wanted.name else None
@@ -299,3 +294,62 @@ def _path(path: _Path | None) -> Path | None:
 
 def _paths(paths: _Path | Sequence[_Path]) -> tuple[Path, ...]:
     return tuple(Path(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths))
+
+
+class RequestedTask:
+    """A task with its targets and limits."""
+
+    def __init__(self, text: str, request: TaskRequest, preprocessing: Preprocessing) -> None:
+        self.text = text
+        self.task = parse_task(text)
+        self.path = request.targets
+        self.targets = self.task.targets(self.path) if self.path else None
+        self.limits = self._known(request.limits)
+        fit = preprocessing.fit
+        if self.targets is not None and fit not in self.task.fits:
+            raise UsageError(
+                f"`image_fit` {fit}",
+                why=f"targets of {self.task.name} refer to the whole image",
+                hint=f"`image_fit` {self.task.fits[0]}",
+            )
+
+    def _known(self, given: Sequence[tuple[str, float]]) -> tuple[TaskLimit, ...]:
+        has_targets = self.targets is not None
+        metrics = self.task.metrics if has_targets else self.task.agreement_metrics
+        known = [metric.name for metric in metrics]
+        for name, _ in given:
+            if name not in known:
+                where = "" if has_targets else " without targets"
+                raise UsageError(
+                    f"{self.task.name} has no metric {name!r}{where}",
+                    hint=did_you_mean(name, known),
+                )
+        return tuple(TaskLimit(metric=name, value=value) for name, value in given)
+
+
+def add_task_figures(
+    found: Validation,
+    doing: ValidationRun,
+    asked: RequestedTask,
+    progress: Callable[[int], None],
+) -> Validation:
+    """Return the comparison with the task's figures of all sides that gave outputs."""
+    scoring = TaskScoring(
+        asked.task,
+        asked.text,
+        doing.answers_of,
+        found.samples,
+        asked.limits,
+        skipped={one.sample: one.why for one in found.skipped},
+        fail_fast=doing.fails_fast,
+    )
+    labels = [side.label for side in found.sides if doing.has_answers(side.label)]
+    if asked.targets is not None and doing.has_answers(found.reference):
+        labels.insert(0, found.reference)
+    if not labels:  # nobody answered, which is said of each
+        return found
+    if asked.targets is None:
+        report = scoring.against_reference(found.reference, labels, progress)
+    else:
+        report = scoring.against_targets(labels, asked.targets, str(asked.path), progress)
+    return replace(found, task=report)

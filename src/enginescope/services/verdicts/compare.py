@@ -11,17 +11,19 @@ from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareCo
 from enginescope.core.errors import UsageError
 from enginescope.core.packed_files import plain_bytes
 from enginescope.core.record import Record
+from enginescope.records.verdict.named import NamedComparison, NamedVerdict
 from enginescope.services.observer import PlanObserver
+from enginescope.services.plans.plan_input import input_of_run
 from enginescope.services.store_access import place_of
 from enginescope.services.verdicts.compare_inputs import (
     ComparedSide,
     check_names,
+    holds_times,
     measured_sides,
     plan_names,
     repeated_sides,
     resolve_sides,
 )
-from enginescope.services.verdicts.named_benchmarks import compared_by_name, named_sides
 from enginescope.services.verdicts.run_selection import input_of
 from enginescope.store.machine_records import FLOORS, SPREADS
 
@@ -39,19 +41,15 @@ if TYPE_CHECKING:
 
 
 class CompareRequest(Record, frozen=True, kw_only=True, eq=False):
-    """What to compare.
+    """What to compare; see `compare` and `compare_plans`.
 
     Attributes:
-        sides: The first is the base; one alone is an interleaved comparison.
-        names: Names of the sides; by default those of their jobs or plans.
         parts: ``"all"``: verdicts if all sides have samples, and plans if all sides have one. The
             others are an error if a side lacks that part.
-        plan_profile: Index of the optimization profile of plans that have several.
         build_logs: Verbose logs of the two builds, or none.
-        threshold_pct: Smaller differences do not matter; ``None``: as the sides were compared when
-            they were measured, else `THRESHOLD_PCT`.
-        across: Conditions whose difference is intended; empty: as for the threshold.
-        store: Where tags, ids and noise floors are looked up.
+        threshold_pct: ``None``: as the sides were compared when they were measured, else
+            `THRESHOLD_PCT`.
+        across: Empty: as for the threshold.
     """
 
     sides: tuple[RunsInput, ...]
@@ -84,13 +82,7 @@ class CompareResult(Record, frozen=True, kw_only=True, eq=False):
 
 
 def compare_inputs(request: CompareRequest, observer: PlanObserver) -> CompareResult:
-    """Compare measured runs, plans and build logs, whichever the sides have.
-
-    Raises:
-        UsageError: There is nothing to compare, a side has no run that succeeded and no plan, or
-            lacks the part that ``request.parts`` names.
-        FormatError, StoreError: A file cannot be used, or a run does not exist.
-    """
+    """Compare measured runs, plans and build logs, whichever the sides have."""
     from enginescope.store.archive import Store
 
     if len(request.build_logs) not in (0, 2):
@@ -308,3 +300,65 @@ def _choices(build_logs: Sequence[Path], observer: PlanObserver) -> tuple[Choice
         for notice in notices:
             observer.warn(f"{label}: {notice.message} ({notice.code})")
     return compare_choices(*stories)
+
+
+_SIDES = 2
+
+
+def named_sides(inputs: Sequence[RunsInput]) -> tuple[dict[str, Run], dict[str, Run]] | None:
+    """Return the benchmarks of two files by name; ``None`` if these are not two such files.
+
+    Names that a file has twice do not tell benchmarks apart.
+    """
+    from enginescope.formats.importing.importer import import_artifacts
+
+    if len(inputs) != _SIDES:
+        return None
+    sides = []
+    for given in inputs:
+        name = given[0] if len(given) == 1 else None
+        if not isinstance(name, str) or not Path(name).is_file() or not holds_times(Path(name)):
+            return None
+        runs = import_artifacts([Path(name)]).runs
+        named = {run.job.subject.name: run for run in runs}
+        if len(named) < len(runs):
+            return None
+        sides.append(named)
+    a, b = sides
+    return (a, b) if max(len(a), len(b)) > 1 else None
+
+
+def compared_by_name(
+    a: dict[str, Run], b: dict[str, Run], *, threshold_pct: float | None
+) -> NamedComparison:
+    """Compare the benchmarks that both sides have."""
+    from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, CompareConfig
+    from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
+
+    names = [name for name in a if name in b]
+    if not names:
+        raise UsageError(
+            "the files have no benchmark in common",
+            why=f"A has {next(iter(a))} …, B has {next(iter(b))} …",
+            hint="compare files of the same benchmarks",
+        )
+    config = CompareConfig(threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct)
+    rows, without = [], []
+    for name in names:
+        pair = [
+            ComparedSide(what=label, source=input_of_run(run), runs=(run,))
+            for label, run in (("A", a[name]), ("B", b[name]))
+        ]
+        if not all(side.is_measured for side in pair):
+            without.append(name)
+            continue
+        sides = tuple(
+            MeasuredSide(label=side.what, name=side.what, runs=side.runs) for side in pair
+        )
+        rows.append(NamedVerdict(name=name, verdict=compare_sides(sides, config).pairs[0].headline))
+    return NamedComparison(
+        rows=tuple(rows),
+        only_a=tuple(name for name in a if name not in b),
+        only_b=tuple(name for name in b if name not in a),
+        without_figures=tuple(without),
+    )

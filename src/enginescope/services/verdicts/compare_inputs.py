@@ -65,11 +65,6 @@ def resolve_sides(
     One input alone is an interleaved comparison: its id, its tag, its runs, or any of them. Each of
     several is a side: runs of one job, what ``explore`` takes, what trtexec's ``--exportTimes``
     wrote, a folder or zip file of runs, or a tag, whose runs are the processes of the side.
-
-    Raises:
-        UsageError: One input that is not a comparison, a side without runs or of several jobs, or a
-            folder of several engines.
-        FormatError, StoreError: A file or a run cannot be used.
     """
     empty = sum(not given for given in inputs)
     if empty:
@@ -122,12 +117,7 @@ def measured_sides(
 def named_sides(
     runs: Sequence[Sequence[Run]], names: Sequence[str] | None = None
 ) -> tuple[MeasuredSide, ...]:
-    """Label sides, and name each after its job unless `names` are given.
-
-    Raises:
-        UsageError: A side has no runs, there are more sides than letters, or the number of names
-            is not that of the sides.
-    """
+    """Label sides, and name each after its job unless `names` are given."""
     from enginescope.analysis.verdicts.measured_sides import MeasuredSide
 
     labels = side_labels(len(runs))
@@ -175,12 +165,7 @@ def _brief(side: ComparedSide) -> str:
 
 
 def sides_of_comparison(names: RunsInput, store: Store, warn: Warn) -> tuple[ComparedSide, ...]:
-    """Return the sides of an interleaved comparison: its id, its tag, its runs, or any of them.
-
-    Raises:
-        UsageError: It is not one.
-        FormatError, StoreError: A run cannot be used, or does not exist.
-    """
+    """Return the sides of an interleaved comparison: its id, its tag, its runs, or any of them."""
     name = names[0] if isinstance(names[0], str) and len(names) == 1 else None
     runs = resolve_runs(names, store, warn) if name is None else _runs_of(name, store, warn)
     comparisons = _comparable(runs, warn)

@@ -20,16 +20,12 @@ if TYPE_CHECKING:
 
 
 class HistoryRequest(Record, frozen=True, kw_only=True, eq=False):
-    """Whose metric to follow.
+    """Whose metric to follow; see `history`.
 
     Attributes:
         model: Name, part of a name, or path; ``None``: `runs` are the runs.
-        metric: As a gate names metrics.
         backend: Beginning of the backend's specification.
         last: Number of runs, the newest.
-        threshold_pct: Smaller changes of level are ignored.
-        sitting_s: Runs that follow each other within this time, with nothing changed between them,
-            are one point.
     """
 
     model: str | None = None
@@ -44,11 +40,7 @@ class HistoryRequest(Record, frozen=True, kw_only=True, eq=False):
 
 
 def history_of(request: HistoryRequest, observer: PlanObserver) -> tuple[JobHistory, ...]:
-    """Return the series of each job and machine, the longest first.
-
-    Raises:
-        UsageError: The metric does not exist, no run fits or has it, or a number is out of range.
-    """
+    """Return the series of each job and machine, the longest first."""
     from enginescope.analysis.verdicts.compared_figures import check_metric
     from enginescope.analysis.verdicts.history import known_histories
     from enginescope.store.archive import Store

@@ -120,10 +120,6 @@ def resolve_runs(what: RunsInput, store: Store, warn: Warn) -> tuple[Run, ...]:
             beginning of an id, ``latest``, ``latest~2``, which count runs with samples only. A path
             goes before a tag or an id.
         warn: Receives what is skipped, and why.
-
-    Raises:
-        UsageError: A folder is empty.
-        FormatError, StoreError: A file cannot be used, or a run does not exist.
     """
     runs: list[Run] = []
     for item in what:
@@ -222,9 +218,6 @@ def runs_of_model(
         warn: Receives which runs are skipped, and why.
         backend: Beginning of the backend's specification.
         last: Number of runs, the newest.
-
-    Raises:
-        UsageError: No run fits.
     """
     name = Path(model).name
     rows = selected_rows(store, Filter(model=name, backend=backend, tag=tag), warn)

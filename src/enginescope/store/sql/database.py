@@ -127,10 +127,6 @@ class Database:
 
     Args:
         what: How errors name it.
-
-    Raises:
-        StoreError: The URL cannot be understood.
-        MissingDependencyError: Its driver is not installed.
     """
 
     def __init__(self, url: str | sa.URL, *, what: str) -> None:
@@ -179,11 +175,7 @@ class Database:
             connection.exec_driver_sql("PRAGMA journal_mode=WAL")
 
     def version(self) -> str | None:
-        """Return the newest migration that was run, if any.
-
-        Raises:
-            NewerIndexError: A newer enginescope ran it.
-        """
+        """Return the newest migration that was run, if any."""
         if self.file is not None and not is_there(self.file):
             return None  # asking would create it
         with self.read() as connection:

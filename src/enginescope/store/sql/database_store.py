@@ -98,11 +98,7 @@ def suite_ended(connection: sa.Connection, name: str) -> dict[str, str]:
 
 
 def fetch_suites(connection: sa.Connection, home: Path) -> None:
-    """Bring ``home/suites`` up to what the database has; rows that only it has stay.
-
-    Raises:
-        StoreError: The folder cannot be written, or a name leads out of it.
-    """
+    """Bring ``home/suites`` up to what the database has; rows that only it has stay."""
     for name, number in connection.execute(sa.select(SUITES.c.name, SUITES.c.number)).all():
         folder = suite_at(home, name)
         if number != _fetched(folder):

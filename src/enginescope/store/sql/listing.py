@@ -97,9 +97,6 @@ class Listing:
         """Make the index again from the folders; damaged runs are named and left out.
 
         The lock on ``runs`` is held by the caller.
-
-        Raises:
-            StoreError: The index cannot be written.
         """
         from enginescope.store.sql.scan import Broken, ReindexReport
 

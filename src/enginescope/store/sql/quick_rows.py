@@ -195,9 +195,6 @@ def quick_database_rows(url: DatabaseUrl, wanted: Filter) -> tuple[RunRow, ...] 
     Returns:
         ``None``: the URL has options or a host of an unusual kind, the driver or the file is
         missing, or the tables are of another version.
-
-    Raises:
-        StoreError: The server does not answer, or lets nobody in.
     """
     if url.file is None:
         return _of_server(url, wanted)

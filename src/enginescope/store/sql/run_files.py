@@ -38,12 +38,7 @@ def gone(run_id: str) -> StoreError:
 
 
 def run_in(connection: sa.Connection, run_id: str) -> Run:
-    """Return a run.
-
-    Raises:
-        FormatError: It is damaged.
-        StoreError: It is gone, or a newer enginescope wrote it.
-    """
+    """Return a run."""
     with document_and_arrays(connection, run_id) as folder:
         run = read_run(folder, source=f"run {run_id}")
     if run.id != run_id:
@@ -60,9 +55,6 @@ def document_and_arrays(
 
     Args:
         locked: Whether the run stays as it is until the transaction ends.
-
-    Raises:
-        StoreError: The run is gone, or there is no space for a copy.
     """
     query = sa.select(FILES.c.path, FILES.c.data).where(
         FILES.c.run_id == run_id, FILES.c.path.not_like(f"{ARTIFACTS}/%")
@@ -81,11 +73,7 @@ def document_and_arrays(
 
 
 def write_file(folder: Path, path: str, data: bytes) -> None:
-    """Write a file below a folder.
-
-    Raises:
-        FormatError: Its path leads out of the folder.
-    """
+    """Write a file below a folder."""
     parts = PurePosixPath(path).parts
     if not parts or ".." in parts or path.startswith("/"):
         raise FormatError(path, why="a path that leads out of the run's folder")
@@ -119,9 +107,6 @@ def agreed_root(connection: sa.Connection, run_id: str, named: str | None) -> Ar
     Args:
         run_id: The run that is being saved.
         named: By the store's URL; else the environment may name a place.
-
-    Raises:
-        StoreError: Another place is named than was agreed on.
     """
     agreed = artifact_root(connection)
     named = named or os.environ.get(ARTIFACTS_VARIABLE)

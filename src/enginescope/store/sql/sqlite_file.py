@@ -25,11 +25,7 @@ def companions(file: Path) -> tuple[Path, Path]:
 
 
 def move_away(file: Path) -> Path:
-    """Rename a database and its companions to a name nobody uses, and return it.
-
-    Raises:
-        StoreError: The folder cannot be written.
-    """
+    """Rename a database and its companions to a name nobody uses, and return it."""
     target = file.with_name(f"{file.stem}.damaged-{secrets.token_hex(3)}{file.suffix}")
     try:
         for old, new in zip(companions(file), companions(target), strict=True):

@@ -249,9 +249,6 @@ def fold(graph: PlanGraph, folding: str, traits: NodeTraits | None = None) -> Gr
         folding: By the modules in ONNX names; by stretches of layers that repeat, equal in type,
             shapes and data types; or every node for itself.
         traits: Of its nodes, where it is folded in several ways.
-
-    Raises:
-        UsageError: No such folding.
     """
     if folding not in FOLDINGS:
         raise UsageError(f"no such folding: {folding!r}", hint=", ".join(FOLDINGS))

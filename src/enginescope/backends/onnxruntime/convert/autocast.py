@@ -34,11 +34,6 @@ def autocast_model(model: Path, folder: Path, python: str, options: Fp16Options)
         folder: Where converted models are kept.
         python: Interpreter of an environment with ``nvidia-modelopt[onnx]``.
         options: What stays in FP32 whatever AutoCast would choose.
-
-    Raises:
-        MissingDependencyError: There is no ModelOpt behind `python`.
-        UsageError: An operator that is to stay is misspelt, or a node's pattern is none.
-        BackendError: It fails on the model.
     """
     version = _version(python)
     given = {"keep_io_types": "1" if options.keep_io_types else "0"}

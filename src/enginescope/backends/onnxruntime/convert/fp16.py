@@ -223,12 +223,7 @@ def _staying(source: Any, options: Fp16Options, model: Path) -> tuple[list[str],
 
 
 def operators_in_fp32(model: Path) -> frozenset[str]:
-    """Return the operators that a conversion leaves in FP32.
-
-    Raises:
-        UnsupportedError: It is quantized in a way that has no FP16 form.
-        BackendError: It cannot be read.
-    """
+    """Return the operators that a conversion leaves in FP32."""
     return frozenset(_staying(read_model(model), Fp16Options(), model)[0])
 
 

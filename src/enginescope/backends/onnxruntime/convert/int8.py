@@ -32,9 +32,6 @@ def quantize(
 
     Returns:
         Number of QuantizeLinear and DequantizeLinear nodes: 0 where no node has an INT8 form.
-
-    Raises:
-        BackendError: It cannot be read, or the quantizer fails.
     """
     quantization = require(TOOL, purpose=_PURPOSE, install="onnxruntime")
 

@@ -72,9 +72,6 @@ def kept(
         made: What is known before: all but the path.
         name: The file's name.
         make: Writes the model to the path it is given, with weights beside it; returns the details.
-
-    Raises:
-        BackendError: The cache cannot be written.
     """
     entry = folder.expanduser().absolute() / FOLDER / made.key
     found = lookup(entry)
@@ -143,10 +140,6 @@ def lacking_operators(model: Path, operators: Sequence[str]) -> tuple[Notice, ..
     """Return a notice on the operators that a model has no node of.
 
     No error, as one list may serve a whole suite.
-
-    Raises:
-        UsageError: A name is not an operator of ONNX, and one of the model's is called almost so.
-        BackendError: The model cannot be read.
     """
     if not operators:
         return ()
@@ -160,12 +153,7 @@ def lacking_operators(model: Path, operators: Sequence[str]) -> tuple[Notice, ..
 
 
 def lacking_nodes(model: Path, patterns: Sequence[str]) -> tuple[Notice, ...]:
-    """Return a notice on the regular expressions that fit the name of no node of a model.
-
-    Raises:
-        UsageError: One is not a regular expression.
-        BackendError: The model cannot be read.
-    """
+    """Return a notice on the regular expressions that fit the name of no node of a model."""
     if not patterns:
         return ()
     names = [node_name(node) for node in _nodes(model)]
@@ -213,11 +201,7 @@ _LEAST_BYTES = 1 << 20
 
 
 def optimized_model(ort: Any, job: Job, setup: Setup) -> MadeModel:
-    """Return the graph that a session of `setup` optimizes: kept in the job's cache, or made now.
-
-    Raises:
-        BackendError: ONNX Runtime cannot load the model, or cannot write its graph.
-    """
+    """Return the graph that a session of `setup` optimizes, from the job's cache or made now."""
     model = Path(setup.model)
     options = {key: value for key, value in job.backend.options.items() if key != STORED_GRAPH}
     versions = versions_of("onnxruntime", "onnxruntime-gpu")

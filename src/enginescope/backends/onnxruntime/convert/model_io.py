@@ -38,11 +38,7 @@ _APART_BYTES = 1 << 30
 
 
 def read_model(path: Path) -> Any:
-    """Return a model with its weights, functions inlined, shapes inferred as far as they go.
-
-    Raises:
-        BackendError: It cannot be read, or a file of its weights is missing or too short.
-    """
+    """Return a model with its weights, functions inlined, shapes inferred as far as they go."""
     model = load_without_weights(str(path))
     onnx = require("onnx", purpose="reading the model", install="onnx")
     if model.functions:
@@ -96,9 +92,6 @@ def write_model(model: Any, target: Path, like: Path) -> None:
 
     Args:
         like: The model it was made from, for messages.
-
-    Raises:
-        BackendError: The checker rejects it, and not the model it was made from.
     """
     onnx = require("onnx", purpose="writing the model", install="onnx")
     apart = weight_bytes(model) > _APART_BYTES
@@ -187,10 +180,6 @@ def inferred_model(model: Path, folder: Path) -> MadeModel:
 
     Args:
         folder: Where converted models are kept.
-
-    Raises:
-        MissingDependencyError: ``sympy`` is not installed.
-        BackendError: The tool fails on it.
     """
     require("sympy", purpose=_PURPOSE, install="enginescope[convert]")
     versions = versions_of("onnxruntime", "onnxruntime-gpu", "onnx", "sympy")

@@ -162,10 +162,6 @@ def open_session(ort: Any, setup: Setup, options: Any, notices: list[Notice] | N
 
     Args:
         notices: Takes what there is to say of the model.
-
-    Raises:
-        UnsupportedError: The provider is not in this build, or does not start.
-        BackendError: The model cannot be loaded.
     """
     provider = setup.provider
     name = Path(setup.model).name
@@ -246,11 +242,7 @@ def _open_plugin(ort: Any, setup: Setup, options: Any) -> Any:
 
 
 def add_provider(ort: Any, setup: Setup, options: Any) -> None:
-    """Add the provider of `setup` to session options, without those that take the leftover.
-
-    Raises:
-        UnsupportedError: It is not in this build, or does not start.
-    """
+    """Add the provider of `setup` to session options, without those that take the leftover."""
     provider = setup.provider
     own = {k: v for k, v in setup.provider_options.items() if k != "device_id"}
     if setup.plugin is None and provider.name in ort.get_available_providers():

@@ -182,11 +182,7 @@ def probe_failure(provider: str) -> str | None:
 
 
 def start(ort: Any, provider: str) -> None:
-    """Open a one-node model on `provider`; of a separate library, find its devices.
-
-    Raises:
-        BackendError: It did not start, or takes no device of this machine.
-    """
+    """Open a one-node model on `provider`; of a separate library, find its devices."""
     options, meant = ort.SessionOptions(), provider_called(provider)
     if meant.on_cuda:
         with redirect_stdout(sys.stderr):  # it says on standard output what it cannot load

@@ -244,11 +244,7 @@ _registered: dict[str, str] = {}
 
 
 def library_of(provider: Provider, given: str | None) -> str | None:
-    """Return the library that has `provider`: `given`, or one of an installed wheel.
-
-    Raises:
-        UsageError: The one that is given is not there.
-    """
+    """Return the library that has `provider`: `given`, or one of an installed wheel."""
     if given is not None:
         path = Path(given).expanduser()
         if not path.is_file():
@@ -267,12 +263,7 @@ def library_of(provider: Provider, given: str | None) -> str | None:
 
 
 def devices_of(ort: Any, provider: Provider, library: str) -> list[Any]:
-    """Register a library and return the devices on which it offers `provider`.
-
-    Raises:
-        UnsupportedError: This ONNX Runtime takes no libraries, this one does not load, or it finds
-            no device.
-    """
+    """Register a library and return the devices on which it offers `provider`."""
     register = getattr(ort, "register_execution_provider_library", None)
     if register is None:
         raise UnsupportedError(

@@ -108,9 +108,6 @@ def set_precision(libraries: Libraries, config: Any, parts: tuple[str, ...], dev
 
     Args:
         device: Compute capability, ``"9.0"``: ``best`` leaves out what the GPU has not.
-
-    Raises:
-        UnsupportedError: This TensorRT cannot be asked for one of them.
     """
     for part in parts:
         for flag in _best(libraries, device) if part == "best" else (part.upper(),):

@@ -24,11 +24,6 @@ def set_calibrator(
 
     Returns:
         calibrator: To be kept alive until the build is over.
-
-    Raises:
-        UsageError: The cache file cannot be read.
-        UnsupportedError: This TensorRT does not calibrate, or an input has a type that cannot be
-            filled at random.
     """
     if cache is None and _has_quantisation(trt, network):
         return None, ()

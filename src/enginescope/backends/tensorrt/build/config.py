@@ -22,10 +22,6 @@ def keep_in_fp32(trt: Any, network: Any, config: Any, names: Sequence[str]) -> N
     Args:
         names: Names of layers, which are those of the model's nodes, or patterns. Those that became
             no layer of floating numbers are passed over: the parser folds some.
-
-    Raises:
-        UnsupportedError: This TensorRT takes precisions from the model alone.
-        UsageError: None of the names is a layer's.
     """
     flag = getattr(trt.BuilderFlag, "OBEY_PRECISION_CONSTRAINTS", None)
     layers = [network.get_layer(index) for index in range(network.num_layers)]
@@ -95,12 +91,7 @@ _TYPES = {
 
 
 def apply_options(target: Target, values: dict[str, Any]) -> None:
-    """Set every option of a build.
-
-    Raises:
-        UnsupportedError: This TensorRT does not have what an option sets.
-        UsageError: A value that this network or TensorRT refuses.
-    """
+    """Set every option of a build."""
     if "profiling_verbosity" not in values:
         values = {**values, "profiling_verbosity": "detailed"}
     # layers kept in FP32 come behind what is said of all layers; a plan excludes its lean runtime
@@ -282,12 +273,7 @@ def _matching(
 
 
 def type_called(trt: Any, word: str) -> Any:
-    """Return TensorRT's type for ``fp16``.
-
-    Raises:
-        UsageError: There is no such type.
-        UnsupportedError: This TensorRT has it not.
-    """
+    """Return TensorRT's type for ``fp16``."""
     name = _TYPES.get(word.lower())
     if name is None:
         raise UsageError(f"type {word!r}", hint=", ".join(_TYPES))

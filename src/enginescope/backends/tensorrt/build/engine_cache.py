@@ -39,9 +39,6 @@ def key_of(job: Job, version: str, device: Device | None) -> str:
 
     Args:
         device: ``None``: the engine does not depend on the GPU of this machine.
-
-    Raises:
-        BackendError: A file of the model's weights is missing.
     """
     options = build_options(job.backend.options)
     named = [
@@ -134,11 +131,7 @@ def cache_file(asked: str | None, folder: str | None, version: str, device: str)
 
 
 def load_cache(config: Any, file: Path | None) -> tuple[Notice, ...]:
-    """Give the build what `file` has; a cache that does not fit is noticed and not used.
-
-    Raises:
-        UsageError: It is there and cannot be read.
-    """
+    """Give the build what `file` has; a cache that does not fit is noticed and not used."""
     data = _read(file)
     cache = config.create_timing_cache(data)
     if cache is not None and config.set_timing_cache(cache, ignore_mismatch=False):

@@ -43,11 +43,7 @@ _PARSER_FLAGS = {
 
 
 def make_network(libraries: Libraries, builder: Any, *, strongly_typed: bool) -> Any:
-    """Return an empty network with explicit batch.
-
-    Raises:
-        UnsupportedError: Strong typing on a TensorRT that has none.
-    """
+    """Return an empty network with explicit batch."""
     flags = libraries.trt.NetworkDefinitionCreationFlag
     wanted = 0
     explicit = getattr(flags, "EXPLICIT_BATCH", None)  # gone in 11, a no-op in 10, needed in 8
@@ -66,13 +62,7 @@ def make_network(libraries: Libraries, builder: Any, *, strongly_typed: bool) ->
 def parse_onnx(
     libraries: Libraries, network: Any, logger: Any, path: str, options: dict[str, Any]
 ) -> None:
-    """Fill `network` from the model at `path`, external weights beside it included.
-
-    Raises:
-        UnsupportedError: It has operators that this TensorRT does not import, or a parser's option
-            is not in it.
-        BackendError: It cannot be parsed; every error of the parser is named.
-    """
+    """Fill `network` from the model at `path`, external weights beside it included."""
     trt = libraries.trt
     parser = trt.OnnxParser(network, logger)
     for key, flag in _PARSER_FLAGS.items():
@@ -134,14 +124,7 @@ _FORMATS = {
 
 
 def set_io_formats(target: Target, key: str, specs: tuple[str, ...]) -> None:
-    """Set types and formats of all inputs or outputs; one specification is for all of them.
-
-    Raises:
-        UsageError: Neither one specification nor one for each tensor, or a word that is no type or
-            format.
-        UnsupportedError: Types cannot be set any more: TensorRT 11 has strongly typed networks
-            only.
-    """
+    """Set types and formats of all inputs or outputs; one specification is for all of them."""
     network = target.network
     inputs = key == "input_formats"
     count = network.num_inputs if inputs else network.num_outputs
@@ -175,12 +158,7 @@ def _set(target: Target, key: str, tensor: Any, spec: str) -> None:
 
 
 def load_plugins(libraries: Libraries, logger: Any, paths: tuple[str, ...]) -> None:
-    """Register TensorRT's own plugins, where this runtime has them, and those in `paths`.
-
-    Raises:
-        UsageError: A library does not exist.
-        BackendError: A library cannot be loaded.
-    """
+    """Register TensorRT's own plugins, where this runtime has them, and those in `paths`."""
     trt = libraries.trt
     register = getattr(trt, "init_libnvinfer_plugins", None)  # not in the lean runtime
     if register is not None:

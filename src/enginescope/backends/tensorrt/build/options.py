@@ -186,11 +186,7 @@ OPTIONS: dict[str, Option] = {
 
 
 def read_options(options: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of the options.
-
-    Raises:
-        UsageError: An option that does not exist, or a value that cannot be.
-    """
+    """Return the values of the options."""
     found = {}
     for key, text in options.items():
         if key not in OPTIONS:
@@ -208,12 +204,7 @@ def build_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_precision(precision: str | None) -> tuple[str, ...]:
-    """Return the parts of ``fp16+int8``, each once.
-
-    Raises:
-        UsageError: A precision that does not exist, or ``fp8`` beside ``int8``, which TensorRT
-            refuses.
-    """
+    """Return the parts of ``fp16+int8``, each once."""
     parts = tuple(dict.fromkeys((precision or "").lower().split("+"))) if precision else ()
     for part in parts:
         if part == "fp32":

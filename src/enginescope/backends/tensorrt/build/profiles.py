@@ -52,11 +52,6 @@ def spans_of(
     are the optimum. With no shapes for the build, those of the workload are taken; what is still
     open becomes 1, and is noticed. For a decode loop they span all lengths of the past, with the
     optimum at one token after half of the generated ones.
-
-    Raises:
-        UsageError: A name the network does not have, bounds that contradict each other, or shapes
-            for a model that has no dynamic input.
-        UnsupportedError: A bound that the model's fixed dimensions exclude.
     """
     given = {key: options.get(f"{key}_shapes", ()) for key in ("min", "opt", "max")}
     count = max((len(one) for one in given.values()), default=0)

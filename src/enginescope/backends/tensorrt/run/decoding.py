@@ -95,12 +95,7 @@ class TrtDecodeSession(TrtSession):
             raise UnsupportedError(f"{model} cannot generate tokens", why=why, hint=hint)
 
     def bind(self, feeds: Feeds) -> None:
-        """Allocate everything once, for the longest past.
-
-        Raises:
-            UsageError: The engine's optimization profile does not allow a length of the past.
-            UnsupportedError: The size of an output depends on the values.
-        """
+        """Allocate everything once, for the longest past."""
         self._arrays = feeds.arrays
         integers = (name for name, values in feeds.arrays.items() if values.dtype.kind == "i")
         self._prompt = prompt_of(feeds.shapes, integers)

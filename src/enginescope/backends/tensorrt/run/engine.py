@@ -372,11 +372,7 @@ def make_context(libraries: Libraries, engine: Any, log: Log, allocation: str | 
 
 
 def choose_profile(engine: Any, context: Any, index: int, stream: int) -> None:
-    """Switch a context to an optimization profile.
-
-    Raises:
-        UsageError: The engine has fewer.
-    """
+    """Switch a context to an optimization profile."""
     count = engine.num_optimization_profiles
     if not 0 <= index < count:
         raise UsageError(
@@ -391,9 +387,6 @@ def set_weight_budget(engine: Any, budget: str) -> None:
 
     Args:
         budget: ``auto``, ``off``, a share such as ``50%`` of the streamable weights, or bytes.
-
-    Raises:
-        UnsupportedError: This TensorRT, or this engine, does not stream weights.
     """
     total = getattr(engine, "streamable_weights_size", None)
     if not total:

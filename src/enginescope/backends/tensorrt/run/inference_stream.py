@@ -52,11 +52,7 @@ class Gate:
 
     @contextmanager
     def closed(self) -> Iterator[None]:
-        """Hold back what is enqueued in this block, until it is left.
-
-        Raises:
-            UnsupportedError: The driver offers no such wait.
-        """
+        """Hold back what is enqueued in this block, until it is left."""
         self._generation += 1
         watchdog = Timer(LIMIT_S, self._open_late)
         watchdog.start()
@@ -68,11 +64,7 @@ class Gate:
             watchdog.cancel()
 
     def check(self) -> None:
-        """Raise if the gate once opened by itself.
-
-        Raises:
-            UnsupportedError: The host had not enqueued everything after `LIMIT_S`.
-        """
+        """Raise if the gate once opened by itself."""
         if self.was_late:
             raise UnsupportedError(
                 "holding back the GPU",
@@ -255,9 +247,6 @@ class InferenceStream:
 
         Args:
             memory: What an earlier call returned for the same shapes: it is used again.
-
-        Raises:
-            UsageError: A shape that the engine's optimization profile does not allow.
         """
         parts, context = self._parts, self._context
         inputs = [one for one in parts.tensors if one.is_input]
@@ -288,11 +277,7 @@ class InferenceStream:
         return memory
 
     def set_shape(self, name: str, shape: tuple[int, ...]) -> None:
-        """Fix the shape of an input.
-
-        Raises:
-            UsageError: The engine's optimization profile does not allow it.
-        """
+        """Fix the shape of an input."""
         if not self._context.set_input_shape(name, shape):
             raise UsageError(
                 f"shape {'x'.join(map(str, shape))} for input {name}",
@@ -323,11 +308,7 @@ class InferenceStream:
                 self._context.set_output_allocator(name, self._allocator)
 
     def set_address(self, name: str, address: int) -> None:
-        """Say where an input or output lies.
-
-        Raises:
-            BackendError: TensorRT refused it.
-        """
+        """Say where an input or output lies."""
         if not self._context.set_tensor_address(name, address):
             raise BackendError(f"binding {name}", why=self._parts.log.why("TensorRT refused it"))
 
@@ -352,11 +333,7 @@ class InferenceStream:
         return [one for one in made if one is not None]
 
     def request(self) -> None:
-        """Answer one request, copies included, and wait for it.
-
-        Raises:
-            BackendError: TensorRT or the device failed.
-        """
+        """Answer one request, copies included, and wait for it."""
         cuda = self._parts.cuda
         for copy in self.h2d():
             cuda.check(copy(), "copying the inputs")

@@ -66,11 +66,7 @@ class LatencyRecorder:
         return (times if last is None else times[-last:]) / 1e6
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` requests, after `untimed` requests.
-
-        Raises:
-            BackendError: TensorRT or the device failed.
-        """
+        """Time `count` requests, after `untimed` requests."""
         self.issued += untimed + count
         requests = [self._request(index) for index in range(len(self._lane.launches))]
         for _ in range(untimed):

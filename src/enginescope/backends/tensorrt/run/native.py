@@ -44,11 +44,7 @@ def _error_name(cuda: Cuda) -> Callable[[int], str]:
 
 
 class NativeThroughput(ThroughputRecorder):
-    """Takes queries that are enqueued ahead, in C.
-
-    Args:
-        context: CUDA's, as a number.
-    """
+    """Takes queries that are enqueued ahead, in C."""
 
     def __init__(
         self,
@@ -113,11 +109,7 @@ class NativeThroughput(ThroughputRecorder):
         return collect
 
     def run(self, count: int, untimed: int = 0) -> None:  # noqa: ARG002 - of the protocol
-        """Take `count` queries in one chunk, after `PIPELINE_FILL` untimed ones on each stream.
-
-        Raises:
-            BackendError: A call of the driver failed.
-        """
+        """Take `count` queries in one chunk, after `PIPELINE_FILL` untimed ones on each stream."""
         lanes = len(self._lanes)
         self.issued += count + PIPELINE_FILL * lanes
         rows = self._program.run(count, PIPELINE_FILL)
@@ -158,9 +150,6 @@ class NativeThroughput(ThroughputRecorder):
 class NativeLatency(LatencyRecorder):
     """Takes round trips of one lane, in C.
 
-    Args:
-        context: CUDA's, as a number.
-
     Attributes:
         program: Columns: start, end, accepted, asked, and the parts on the GPU's clock.
     """
@@ -191,11 +180,7 @@ class NativeLatency(LatencyRecorder):
         return Turn(issue, [(Kind.ELAPSED, first, second, to) for to, (first, second) in parts])
 
     def run(self, count: int, untimed: int = 0) -> None:
-        """Time `count` requests, after `untimed` requests.
-
-        Raises:
-            BackendError: A call of the driver failed.
-        """
+        """Time `count` requests, after `untimed` requests."""
         self.issued += untimed + count
         rows = self.program.run(count, untimed)
         self.wall_ms += self.program.wall_ms

@@ -45,12 +45,7 @@ _COST = "a query takes the host about 30 µs, so that engines below 50 µs are t
 
 
 def resolved(asked: Mode) -> Mode:
-    """Return `asked` with defaults: copies, spinning waits, one stream; graphs stay open.
-
-    Raises:
-        UsageError: What only makes sense where queries overlap was asked of the latency mode; or
-            tensors that the caller copies.
-    """
+    """Return `asked` with defaults: copies, spinning waits, one stream; graphs stay open."""
     kind = asked.kind or "latency"
     if asked.call == "client":
         raise UsageError("call client", why="TensorRT is given memory, which the caller fills")
@@ -76,11 +71,7 @@ def resolved(asked: Mode) -> Mode:
 
 
 def _decoding_without(asked: Mode) -> bool:
-    """Return that a decode loop runs without CUDA graphs, as shapes grow with each token.
-
-    Raises:
-        UsageError: It was asked for with what it does not have.
-    """
+    """Return that a decode loop runs without CUDA graphs, as shapes grow with each token."""
     refused = {
         "--mode throughput": asked.kind == "throughput",
         "--graph on": asked.cuda_graph,
@@ -212,11 +203,7 @@ class TrtSession:
         self._choose_loop()
 
     def _choose_loop(self) -> None:
-        """Let the loop in C make the calls, or say why it cannot.
-
-        Raises:
-            UnsupportedError: It was asked for by name.
-        """
+        """Let the loop in C make the calls, or say why it cannot."""
         wanted = self.mode.loop
         try:
             require_native(wanted, None if self.mode.cuda_graph else _ENQUEUE)
@@ -337,12 +324,7 @@ class TrtSession:
 
 
 def must_be_runnable(job: Job) -> None:
-    """Raise unless there is an engine to run.
-
-    Raises:
-        UnsupportedError: The subject is neither an ONNX model nor an engine.
-        BackendError: A model came without its engine.
-    """
+    """Raise unless there is an engine to run."""
     if job.subject.kind not in ("onnx", "engine"):
         raise UnsupportedError(
             f"trt cannot run {job.subject.name}", why="it is neither a model nor a plan"

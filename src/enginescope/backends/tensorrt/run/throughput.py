@@ -112,9 +112,6 @@ class ThroughputRecorder:
         """Take `count` queries in one chunk, after `PIPELINE_FILL` untimed ones on each stream.
 
         The GPU's clock times the queries, so a pause of the host slows none of them.
-
-        Raises:
-            BackendError: TensorRT or the device failed.
         """
         self.issued += count + PIPELINE_FILL * len(self._lanes)
         if self._is_bare:

@@ -215,9 +215,6 @@ def output_json(answers: Sequence[TensorValues]) -> bytes:
 
     Ours beside: ``type``; and ``nonFinite``, the places of NaN and infinities, which JSON cannot
     hold and which are ``null`` among the values.
-
-    Raises:
-        UnsupportedError: The run kept no outputs.
     """
     if not answers:
         raise UnsupportedError("--exportOutput", why="the run holds no outputs")
@@ -287,9 +284,6 @@ def times_json(run: Run) -> bytes:
     trtexec's twelve fields, then ours: ``enqueueMs``, ``streamIndex``, and the mode of the run,
     ``inFlight`` and 0 or 1 for ``transfers``, ``cudaGraph``, ``spinWait``; a mode that is not known
     has no field.
-
-    Raises:
-        UnsupportedError: The run has no stamps.
     """
     trace = run.trace
     if trace is None or trace.stream is None or not len(trace):
@@ -310,11 +304,7 @@ def times_json(run: Run) -> bytes:
 
 
 def profile_json(run: Run) -> bytes:
-    """Return ``--exportProfile``: ``{"count"}``, then one object a layer, in execution order.
-
-    Raises:
-        UnsupportedError: The run has no layer times.
-    """
+    """Return ``--exportProfile``: ``{"count"}``, then one object a layer, in execution order."""
     if run.profile is None:
         raise UnsupportedError("--exportProfile", why="the run holds no times of layers")
     rows: list[dict[str, Any]] = [{"count": run.profile.iterations or 0}]
@@ -336,10 +326,6 @@ def layer_info_json(inspector: str | None) -> bytes:
 
     Args:
         inspector: Its text, which may hold raw control characters in names.
-
-    Raises:
-        UnsupportedError: There is none.
-        FormatError: It cannot be read, even leniently.
     """
     return encode(inspector_values(inspector))
 

@@ -144,7 +144,6 @@ def scatter(
         x, y: Of `layer_quantities.QUANTITIES`: ``"time"``, ``"macs"``, ``"footprint"``,
             ``"intensity"`` …
         color: ``"precision"``, ``"output_precision"``, ``"work"`` or ``"kernel"``.
-        kinds: Only layers of these types.
         key: Name of the chart.
     """
     if color not in GROUPS:

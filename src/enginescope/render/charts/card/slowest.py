@@ -49,7 +49,6 @@ def slowest_layers(
         color: ``"precision"``, ``"output_precision"``, ``"work"``, ``"kernel"``, or a quantity:
             ``"macs"``, ``"footprint"``, ``"intensity"``, ``"compute"``, ``"bandwidth"``,
             ``"groups"``.
-        kinds: Only layers of these types.
         noun: What such a layer is called.
     """
     check_color(color)

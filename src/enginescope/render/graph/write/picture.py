@@ -11,16 +11,25 @@ import html
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import msgspec
 import numpy as np
 
+from enginescope.analysis.graph.folding.fold import folded
+from enginescope.analysis.graph.folding.levels import left_out
 from enginescope.analysis.graph.layout.coordinates import against_flow
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph, plan_graph
-from enginescope.analysis.graph.plan_graph_part import GraphPart
+from enginescope.analysis.graph.plan_graph_part import (
+    GraphPart,
+    named,
+    parse_beam,
+    part_of,
+    queried,
+    within,
+)
 from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.roofline.layer_work import layer_work
 from enginescope.core.errors import EnginescopeError, MissingDependencyError, UsageError
@@ -97,9 +106,6 @@ def dot(given: GraphScene, coloring: str = "type", part: GraphPart | None = None
 
     Args:
         part: Where `given` is a part: its centers are framed.
-
-    Raises:
-        UsageError: No such coloring, or what it shows is not known.
     """
     colors = paint(given, coloring)
     centres = set(part.centres) if part else set()
@@ -290,10 +296,6 @@ def laid_out_by(name: str, boxes: Boxes) -> tuple[LaidOut, Notice | None]:
 
     Args:
         name: ``"auto"``: Graphviz for small graphs if it is installed.
-
-    Raises:
-        UsageError: No such layout.
-        MissingDependencyError: Graphviz is asked for by name and is not installed.
     """
     if name not in LAYOUTS:
         raise UsageError(f"no such layout: {name!r}", hint=", ".join(LAYOUTS))
@@ -336,10 +338,6 @@ def graph_png(text: str, scale: float | None = None) -> bytes:
     Args:
         text: From `svg`, with a theme of its own: a PNG cannot follow its viewer's.
         scale: Pixels a unit; unless given, 2 or, where that is too large, 1.
-
-    Raises:
-        UsageError: It would have too many pixels; says how many, and what to do.
-        MissingDependencyError: vl-convert is not installed.
     """
     found = _SIZE.search(text)
     assert found is not None, "not an SVG of ours"
@@ -450,7 +448,6 @@ class Picture:
         wish = self.wish
         if not (wish.beam or wish.filters or wish.highlights):
             return None
-        from enginescope.render.graph.selection import selected
 
         return selected(
             self._whole, beam=wish.beam, filters=wish.filters, highlights=wish.highlights
@@ -483,3 +480,41 @@ class Picture:
         laid_out, notice = laid_out_by(self.wish.layout, boxes_of(self._sketch))
         self.notices = (*self.notices, *((notice,) if notice else ()))
         return drawn(self._sketch, laid_out)
+
+
+def selected(
+    graph: PlanGraph,
+    *,
+    beam: str | None = None,
+    filters: Sequence[str] = (),
+    highlights: Sequence[str] = (),
+) -> GraphPart | None:
+    """Return what is asked for of `graph`; ``None`` if that is all of it, and nothing framed.
+
+    Args:
+        beam: ``LAYER,N``: what is within N steps of a layer, after what is filtered out has been
+            folded.
+        filters, highlights: As `queried` reads them. What the filters do not mean is folded, run by
+            run.
+    """
+    centres, radius = set[int](), 0
+    if beam:
+        name, radius = parse_beam(beam)
+        centres = set(named(graph, name))
+    framed = set(queried(graph, highlights)) if highlights else centres
+    drawn = graph
+    if filters:
+        whole = left_out(graph, {*queried(graph, filters), *centres, *framed})
+        drawn = folded(graph, whole)
+        place = {old: at for at, old in enumerate(whole.members) if isinstance(old, int)}
+        centres, framed = ({place[one] for one in those} for those in (centres, framed))
+    if not (beam or filters or highlights):
+        return None
+    kept = within(drawn, centres, radius) if beam else {node.id for node in drawn.nodes}
+    part = part_of(drawn, kept, framed & kept)
+    return GraphPart(
+        graph=part.graph,
+        centres=part.centres,
+        whole_nodes=len(graph.nodes),
+        cut_edges=part.cut_edges,
+    )

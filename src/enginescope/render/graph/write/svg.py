@@ -281,9 +281,6 @@ def svg(drawing: Drawing, look: SvgLook | None = None, part: GraphPart | None = 
 
     Args:
         part: Where `drawing` shows a part: its centers are framed, and what is left out is said.
-
-    Raises:
-        UsageError: No such coloring or theme.
     """
     look = look or SvgLook()
     colors = paint(drawing.sketch, look.coloring)

@@ -1,1 +1,0 @@
-"""Rules on layers that only rewrite or move data."""

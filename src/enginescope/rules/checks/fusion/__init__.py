@@ -1,1 +1,0 @@
-"""Rules on layers that TensorRT did not fuse, and on fused blocks that hide their layers."""

@@ -1,1 +1,0 @@
-"""Rules on precisions, tensor cores and alignment."""

@@ -1,1 +1,0 @@
-"""Rules on a whole engine: its times, shapes and launches."""
