@@ -9,7 +9,8 @@ Sections of lines: printed options, and the table of layer times.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from enginescope.formats.lenient_json import decode_text
@@ -49,6 +50,12 @@ def log_text(data: bytes, source: str) -> tuple[str, tuple[Notice, ...]]:
         spaces = len(late[1]) - len(late[1].rstrip())
         text = re.sub(rf"(?m)^{before}[ \t]{{0,{spaces}}}", "", text)
     return text, notices
+
+
+def parts_at(text: str, cuts: Sequence[int]) -> list[tuple[int, str]]:
+    """Return the number of its first line and the text of each part that begins at a cut."""
+    spans = pairwise((*cuts, len(text)))
+    return [(text.count("\n", 0, at) + 1, text[at:end]) for at, end in spans if end > at]
 
 
 _PREFIX = re.compile(

@@ -279,6 +279,24 @@ def test_providers_without_a_name_of_ours(tmp_path: Path) -> None:
     assert one(write(tmp_path, "b.json", [node, session])).job.backend.name == "onnxruntime"
 
 
+def test_a_profile_of_onnx_runtime_states_its_allocators(tmp_path: Path) -> None:
+    session = {"cat": "Session", "name": "model_run", "ts": 0, "dur": 9}
+    marks = [("24600", "1048600"), ("1497368", "3145752"), ("9" * 19, "9" * 5000), ("x", None)]
+    nodes = [
+        {
+            "cat": "Node",
+            "name": "a_kernel_time",
+            "ts": 0,
+            "dur": 5,
+            "args": {"provider": "NovelProvider", "mem_in_use_peak": peak, "mem_arena_held": held},
+        }
+        for peak, held in marks
+    ]
+    (arena,) = one(write(tmp_path, "a.json", [*nodes, session])).arenas
+    assert (arena.in_use_peak_bytes, arena.held_bytes) == (1497368, 3145752)
+    assert one(write(tmp_path, "b.json", [nodes[2], session])).arenas == ()
+
+
 def test_shared_folders(shared: Path) -> None:
     folders = [shared / name for name in ("trt86-h200", "trex-examples", "trt10-rtx3060")]
     found = import_artifacts(folders)

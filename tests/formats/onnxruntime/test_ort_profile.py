@@ -7,7 +7,8 @@ import pytest
 
 from enginescope.analysis.claims.layer_time import layer_times
 from enginescope.core.errors import FormatError
-from enginescope.formats.onnxruntime.ort_profile import parse_ort_profile
+from enginescope.formats.lenient_json import read_json
+from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
 
 
 def node(name: str, ts: int, dur: int, op: str = "Add", **more: str) -> dict:
@@ -20,7 +21,7 @@ def run(dur: int) -> dict:
 
 
 def read(events: list):
-    return parse_ort_profile(json.dumps(events).encode(), "o.json")
+    return ort_profile_of(read_json(json.dumps(events).encode(), "o.json"))
 
 
 def test_sums_within_a_run_and_means_over_runs() -> None:
@@ -119,12 +120,12 @@ def test_runs_without_nodes() -> None:
 @pytest.mark.parametrize("text", ["[]", "{}", '[{"cat": "Node"}]', "3"])
 def test_what_is_no_profile(text: str) -> None:
     with pytest.raises(FormatError):
-        parse_ort_profile(text.encode(), "o.json")
+        ort_profile_of(read_json(text.encode(), "o.json"))
 
 
 def test_recorded_loop(data) -> None:
     raw = (data / "onnxruntime" / "loop_1.31.json").read_bytes()
-    profile, notices = parse_ort_profile(raw, "loop.json")
+    profile, notices = ort_profile_of(read_json(raw, "loop.json"))
     assert [one.name for one in profile.layers] == [
         "mul",
         "loop0",
@@ -146,7 +147,7 @@ def test_recorded_tensorrt_provider(data) -> None:
     raw = gzip.decompress(
         (data / "trt86-h200" / "resnet18_ort_trt_ep.profile.json.gz").read_bytes()
     )
-    profile, _ = parse_ort_profile(raw, "ep.json")
+    profile, _ = ort_profile_of(read_json(raw, "ep.json"))
     (layer,) = profile.layers
     assert layer.provider == "TensorrtExecutionProvider"
     assert profile.iterations == 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enginescope.core.errors import FormatError
+from enginescope.formats.importing.artifact_kinds import ArtifactKind, kind_of
 from enginescope.formats.polygraphy.polygraphy_log import parse_polygraphy_logs
 
 LOG = """\
@@ -72,3 +73,66 @@ def test_a_log_without_an_inference_says_what_to_do() -> None:
     with pytest.raises(FormatError, match="no runner finished an inference") as error:
         parse_polygraphy_logs(LOG.partition("| Completed")[0].encode(), "p.log")
     assert "polygraphy run MODEL" in error.value.hint
+
+
+def test_commands_one_after_another_keep_their_own_facts() -> None:
+    second = """\
+/opt/lib/warnings.py:194: RuntimeWarning: invalid value
+[W] --workspace is deprecated
+[I] RUNNING | Command: /opt/bin/polygraphy run other.onnx --onnxrt --validate
+[V] Loaded Module: polygraphy | Version: 0.51.0 | Path: ['/opt/polygraphy']
+[I] onnxrt-runner-N0-01/02/26-03:05:05  | Activating and starting inference
+[I] onnxrt-runner-N0-01/02/26-03:05:05  | Completed 1 iteration(s) in 0.25 ms | \
+Average inference time: 0.25 ms.
+[E]         Inf Detected | One or more non-finite values were encountered in this output
+[E]     FAILED | Output Validation
+[E] FAILED | Runtime: 1.2s | Command: /opt/bin/polygraphy run other.onnx --onnxrt --validate
+"""
+    first = LOG.replace("[E] FAILED | Runtime", "[I] PASSED | Runtime")
+    logs = parse_polygraphy_logs((first + second).encode(), "p.log")
+    reports = [log.report for log, _ in logs]
+    assert [report.passed for report in reports] == [True, True, False]
+    assert [report.tool_version for report in reports] == ["0.50.0", "0.50.0", "0.51.0"]
+    assert [report.command.split()[2] for report in reports] == ["net.onnx"] * 2 + ["other.onnx"]
+    assert [log.versions for log, _ in logs[1:]] == [{"tensorrt": "10.16.2.5"}, {}]
+    assert [bool(report.options) for report in reports] == [True, True, False]
+    lines = first.count("\n")
+    assert [(message.line - lines, message.text) for message in reports[2].messages] == [
+        (2, "--workspace is deprecated"),
+        (7, "Inf Detected | One or more non-finite values were encountered in this output"),
+        (8, "FAILED | Output Validation"),
+    ]
+
+
+def test_a_command_that_was_killed_ends_where_the_next_begins() -> None:
+    cut = LOG[: LOG.index("[I] Accuracy Comparison")]
+    logs = parse_polygraphy_logs((cut + LOG).encode(), "p.log")
+    assert [log.report.passed for log, _ in logs] == [None, None, False, False]
+    assert [bool(log.report.options) for log, _ in logs] == [False, False, True, True]
+
+
+def test_a_build_or_a_failure_without_an_inference_is_a_run() -> None:
+    build = """\
+[V] Loaded Module: polygraphy | Version: 0.50.0 | Path: ['/opt/polygraphy']
+[V] Loaded Module: tensorrt | Version: 10.16.2.5 | Path: ['/opt/tensorrt']
+[I] Finished engine building in 9.25 seconds
+"""
+    ((log, notices),) = parse_polygraphy_logs(build.encode(), "p.log")
+    assert notices == ()  # polygraphy convert does not say how it ended
+    assert (log.backend, log.versions) == ("trt", {"tensorrt": "10.16.2.5"})
+    assert (log.report.build_s, log.report.summaries, log.report.passed) == (9.25, (), None)
+    failed = LOG.partition("[I] Creating")[0] + "[!] no such file\n[E] FAILED | Runtime: 1s\n"
+    ((log, notices),) = parse_polygraphy_logs(failed.encode(), "p.log")
+    assert (log.backend, log.report.passed, log.report.build_s) == ("ort-cpu", False, None)
+    assert [message.text for message in log.report.messages] == ["no such file"]
+    assert notices == ()
+    ((log, _),) = parse_polygraphy_logs(b"[E] FAILED | Command: polygraphy run a.onnx", "p.log")
+    assert (log.backend, log.report.passed) == ("polygraphy", False)
+
+
+def test_an_excerpt_is_known_by_its_line_of_times() -> None:
+    lines = LOG.split("\n")[6:7]
+    text = "\n".join(["# Checking outputs", "```", *lines, "```"])
+    assert kind_of(text.encode(), "README.md") is ArtifactKind.POLYGRAPHY_LOG
+    ((log, _),) = parse_polygraphy_logs(text.encode(), "README.md")
+    assert (log.report.summaries[0].mean_ms, log.report.command) == (2.5, None)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from enginescope.core.errors import FormatError
 from enginescope.formats.importing.artifact_kinds import recognise
 from enginescope.formats.lenient_json import read_json
-from enginescope.formats.onnxruntime.ort_profile import parse_ort_profile
+from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
 from enginescope.formats.plan.plan_json import parse_plan
 from enginescope.formats.tensors.tensor_files import load_tensor
 from enginescope.formats.trex.trex_metadata import parse_trex_metadata
@@ -40,7 +40,7 @@ PARSERS: dict[str, tuple[Callable[[bytes, str], Any], list[Any]]] = {
     "times": (lambda data, name: parse_times(data, name, warmup_ms=201.0), [times.records(4)]),
     "profile": (parse_profile, [PROFILE]),
     "metadata": (parse_trex_metadata, [METADATA]),
-    "ort": (parse_ort_profile, [EVENTS]),
+    "ort": (lambda data, name: ort_profile_of(read_json(data, name)), [EVENTS]),
     "log": (parse_trtexec_log, []),
     "recognise": (recognise, [PROFILE, METADATA, EVENTS, times.records(2)]),
 }

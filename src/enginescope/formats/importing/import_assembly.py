@@ -23,7 +23,7 @@ from enginescope.formats.importing.import_options import (
 )
 from enginescope.formats.lenient_json import Document
 from enginescope.formats.log_facts import build_failure_hint
-from enginescope.formats.onnxruntime.ort_profile import ort_profile_of
+from enginescope.formats.onnxruntime.ort_profile import arenas_of, ort_profile_of
 from enginescope.formats.plan.plan_json import plan_of
 from enginescope.formats.tensors.answer_files import outputs_of
 from enginescope.formats.torch.torch_trace import torch_trace_of
@@ -330,6 +330,7 @@ def _operator_run(group: Group, parts: _Parts) -> Run | None:
         environment=environment,
         providers=providers,
         profile=profile,
+        arenas=arenas_of(document),
         notices=tuple(parts.notices),
         artifacts=_artifacts(parts.used),
     )

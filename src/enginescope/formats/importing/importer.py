@@ -245,7 +245,7 @@ def _engines(logs: Sequence[TrtexecLog]) -> list[int | None]:
     for at, log in enumerate(logs):
         before = logs[at - 1] if at else None
         joins = before is not None and _saved(before) is not None and _saved(before) == _loaded(log)
-        processes.append(processes[-1] if joins else log.process)
+        processes.append(processes[-1] if joins else at + 1)
     return processes if len(set(processes)) > 1 else [None] * len(processes)
 
 

@@ -1,4 +1,4 @@
-"""ONNX Runtime's profile (a JSON list of trace events), 1.16 to 1.32.
+"""ONNX Runtime's profile (a JSON list of trace events), 0.4 to 1.32.
 
 What ONNX Runtime's profile says of its allocators (from 1.26 on).
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record, replace
-from enginescope.formats.lenient_json import Document, finite_number, read_json
+from enginescope.formats.lenient_json import Document, finite_number
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Array
 from enginescope.records.plan.plan import LayerTiming, Profile, batch_sums
@@ -113,13 +113,8 @@ def with_gpu_times(document: Document, trace: GpuTrace) -> NodeTimes:
 
 def provider_of(event: Any) -> str | None:
     """The provider that executed a node; ``None`` if the event is something else."""
-    if not isinstance(event, dict) or event.get("cat") != "Node":
-        return None
-    arguments = event.get("args")
-    if not str(event.get("name")).endswith(SUFFIX) or not isinstance(arguments, dict):
-        return None
-    provider = arguments.get("provider")
-    return provider if isinstance(provider, str) else None
+    node = _node(event) if isinstance(event, dict) else None
+    return node.provider if node else None
 
 
 def _spans(events: Sequence[Any]) -> list[_Span]:
@@ -179,7 +174,9 @@ class _Run(Record, frozen=True, kw_only=True):
         return {node: at - begin for node, at in self.started_us.items()}
 
 
-def parse_ort_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, ...]]:
+def ort_profile_of(
+    document: Document, trace: GpuTrace | None = None
+) -> tuple[Profile, tuple[Notice, ...]]:
     """Return the time of each node in a profile.
 
     Times are summed within a run, since a node in the body of a loop runs several times; mean and
@@ -187,19 +184,11 @@ def parse_ort_profile(data: bytes, source: str) -> tuple[Profile, tuple[Notice, 
     there are more. ``If``, ``Loop`` and ``Scan`` are marked: their time holds that of the nodes
     inside, which are listed too.
 
-    Returns:
-        profile: Nodes in the order they start; `whole_ms` is the mean of ``model_run``.
-    """
-    return ort_profile_of(read_json(data, source))
-
-
-def ort_profile_of(
-    document: Document, trace: GpuTrace | None = None
-) -> tuple[Profile, tuple[Notice, ...]]:
-    """Return the times in a file already read; see `parse_ort_profile`.
-
     Args:
         trace: What the GPU did meanwhile, if that was traced.
+
+    Returns:
+        profile: Nodes in the order they start; `whole_ms` is the mean of ``model_run``.
     """
     if not isinstance(document.value, list):
         raise FormatError(document.source, why="it is not a list of events", expected="a JSON list")
@@ -376,19 +365,13 @@ def _text(value: Any) -> str | None:
 
 
 def _unfinished(source: str, events: int) -> Notice:
-    return Notice(
-        code="W-TRUNCATED",
-        message=f"{source} ends within a run; its {events} node events are skipped",
-        evidence={"file": source, "events": events},
-    )
+    message = f"{source} ends within a run; its {events} node events are skipped"
+    return Notice(code="W-TRUNCATED", message=message, evidence={"file": source, "events": events})
 
 
 def _single(source: str) -> Notice:
-    return Notice(
-        code="W-FIRST-RUN",
-        message=f"{source} holds a single run, the first, which is slower than those after it",
-        evidence={"file": source, "runs": 1},
-    )
+    message = f"{source} holds a single run, the first, which is slower than those after it"
+    return Notice(code="W-FIRST-RUN", message=message, evidence={"file": source, "runs": 1})
 
 
 def arenas_of(document: Document) -> tuple[ArenaUse, ...]:
@@ -411,4 +394,5 @@ def arenas_of(document: Document) -> tuple[ArenaUse, ...]:
 
 
 def _bytes(value: Any) -> int | None:
-    return int(value) if isinstance(value, str) and value.isdecimal() else None
+    is_count = isinstance(value, str) and value.isdecimal() and len(value) < len(str(1 << 63))
+    return int(value) if is_count else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from enginescope.core.errors import FormatError
@@ -14,7 +15,9 @@ from enginescope.records.plan.tool_report import LogMessage, ToolReport
 from enginescope.records.samples import ReportedSummary
 
 IS_POLYGRAPHY_LOG = re.compile(
-    r"^\[[VI]\] (?:RUNNING \| Command: \S*polygraphy\b|Loaded Module: polygraphy\b)", re.MULTILINE
+    r"^\[[VI]\] (?:RUNNING \| Command: \S*polygraphy\b|Loaded Module: polygraphy\b"
+    r"|\S+ +\| Completed \d+ iteration\(s\) in )",
+    re.MULTILINE,
 )
 _COMMAND = re.compile(r"^\[I\] RUNNING \| Command: (.*)$", re.MULTILINE)
 _MODULE = re.compile(r"Loaded Module: (\w+) +\| Version: (\S+)")
@@ -24,7 +27,7 @@ _INFERENCE = re.compile(
     re.MULTILINE,
 )
 _ACTIVATION = re.compile(r"^\[I\] (\S+) +\| Activating and starting inference", re.MULTILINE)
-_END = re.compile(r"^\[[IE]\] (PASSED|FAILED) \| (?:Runtime|Command)\b", re.MULTILINE)
+_END = re.compile(r"^\[[IE]\] (PASSED|FAILED) \| (?:Runtime|Command)\b.*\n?", re.MULTILINE)
 _OUTPUT = re.compile(r"^\[[IEW]\] +(PASSED|FAILED) \| Output: '(.+?)' \| ", re.MULTILINE)
 _ERROR = re.compile(
     r"Error Metrics: (.+)\n.*Minimum Required Tolerance: .*?\[abs=(\S+?)\] OR \[rel=(\S+?)\]"
@@ -43,38 +46,60 @@ _FEW = 10
 def parse_polygraphy_logs(
     data: bytes, source: str
 ) -> tuple[tuple[TrtexecLog, tuple[Notice, ...]], ...]:
-    """Return the facts of each runner in a log of ``polygraphy run``, with their notices."""
+    """Return the facts of each runner of each command in a log, with their notices.
+
+    A command without a runner counts if it states its build, or that it failed.
+    """
     text, notices = log_lines.log_text(data, source)
-    runners = list(_INFERENCE.finditer(text))
-    if not runners:
+    logs = [log for first, part in _commands(text) for log in _of_command(part, first, source)]
+    if not logs:
         raise FormatError(
             source,
             why="a log of polygraphy in which no runner finished an inference",
             hint="polygraphy run MODEL --trt --onnxrt prints inference times",
         )
+    return tuple((log, (*notices, *own)) for log, own in logs)
+
+
+def _commands(text: str) -> list[tuple[int, str]]:
+    """Return the number of its first line and the text of each command.
+
+    Lines before a command's own first line are its warnings, where the command before has ended.
+    """
+    cuts = [0]
+    for before, command in pairwise(_COMMAND.finditer(text)):
+        ends = list(_END.finditer(text, before.end(), command.start()))
+        cuts.append(ends[-1].end() if ends else command.start())
+    return log_lines.parts_at(text, cuts)
+
+
+def _of_command(
+    text: str, first: int, source: str
+) -> Iterator[tuple[TrtexecLog, tuple[Notice, ...]]]:
     versions = dict(_MODULE.findall(text))
-    shared = _shared(text, versions.get("polygraphy"))
-    logs = []
-    for number, match in enumerate(runners, start=1):
-        name, count, mean = match[1], int(match[2]), log_facts.number(match[4])
+    shared = _shared(text, first, versions.get("polygraphy"))
+    runners = [(match[1], match) for match in _INFERENCE.finditer(text)]
+    for name, match in runners or ((_last_runner(text), None),):
         backend, library = _backend(name, text)
-        report = ToolReport(
-            **shared,
-            summaries=(ReportedSummary(metric="latency", mean_ms=mean),),
-            **(_of_build(_part(text, name, match.end())) if backend == "trt" else {}),
-        )
-        log = TrtexecLog(
-            report=report,
-            backend=backend,
-            versions={library: versions[library]} if library in versions else {},
-            process=number if len(runners) > 1 else None,
-        )
-        told = (*notices, *_few(source, name, count), *_unfinished(source, report))
-        logs.append((log, told))
-    return tuple(logs)
+        part = _part(text, name, match.end() if match else len(text))
+        build = _of_build(part) if backend == "trt" else {}
+        mean = log_facts.number(match[4]) if match else None
+        means = (ReportedSummary(metric="latency", mean_ms=mean),) if match else ()
+        report = ToolReport(**shared, **build, summaries=means)
+        of_library = {key: versions[key] for key in (library,) if key in versions}
+        log = TrtexecLog(report=report, backend=backend, versions=of_library)
+        few = _few(source, name, int(match[2])) if match else ()
+        if log.has_figures or report.passed is False:
+            yield log, (*few, *_unfinished(source, report))
 
 
-def _shared(text: str, version: str | None) -> dict[str, Any]:
+def _last_runner(text: str) -> str:
+    """Return the runner at work when a command without an inference ended."""
+    activated = _ACTIVATION.findall(text)
+    return activated[-1] if activated else "trt-runner" if _BUILD.search(text) else "polygraphy"
+
+
+def _shared(text: str, first: int, version: str | None) -> dict[str, Any]:
     """Return the fields that every runner's report has."""
     command, end = _COMMAND.search(text), _END.search(text)
     errors = {
@@ -91,22 +116,18 @@ def _shared(text: str, version: str | None) -> dict[str, Any]:
         "command": command[1].strip() if command else None,
         "passed": end[1] == "PASSED" if end else None,
         "options": {"Outputs compared": outputs} if outputs else {},
-        "messages": tuple(_messages(text)),
+        "messages": tuple(_messages(text, first)),
     }
 
 
-def _messages(text: str) -> Iterator[LogMessage]:
-    """Yield warnings and errors, each once.
-
-    Of the parts of a comparison, which are indented, an output that differs is one.
-    """
+def _messages(text: str, first: int) -> Iterator[LogMessage]:
+    """Yield errors, and warnings that are not indented as parts of a comparison are, each once."""
     seen = set()
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=first):
         match = _MESSAGE.match(line)
-        if match is None or _END.match(line):
+        if match is None or _END.match(line) or match[2] in seen:
             continue
-        is_output = match[1] == "E" and _OUTPUT.match(line)
-        if (is_output or not match[2].startswith(" ")) and match[2] not in seen:
+        if match[1] != "W" or not match[2].startswith(" "):
             seen.add(match[2])
             yield LogMessage(level=_LEVELS[match[1]], text=match[2].strip(), line=number)
 
@@ -135,7 +156,7 @@ def _of_build(text: str) -> dict[str, Any]:
 
 
 def _unfinished(source: str, report: ToolReport) -> tuple[Notice, ...]:
-    if report.passed is not None:
+    if report.passed is not None or report.command is None:
         return ()
     message = f"{source} ends before polygraphy prints PASSED or FAILED"
     return (Notice(code="W-LOG-UNFINISHED", message=message, evidence={"file": source}),)
@@ -145,9 +166,6 @@ def _few(source: str, runner: str, count: int) -> tuple[Notice, ...]:
     if count >= _FEW:
         return ()
     what = "one inference" if count == 1 else f"{count} inferences"
-    notice = Notice(
-        code="W-FEW-INFERENCES",
-        message=f"{source}: the time of {runner} is the mean of {what}, the first included",
-        evidence={"file": source, "runner": runner, "inferences": count},
-    )
-    return (notice,)
+    message = f"{source}: the time of {runner} is the mean of {what}, the first included"
+    evidence = {"file": source, "runner": runner, "inferences": count}
+    return (Notice(code="W-FEW-INFERENCES", message=message, evidence=evidence),)

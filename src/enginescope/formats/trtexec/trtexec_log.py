@@ -21,6 +21,7 @@ from enginescope.formats.log_lines import (
     is_profile_title,
     log_lines,
     log_text,
+    parts_at,
 )
 from enginescope.formats.plan.plan_json import IS_LAYER, inspected_plan
 from enginescope.judge.notice import Notice
@@ -42,7 +43,6 @@ class TrtexecLog(Record, frozen=True, kw_only=True):
         inspected: Layers that the log holds, with the keys of the inspector's JSON.
         backend: What ran the engine, as `BackendSpec` names it.
         versions: Of libraries, by name.
-        process: From 1, of a log of several processes.
         warmup_queries: Those before the measurement.
         queries: Those of the measurement.
     """
@@ -52,7 +52,6 @@ class TrtexecLog(Record, frozen=True, kw_only=True):
     inspected: dict[str, Any] | None = None
     backend: str = "trtexec"
     versions: Mapping[str, str] = {}
-    process: int | None = None
     warmup_queries: int | None = None
     queries: int | None = None
 
@@ -82,12 +81,10 @@ def parse_trtexec_logs(
         raise FormatError(
             source, why="no line of trtexec's in it", expected="trtexec's own log, 7.x or later"
         )
-    parts = _processes(text, source)
     logs = []
-    for count, (first, part) in enumerate(parts, start=1):
-        process = count if len(parts) > 1 else None
-        read = read_part(part, "trtexec", source, first=first, process=process)
-        logs.append((read[0], (*notices, *read[1])))
+    for first, part in _processes(text, source):
+        log, own = read_part(part, "trtexec", source, first=first)
+        logs.append((log, (*notices, *own)))
     if not any(log.has_figures or _is_told(log.report) for log, _ in logs):
         unread = [notice.message for _, told in logs for notice in told if notice.code == _UNREAD]
         raise FormatError(
@@ -104,7 +101,7 @@ def _is_told(report: ToolReport) -> bool:
 
 
 def read_part(
-    text: str, tool: str, source: str, *, first: int = 1, process: int | None = None
+    text: str, tool: str, source: str, *, first: int = 1
 ) -> tuple[TrtexecLog, tuple[Notice, ...]]:
     """Return the facts of one process, or of one engine of a script.
 
@@ -115,7 +112,7 @@ def read_part(
     reader = _LogReader(tool)
     for line in log_lines(text, first):
         reader.take(line)
-    return reader.result(inspected_plan(text), process), tuple(reader.notices(source))
+    return reader.result(inspected_plan(text)), tuple(reader.notices(source))
 
 
 def _processes(text: str, source: str) -> list[tuple[int, str]]:
@@ -132,12 +129,7 @@ def _processes(text: str, source: str) -> list[tuple[int, str]]:
             hint="give each process its own log",
         )
     places = [place for at, end in pairwise(cuts) for place in _summaries_from(text, at, end)]
-    ends = (*places[1:], len(text))
-    return [
-        (text.count("\n", 0, at) + 1, text[at:end])
-        for at, end in zip(places, ends, strict=True)
-        if end > at
-    ]
+    return parts_at(text, places)
 
 
 def _summaries_from(text: str, at: int, end: int) -> list[int]:
@@ -255,7 +247,7 @@ class _LogReader:
             self.fields["command"] = command
         self.fields["passed"] = {"PASSED": True, "FAILED": False}.get(word)
 
-    def result(self, inspected: dict[str, Any] | None, process: int | None) -> TrtexecLog:
+    def result(self, inspected: dict[str, Any] | None) -> TrtexecLog:
         options = dict(self.sections.sections)
         facts = options.pop(DEVICE_SECTION, {})
         for block in self.blocks:
@@ -274,7 +266,6 @@ class _LogReader:
             report=report,
             profile=self.table.profile() if self.table else None,
             inspected=inspected,
-            process=process,
             warmup_queries=self.queries.get("warmup_queries"),
             queries=self.queries.get("queries"),
         )
@@ -331,11 +322,9 @@ def parse_script_logs(
     text, notices = log_text(data, source)
     library = _LIBRARY.search(text)
     version: dict[str, Any] = {"tool_version": library[1]} if library else {}
-    parts = _engines(text)
     logs = []
-    for number, (first, part) in enumerate(parts, start=1):
-        process = number if len(parts) > 1 else None
-        log, own = read_part(part, "tensorrt", source, first=first, process=process)
+    for first, part in _engines(text):
+        log, own = read_part(part, "tensorrt", source, first=first)
         report = replace(log.report, **version)
         logs.append((replace(log, report=report, backend="trt"), (*notices, *own)))
     if not any(log.has_figures for log, _ in logs):
@@ -354,5 +343,4 @@ def _engines(text: str) -> list[tuple[int, str]]:
         begins = _SCRIPT_BEGINS.search(text, built.end())
         if begins is not None and begins.start() > cuts[-1]:
             cuts.append(begins.start())
-    ends = (*cuts[1:], len(text))
-    return [(text.count("\n", 0, at) + 1, text[at:end]) for at, end in zip(cuts, ends, strict=True)]
+    return parts_at(text, cuts)
