@@ -34,21 +34,9 @@ from enginescope.render.base.text_table import as_text
 from enginescope.render.charts.distribution import latency_boxes, latency_distribution, percentiles
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
-from enginescope.render.contend.contend_writers import (
-    contend_answer,
-    contend_csv,
-    contend_json,
-    contend_markdown,
-    contend_page,
-)
+from enginescope.render.contend.contend_answer import contend_answer
 from enginescope.render.html.images import Chart
-from enginescope.render.ladder.ladder_writers import (
-    ladder_answer,
-    ladder_json,
-    ladder_markdown,
-    ladder_page,
-    waterfall,
-)
+from enginescope.render.ladder.ladder_answer import ladder_answer, waterfall
 from enginescope.render.load.load_writers import (
     answer_text,
     load_answer,
@@ -67,35 +55,18 @@ from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.findings import Linted, findings_json, findings_sarif
-from enginescope.render.shapes.shapes_writers import (
-    shapes_answer,
-    shapes_csv,
-    shapes_json,
-    shapes_markdown,
-    shapes_page,
-)
+from enginescope.render.shapes.shapes_answer import shapes_answer
 from enginescope.render.suites.suite_answer import suite_answer, suite_tables
 from enginescope.render.suites.suite_page import suite_page
 from enginescope.render.suites.suite_phrases import counts_sentence
-from enginescope.render.tune.tune_writers import (
-    tune_answer,
-    tune_csv,
-    tune_json,
-    tune_markdown,
-    tune_page,
-)
+from enginescope.render.tune.tune_answer import tune_answer
 from enginescope.render.verdicts.gate_junit import gate_junit
 from enginescope.render.verdicts.gate_sarif import gate_sarif
 from enginescope.render.verdicts.gate_writers import gate_answer, gate_json, gate_markdown
 from enginescope.render.verdicts.history import history_chart
 from enginescope.render.verdicts.history_page import history_page
 from enginescope.render.verdicts.history_text import history_json, history_rows, title_text
-from enginescope.render.verdicts.lottery_writers import (
-    lottery_answer,
-    lottery_json,
-    lottery_markdown,
-    lottery_page,
-)
+from enginescope.render.verdicts.lottery_answer import lottery_answer
 from enginescope.render.verdicts.upgrade_writers import (
     upgrade_answer,
     upgrade_json,
@@ -105,6 +76,7 @@ from enginescope.render.verdicts.upgrade_writers import (
 )
 from enginescope.render.verdicts.verdict_writers import verdict_csv, verdict_markdown, verdict_text
 from tests.render.load.load_reports import load_screen
+from tests.render.outputs import outputs
 from tests.render.runs import measured_run
 from tests.render.screen import summary_text
 
@@ -177,14 +149,19 @@ def of_history(found: JobHistory) -> Iterator[tuple[str, Any]]:
     yield "JSON", json.loads(history_json([found]))
 
 
+def _written(answer: Any, *, has_csv: bool = False) -> tuple[Any, ...]:
+    as_json, markdown, page, as_csv = outputs(answer)
+    return (answer, markdown, page, as_json, *([as_csv] if has_csv else []))
+
+
 #: Verb -> its answer, and its writers of Markdown, a page, JSON and CSV.
 _WRITERS: dict[str, tuple[Any, ...]] = {
     "upgrade": (upgrade_answer, upgrade_markdown, upgrade_page, upgrade_json),
-    "lottery": (lottery_answer, lottery_markdown, lottery_page, lottery_json),
-    "ladder": (ladder_answer, ladder_markdown, ladder_page, ladder_json),
-    "shapes": (shapes_answer, shapes_markdown, shapes_page, shapes_json, shapes_csv),
-    "contend": (contend_answer, contend_markdown, contend_page, contend_json, contend_csv),
-    "tune": (tune_answer, tune_markdown, tune_page, tune_json, tune_csv),
+    "lottery": _written(lottery_answer),
+    "ladder": _written(ladder_answer),
+    "shapes": _written(shapes_answer, has_csv=True),
+    "contend": _written(contend_answer, has_csv=True),
+    "tune": _written(tune_answer, has_csv=True),
 }
 
 

@@ -12,19 +12,22 @@ from enginescope.core.jsonio import encode
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.render.compare.compare_writers import compare_json
-from enginescope.render.contend.contend_writers import contend_json
-from enginescope.render.ladder.ladder_writers import ladder_json
+from enginescope.render.contend.contend_answer import contend_answer
+from enginescope.render.ladder.ladder_answer import ladder_answer
 from enginescope.render.load.load_writers import load_json
 from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.self_test.self_test_writers import self_test_json
-from enginescope.render.tune.tune_writers import tune_json
-from enginescope.render.verdicts.lottery_writers import lottery_json
+from enginescope.render.tune.tune_answer import tune_answer
+from enginescope.render.verdicts.lottery_answer import lottery_answer
 from enginescope.store.archive import Store
 from tests.fakes import loading, models
 from tests.one_way.case import Case
 from tests.plants.in_process import without_warm_up, workers_in_process
+from tests.render.outputs import outputs
 
+(contend_json, *_), (ladder_json, *_) = outputs(contend_answer), outputs(ladder_answer)
+(tune_json, *_), (lottery_json, *_) = outputs(tune_answer), outputs(lottery_answer)
 FIVE = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
 #: Requests that mostly sleep: several in one process do not wait for each other.
 SLOW = "fake?latency_us=3000"

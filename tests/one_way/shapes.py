@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import enginescope as es
-from enginescope.render.shapes.shapes_writers import shapes_json
+from enginescope.render.shapes.shapes_answer import shapes_answer
 from tests.fakes import models
 from tests.one_way.case import Case
+from tests.render.outputs import outputs
 
+shapes_json, *_ = outputs(shapes_answer)
 _SHORT = {"rounds": 3, "visits": 2, "requests": 4}
 
 

@@ -73,6 +73,11 @@ def option(*names: str, **settings: Any) -> Callable[[F], F]:
     return click.option(*names, **settings)
 
 
+def count_option(flag: str, least: int, most: int, default: int, text: str) -> Callable[[F], F]:
+    """Declare a whole number between bounds, with `text` as its help."""
+    return option(flag, type=click.IntRange(least, most), default=default, help=text)
+
+
 def add_options(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Return a decorator that adds options in their order."""
 

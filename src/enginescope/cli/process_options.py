@@ -11,9 +11,11 @@ from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     COUNT,
     DURATION_MS,
+    FILE,
     SHAPE,
     Items,
     add_options,
+    count_option,
     dims_option,
     json_option,
     option,
@@ -21,7 +23,9 @@ from enginescope.cli.options import (
     tags_option,
 )
 from enginescope.core.errors import UsageError
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.records.run.job import Limits, StopRule, Workload
+from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS
 from enginescope.store.location import without_password
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -69,6 +73,19 @@ rounds_end_options = add_options(
 )
 #: Add tags and place of the runs that are stored, and ``--json``.
 stored_options = add_options(tags_option, store_option, json_option)
+#: Add what every verb has that reports on rounds of fresh processes.
+report_options = add_options(
+    timeout_option,
+    option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE."),
+    option("--html", type=FILE, help="Write one HTML page to FILE."),
+    rounds_end_options,
+    stored_options,
+)
+
+
+def rounds_option(text: str) -> Callable[[F], F]:
+    """Add ``--rounds`` of a verb whose rounds all count, with `text` as its help."""
+    return count_option("--rounds", LEAST_ROUNDS, MOST_ROUNDS, ROUNDS, text)
 
 
 def process_workload(options: dict[str, Any]) -> Workload:
@@ -86,11 +103,12 @@ def process_workload(options: dict[str, Any]) -> Workload:
     )
 
 
-def process_fields(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a `MeasureRequest`, but for its workload."""
+def process_fields(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return the fields of a `MeasureRequest`, but for its workload, and those of these names."""
     limits = Limits(timeout_s=options["timeout"] / 1e3) if options["timeout"] else None
     most_ms = options.get("max_time")
     return {
+        **{name: options[name] for name in names},
         "process_limits": limits,
         "continues": options.get("continues", False),
         "max_time_s": most_ms and most_ms / 1e3,

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from enginescope.cli.messages import next_steps, words
-from enginescope.cli.options import write_output
+from enginescope.cli.options import check_outputs, write_output
+from enginescope.records.progress import COMPARISON_TAG
+
+if TYPE_CHECKING:
+    from enginescope.render.html.answer_page import Answer
 
 R = TypeVar("R")
+
+#: Options of the files of an answer.
+_FILES = ("markdown", "csv", "html")
 
 #: Options of the files that the next steps may name, the first one first.
 _OPENED = ("html", "markdown")
@@ -50,6 +57,42 @@ def present_report(
         print_json(document(report))
     else:
         screen(report)
+
+
+def check_files(options: Mapping[str, Any], *models: object) -> None:
+    """Refuse a file of an answer that cannot be written, before anything is measured."""
+    check_outputs([options.get(name) for name in _FILES], list(map(str, models)))
+
+
+def present_answer(
+    answered: Answer, options: Mapping[str, Any], screen: Callable[[], None]
+) -> None:
+    """Write the files that were asked for, then print JSON or the screen.
+
+    Args:
+        screen: Print what a terminal shows.
+    """
+    from enginescope.render.html.answer_page import (
+        written_csv,
+        written_json,
+        written_markdown,
+        written_page,
+    )
+
+    for name, writer in zip(_FILES, (written_markdown, written_csv, written_page), strict=True):
+        if options.get(name) is not None:
+            write_output(options[name], writer(answered))
+    if options["as_json"]:
+        print_json(written_json(answered))
+    else:
+        screen()
+
+
+def runs_step(
+    options: Mapping[str, Any], comparison: str | None, purpose: str = "its runs"
+) -> tuple[str, str]:
+    """Return the next step that lists the runs of a comparison."""
+    return step(options, purpose, "runs list", "--tag", f"{COMPARISON_TAG}{comparison}")
 
 
 def end_report(

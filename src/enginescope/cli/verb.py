@@ -186,6 +186,12 @@ class Verb(_Examples):
                     formatter.write_dl(records)
 
 
+def verb(name: str, *examples: str) -> Callable[[Callable[..., Any]], Verb]:
+    """Declare a verb; `examples` in pairs: what an example does, and its command line."""
+    pairs = tuple(zip(examples[::2], examples[1::2], strict=True))
+    return click.command(name, cls=Verb, examples=pairs)
+
+
 class VerbOfVerbs(_Examples, click.Group):
     """A verb with verbs of its own."""
 

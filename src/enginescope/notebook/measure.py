@@ -97,7 +97,7 @@ class ShownShapes(Answered, ShapesReport, frozen=True, kw_only=True):
     """A sweep of shapes; in notebooks the answer and its tables, plain HTML."""
 
     def _answer(self) -> AnswerTables:
-        from enginescope.render.shapes.shapes_writers import shapes_answer
+        from enginescope.render.shapes.shapes_answer import shapes_answer
 
         return shapes_answer(self)
 

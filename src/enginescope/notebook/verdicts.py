@@ -149,14 +149,14 @@ class ShownLadder(Answered, LadderReport, frozen=True, kw_only=True):
     """A ladder; in notebooks the answer, its rungs and its steps, plain HTML."""
 
     def _answer(self) -> AnswerTables:
-        from enginescope.render.ladder.ladder_writers import ladder_answer
+        from enginescope.render.ladder.ladder_answer import ladder_answer
 
         return ladder_answer(self)
 
     @property
     def charts(self) -> dict[str, ChartDisplay]:
         """The chart of the page: ``"waterfall"``."""
-        from enginescope.render.ladder.ladder_writers import ladder_chart
+        from enginescope.render.ladder.ladder_answer import ladder_chart
 
         return displays((ladder_chart(self),))
 
@@ -165,7 +165,7 @@ class ShownContend(Answered, ContendReport, frozen=True, kw_only=True):
     """A contention test; in notebooks the answer and its tables, plain HTML."""
 
     def _answer(self) -> AnswerTables:
-        from enginescope.render.contend.contend_writers import contend_answer
+        from enginescope.render.contend.contend_answer import contend_answer
 
         return contend_answer(self)
 
@@ -178,7 +178,7 @@ class ShownLottery(Answered, LotteryReport, frozen=True, kw_only=True):
     """A lottery of builds; in notebooks the answer and its tables, plain HTML."""
 
     def _answer(self) -> AnswerTables:
-        from enginescope.render.verdicts.lottery_writers import lottery_answer
+        from enginescope.render.verdicts.lottery_answer import lottery_answer
 
         return lottery_answer(self)
 
@@ -190,7 +190,7 @@ class ShownTune(Answered, TuneReport, frozen=True, kw_only=True):
     """A search for the fastest options; in notebooks the answer and its tables, plain HTML."""
 
     def _answer(self) -> AnswerTables:
-        from enginescope.render.tune.tune_writers import tune_answer
+        from enginescope.render.tune.tune_answer import tune_answer
 
         return tune_answer(self)
 

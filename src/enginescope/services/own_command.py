@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from os import PathLike
 from typing import Any
 
@@ -20,3 +21,9 @@ def own_command() -> str:
 def stored_fields(tags: Sequence[str], store: str | PathLike[str] | None) -> dict[str, Any]:
     """Return the fields of a request from Python that say how its runs are stored."""
     return {"tags": tuple(tags), "store": place_of(store), "command": own_command()}
+
+
+def made_now(command: str | None) -> dict[str, Any]:
+    """Return the fields of a report that say when it was made, and by which command line."""
+    now = datetime.now(timezone.utc)
+    return {"created": now.isoformat(timespec="seconds"), "command": command}

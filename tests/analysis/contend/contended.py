@@ -10,10 +10,12 @@ from enginescope.judge.samples import Samples
 from enginescope.records.run.contention import ContentionOutcome
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.run import Outcome, OutcomeKind, Run
-from enginescope.records.verdict.contend import Contender, ContendReport
+from enginescope.records.verdict.contend import Contender
 
 BASE_MS = {"A": 2.0, "B": 5.0, "C": 1.0}
 ROUNDS = 8
+#: Of a report, where contenders are not named.
+FIELDS = {"threshold_pct": 1.0, "contenders": (), "share": "processes"}
 
 
 def run(name: str, values_ms: np.ndarray, kind: OutcomeKind = OutcomeKind.OK) -> Run:
@@ -60,9 +62,10 @@ def rounds(
 def report(factors: dict[tuple[str, str], float] | None = None, *, count: int = 2, **more):
     """Return the report of simulated runs."""
     sets = rounds(factors, count=count, **more)
-    figures = contention_of(sets, range(len(sets[("A",)])), threshold_pct=1.0)
-    return ContendReport(
-        kind=figures.kind,
+    return contention_of(
+        sets,
+        range(len(sets[("A",)])),
+        threshold_pct=1.0,
         contenders=tuple(
             Contender(
                 name=name, model=f"{name.lower()}.onnx", backend="ort-cpu", threads="2 (default)"
@@ -70,11 +73,6 @@ def report(factors: dict[tuple[str, str], float] | None = None, *, count: int = 
             for name in "ABC"[:count]
         ),
         share="processes",
-        threshold_pct=1.0,
-        times=figures.times,
-        slow_downs=figures.slow_downs,
-        sets=figures.sets,
-        rounds=figures.rounds,
         measured_rounds=ROUNDS,
         evidence=EvidenceLevel.INTERLEAVED,
         comparison="c0ffee00",

@@ -9,7 +9,7 @@ from enginescope.analysis.contend.slow_downs import contention_of, jain_index, s
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.contend import ContendKind
-from tests.analysis.contend.contended import report, rounds, run
+from tests.analysis.contend.contended import FIELDS, report, rounds, run
 
 
 def test_each_alone_each_pair_and_all_are_measured() -> None:
@@ -49,7 +49,7 @@ def test_a_pause_of_a_few_requests_is_a_loss_though_the_median_stays() -> None:
     late[::20] = 40.0  # waits for a turn of the other one
     for by_name in sets["A", "B"]:
         by_name["A"] = run("A", late)
-    found = contention_of(sets, range(8), 1.0)
+    found = contention_of(sets, range(8), **FIELDS)
     (slowed, _) = found.slow_downs
     alone, together = (found.times[0], next(one for one in found.times if one.beside == ("B",)))
     assert together.p50_ms == pytest.approx(alone.p50_ms, rel=0.01)
@@ -102,7 +102,7 @@ def test_only_rounds_that_count_are_used() -> None:
     sets = rounds()
     sets["A", "B"][2]["A"] = run("A", np.full(200, 1e6))
     counting = [number for number in range(8) if number != 2]
-    found = contention_of(sets, counting, 1.0)
+    found = contention_of(sets, counting, **FIELDS)
     assert found.rounds == 7
     assert found.kind is ContendKind.UNAFFECTED
 
@@ -110,7 +110,7 @@ def test_only_rounds_that_count_are_used() -> None:
 def test_a_round_with_a_failed_process_does_not_count() -> None:
     sets = rounds()
     sets["A", "B"][0]["B"] = run("B", np.empty(0), OutcomeKind.CRASHED)
-    found = contention_of(sets, range(8), 1.0)
+    found = contention_of(sets, range(8), **FIELDS)
     assert found.rounds == 7
     assert all(slowed.factor.n_a == 7 for slowed in found.slow_downs)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.ladder.placement import placed, read_figure
+from enginescope.analysis.ladder.rungs import placed, read_figure
 from enginescope.core.errors import UsageError
 from enginescope.judge.samples import Interval
 from enginescope.records.verdict.ladder import Rung, RungKey

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from enginescope.analysis.lottery.build_outputs import OutputTally
-from enginescope.analysis.lottery.lottery_report import Draw, TimedRun, lottery_report
+from enginescope.analysis.lottery.lottery_report import (
+    Draw,
+    OutputTally,
+    TimedRun,
+    lottery_report,
+)
 from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.progress import RoundPosition
@@ -79,7 +83,7 @@ def draws(
         found.append(
             Draw(
                 number=number,
-                build=TimedRun(run=runs[0], seconds=10.0 + number / 10),
+                build_s=10.0 + number / 10,
                 processes=tuple(TimedRun(run=run, seconds=2.5) for run in runs),
                 outputs=tally.of(number),
             )

@@ -7,9 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from enginescope.analysis.lottery.build_outputs import OutputTally
-from enginescope.analysis.lottery.lottery_report import lottery_report
-from enginescope.analysis.lottery.tactic_draws import tactic_draws
+from enginescope.analysis.lottery.lottery_report import OutputTally, lottery_report, tactic_draws
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice

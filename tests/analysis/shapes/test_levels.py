@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from enginescope.analysis.shapes.levels import first_costs, levels_of, part_costs
-from enginescope.analysis.shapes.proposal import propose, trace_weights, weighted
+from enginescope.analysis.shapes.levels import (
+    first_costs,
+    levels_of,
+    part_costs,
+    propose,
+    trace_weights,
+    weighted,
+)
 from tests.analysis.shapes.simulated import SIZES, TIMES_MS, outcomes, points
 
 

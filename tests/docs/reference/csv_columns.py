@@ -14,7 +14,8 @@ from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_table import COLUMNS as SUITE_COLUMNS
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.render.compare.compare_writers import compare_csv
-from enginescope.render.contend.contend_writers import contend_csv
+from enginescope.render.contend.contend_answer import contend_answer
+from enginescope.render.html.answer_page import written_csv
 from enginescope.render.page.export import (
     gpu_telemetry_csv,
     latency_percentiles_csv,
@@ -25,8 +26,8 @@ from enginescope.render.page.export import (
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.explore_data import COLUMNS as EXPLORE_COLUMNS
 from enginescope.render.sensitivity.sensitivity_writers import sensitivity_csv
-from enginescope.render.shapes.shapes_writers import shapes_csv
-from enginescope.render.tune.tune_writers import tune_csv
+from enginescope.render.shapes.shapes_answer import shapes_answer
+from enginescope.render.tune.tune_answer import tune_answer
 from enginescope.render.verdicts.verdict_writers import verdict_csv
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.contend.contended import report as contended
@@ -75,9 +76,9 @@ def files() -> dict[str, tuple[str, tuple[str, ...]]]:
             "verdict",
             _headers(verdict_csv(compare_sides(named(*in_turn(1.0))))),
         ),
-        "shapes --csv": ("shape", _headers(shapes_csv(report()))),
-        "contend --csv": ("slow-down", _headers(contend_csv(contended()))),
-        "tune --csv": ("alternative", _headers(tune_csv(tuned()))),
+        "shapes --csv": ("shape", _headers(written_csv(shapes_answer(report())))),
+        "contend --csv": ("slow-down", _headers(written_csv(contend_answer(contended())))),
+        "tune --csv": ("alternative", _headers(written_csv(tune_answer(tuned())))),
         "sensitivity --csv": ("layer and model", _headers(sensitivity_csv(sensitive()))),
         "results.csv of a suite": ("cell and metric", SUITE_COLUMNS),
     }

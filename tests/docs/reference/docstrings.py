@@ -36,6 +36,16 @@ def entries(section: str) -> dict[str, str]:
     return found
 
 
+def attributes(kind: type) -> dict[str, str]:
+    """Return the documented attributes of a class, then those that it has from its bases."""
+    found: dict[str, str] = {}
+    for base in kind.__mro__:
+        if base.__module__.startswith("enginescope") and base.__doc__:
+            own = entries(parsed(base)[1].get("Attributes", ""))
+            found |= {name: text for name, text in own.items() if name not in found}
+    return found
+
+
 def markdown(text: str) -> str:
     """Return reStructuredText's double backticks as Markdown's single ones."""
     return text.replace("``", "`")

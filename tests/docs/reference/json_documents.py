@@ -38,7 +38,7 @@ from enginescope.render.validation.validate_writers import output_diff_json, per
 from enginescope.render.verdicts.gate_writers import gate_json
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import in_turn, named
-from tests.docs.reference.docstrings import entries, markdown, parsed
+from tests.docs.reference.docstrings import attributes, markdown
 from tests.docs.reference.marked_page import table
 from tests.render.plans.test_explore_text import timed
 from tests.render.plans.test_findings import linted
@@ -133,7 +133,7 @@ def _describe(kind: type, definitions: dict[str, Any]) -> None:
     """Add the documented meaning of fields, of `kind` and of all records below it."""
     for one in _records(kind, set()):
         properties = definitions[one.__name__]["properties"]
-        for name, text in entries(parsed(one)[1].get("Attributes", "")).items():
+        for name, text in attributes(one).items():
             if name in properties:
                 properties[name] = {**properties[name], "description": markdown(text)}
 

@@ -8,7 +8,13 @@ import enginescope as es
 from enginescope.analysis.frames import Frames
 from enginescope.core.result import Result
 from tests.api.public_functions import public_functions
-from tests.docs.reference.docstrings import entries, first_paragraph, markdown, parsed
+from tests.docs.reference.docstrings import (
+    attributes,
+    entries,
+    first_paragraph,
+    markdown,
+    parsed,
+)
 from tests.docs.reference.marked_page import table
 
 KINDS = ("functions", "results", "options", "exceptions")
@@ -87,7 +93,7 @@ def _record(name: str) -> str:
     value = getattr(es, name)
     if not inspect.isclass(value):
         return ""
-    about = entries(parsed(value)[1].get("Attributes", ""))
+    about = attributes(value)
     rows = [(f"`{key}`", markdown(text)) for key, text in about.items()]
     inherited = vars(Frames) if issubclass(value, Frames) else {}
     for key, held in sorted({**inherited, **vars(value)}.items()):

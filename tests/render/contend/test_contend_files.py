@@ -9,17 +9,13 @@ import pytest
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.notebook.html.verdicts import answer_html
-from enginescope.render.contend.contend_phrases import answer_text, contend_tables, scope_facts
-from enginescope.render.contend.contend_writers import (
-    contend_answer,
-    contend_csv,
-    contend_json,
-    contend_markdown,
-    contend_page,
-)
+from enginescope.render.contend.contend_answer import contend_answer
 from tests.analysis.contend.contended import report
+from tests.render.outputs import outputs, phrases
 from tests.render.verdicts.test_gate_files import NASTY
 
+contend_json, contend_markdown, contend_page, contend_csv = outputs(contend_answer)
+answer_text, scope_facts = phrases(contend_answer)
 SLOWED = {("A", "B"): 2.0, ("B", "A"): 1.5}
 
 
@@ -47,7 +43,7 @@ def test_an_inconclusive_contender_is_marked_beside_a_slowed_one() -> None:
 
     mixed = replace(found, slow_downs=(first, replace(second, kind=VerdictKind.INCONCLUSIVE)))
     assert ", inconclusive)" in answer_text(mixed)
-    matrix = contend_tables(mixed)[0]
+    matrix = contend_answer(mixed).tables[0]
     assert matrix.rows[1][1].endswith(" ?")
     assert (matrix.note or "").endswith("? inconclusive")
 
@@ -60,7 +56,7 @@ def test_a_busy_machine_is_said_first() -> None:
 
 
 def test_the_matrix_has_the_slowed_in_rows() -> None:
-    matrix, sets, times = contend_tables(report(SLOWED))
+    matrix, sets, times = contend_answer(report(SLOWED)).tables
     assert matrix.headers == ("Slowed", "beside A", "beside B")
     assert matrix.rows[0][:2] == ("A", "—")
     assert matrix.rows[0][2].startswith("2.00 (")
@@ -70,7 +66,7 @@ def test_the_matrix_has_the_slowed_in_rows() -> None:
 
 
 def test_three_contenders_have_a_column_of_all() -> None:
-    matrix, sets, _ = contend_tables(report({("C", "A"): 4.0}, count=3))
+    matrix, sets, _ = contend_answer(report({("C", "A"): 4.0}, count=3)).tables
     assert matrix.headers[-1] == "beside all"
     assert matrix.rows[2][1].startswith("4.0")
     assert matrix.rows[2][-1].startswith("4.0")

@@ -12,18 +12,14 @@ from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.verdict.shapes import Knee, TraceUse
+from enginescope.render.shapes.shapes_answer import build_command, shapes_answer
 from enginescope.render.shapes.shapes_chart import shapes_charts
-from enginescope.render.shapes.shapes_phrases import answer_text, build_command, scope_facts
-from enginescope.render.shapes.shapes_writers import (
-    shapes_answer,
-    shapes_csv,
-    shapes_json,
-    shapes_markdown,
-    shapes_page,
-)
 from tests.analysis.shapes.simulated import report
+from tests.render.outputs import outputs, phrases
 from tests.render.verdicts.test_gate_files import NASTY
 
+shapes_json, shapes_markdown, shapes_page, shapes_csv = outputs(shapes_answer)
+answer_text, scope_facts = phrases(shapes_answer)
 CLIFF = (1.0, 1.1, 2.4, 1.6, 2.0)
 
 
@@ -72,6 +68,12 @@ def test_an_unstable_measurement_says_so_first() -> None:
     assert "*" not in "".join(row[0] for row in tables[0].rows)
     assert "Optimization profiles to build" not in {table.title for table in tables}
     assert build_command(unstable) is None
+
+
+@pytest.mark.parametrize(("measured", "words"), [(8, ""), (9, ", 1 disturbed excluded")])
+def test_the_evidence_counts_disturbed_processes(measured, words) -> None:
+    facts = dict(scope_facts(replace(report(), measured_rounds=measured)))
+    assert facts["evidence"] == f"8 processes{words}, shapes in random order in each"
 
 
 def test_facts_have_costs_slow_shapes_and_profiles() -> None:

@@ -6,27 +6,25 @@ import json
 
 import pytest
 
-from enginescope.analysis.ladder.placement import placed
-from enginescope.analysis.ladder.rungs import climb
+from enginescope.analysis.ladder.rungs import climb, placed
 from enginescope.core.record import replace
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval
 from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.verdict.ladder import LadderReport, Rung, RungKey
-from enginescope.render.ladder.ladder_phrases import answer_text, meaning_text, scope_facts
-from enginescope.render.ladder.ladder_writers import (
-    ladder_answer,
-    ladder_chart,
-    ladder_json,
-    ladder_markdown,
-    ladder_page,
-    waterfall,
-)
+from enginescope.render.ladder.ladder_answer import ladder_answer, ladder_chart, waterfall
 from tests.analysis.ladder.test_rungs import RUNGS, simulated
+from tests.render.outputs import outputs, phrases
 from tests.render.verdicts.test_gate_files import NASTY
 
+ladder_json, ladder_markdown, ladder_page, _ = outputs(ladder_answer)
+answer_text, scope_facts = phrases(ladder_answer)
 MISSING = Rung(key=RungKey.PROVIDER, base=RungKey.PINNED, why="onnxruntime was built without it")
+
+
+def meaning_text(found: LadderReport) -> str | None:
+    return ladder_answer(found).data["meaning"]
 
 
 def report(mine: str | None = None, **fields) -> LadderReport:

@@ -8,22 +8,14 @@ import pytest
 
 from enginescope.core.record import replace
 from enginescope.notebook.html.verdicts import answer_html
-from enginescope.render.verdicts.lottery_phrases import (
-    answer_text,
-    build_table,
-    layer_table,
-    scope_facts,
-)
-from enginescope.render.verdicts.lottery_writers import (
-    lottery_answer,
-    lottery_chart,
-    lottery_json,
-    lottery_markdown,
-    lottery_page,
-)
+from enginescope.render.verdicts.lottery_answer import lottery_answer
 from tests.analysis.lottery.drawn import draws, report
 from tests.analysis.lottery.test_lottery_report import network
+from tests.render.outputs import outputs, phrases
 from tests.render.verdicts.test_gate_files import NASTY
+
+lottery_json, lottery_markdown, lottery_page, _ = outputs(lottery_answer)
+answer_text, scope_facts = phrases(lottery_answer)
 
 
 def with_tactics(layers: int = 7):
@@ -79,13 +71,14 @@ def test_layers_with_several_tactics_are_listed_with_their_cost() -> None:
         "7 layers with several tactics; slowest less fastest 0.350 ms in all"
         in (dict(scope_facts(found))["tactics"])
     )
-    short, whole = layer_table(found, 5), layer_table(found)
+    answer = lottery_answer(found)
+    short, whole = answer.brief_tables[-1], answer.tables[-1]
     assert (len(short.rows), short.left_out) == (5, 2)
     assert len(whole.rows) == 7
     cost, _, tactics = whole.rows[0]
     assert cost == "0.0500 ms"
     assert tactics == "h884 (0.0500 ms, builds 1, 3)\ni1688 (0.100 ms, build 2)"
-    assert layer_table(report()) is None
+    assert len(lottery_answer(report()).tables) == 2
 
 
 def test_a_short_list_has_the_fastest_and_the_slowest_of_many_tactics() -> None:
@@ -93,9 +86,9 @@ def test_a_short_list_has_the_fastest_and_the_slowest_of_many_tactics() -> None:
     choice = found.layers[0].tactics[0]
     many = tuple(replace(choice, tactic=f"h{at}", mean_ms=at, builds=(at,)) for at in range(1, 6))
     found = replace(found, layers=(replace(found.layers[0], tactics=many),))
-    lines = layer_table(found, 5).rows[0][2].splitlines()
+    lines = lottery_answer(found).brief_tables[-1].rows[0][2].splitlines()
     assert lines == ["h1 (1.00 ms, build 1)", "3 others", "h5 (5.00 ms, build 5)"]
-    assert len(layer_table(found).rows[0][2].splitlines()) == 5
+    assert len(lottery_answer(found).tables[-1].rows[0][2].splitlines()) == 5
 
 
 @pytest.mark.parametrize(
@@ -120,10 +113,10 @@ def test_outputs_in_a_line(gaps, letters, text) -> None:
 
 
 def test_columns_that_no_build_has_are_left_out() -> None:
-    headers = build_table(report(builds=3)).headers
+    headers = lottery_answer(report(builds=3)).tables[1].headers
     assert "device" not in headers
     assert "layers" not in headers
-    assert "layers" in build_table(with_tactics()).headers
+    assert "layers" in lottery_answer(with_tactics()).tables[1].headers
 
 
 def test_json_has_the_answer_and_the_report() -> None:
@@ -147,7 +140,7 @@ def test_the_page_leads_with_the_answer_and_lists_every_layer() -> None:
 
 def test_the_picture_has_each_build_with_its_processes() -> None:
     found = report(build_sd=0.02, process_sd=0.003, seed=1)
-    rows = lottery_chart(found).spec["data"]["values"]
+    rows = lottery_answer(found).charts[0].spec["data"]["values"]
     assert [row["name"] for row in rows] == [f"build {one.number}" for one in found.builds]
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
 

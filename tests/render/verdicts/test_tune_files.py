@@ -15,22 +15,12 @@ from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import Interval
 from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.verdict.tune import Alternative, InvalidAlternative, TuneReport
-from enginescope.render.tune.tune_phrases import (
-    alternative_table,
-    answer_text,
-    label_of,
-    scope_facts,
-)
-from enginescope.render.tune.tune_writers import (
-    tune_answer,
-    tune_chart,
-    tune_csv,
-    tune_json,
-    tune_markdown,
-    tune_page,
-)
+from enginescope.render.tune.tune_answer import alternative_table, label_of, tune_answer
+from tests.render.outputs import outputs, phrases
 from tests.render.verdicts.test_gate_files import NASTY
 
+tune_json, tune_markdown, tune_page, tune_csv = outputs(tune_answer)
+answer_text, scope_facts = phrases(tune_answer)
 BASE = tuple(2.0 * (1 + 0.002 * (at % 3)) for at in range(8))
 
 
@@ -143,7 +133,7 @@ def test_routes_have_the_time_of_trtexec() -> None:
 
 
 def test_the_picture_has_the_confirmation_first() -> None:
-    rows = tune_chart(report()).spec["data"]["values"]
+    rows = tune_answer(report()).charts[0].spec["data"]["values"]
     assert [(row["name"], row["kind"]) for row in rows[:2]] == [
         ("intra_op_num_threads=2", "confirmation"),
         ("intra_op_num_threads=2", "search"),

@@ -85,8 +85,8 @@ def test_jobs_beside_others_are_not_the_job_alone(copies) -> None:
 def test_three_have_all_pairs_and_all_together(copies) -> None:
     job = stored_runs(copies[1])[0].job
     sets = service._sets((job, job, job), "streams")
-    assert [len(chosen.jobs) for chosen in sets] == [1, 1, 1, 2, 2, 2, 3]
-    rules = [chosen.jobs[-1].contention for chosen in sets]
+    assert [len(jobs) for jobs in sets.values()] == [1, 1, 1, 2, 2, 2, 3]
+    rules = [jobs[-1].contention for jobs in sets.values()]
     assert len({rule.contenders for rule in rules if rule}) == 7  # no two sets are called alike
     assert rules[-1] is not None
     assert (rules[-1].place, rules[-1].share) == (2, "streams")

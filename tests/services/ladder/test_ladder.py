@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 import enginescope as es
-from enginescope.analysis.ladder.figures import layer_sum
+from enginescope.analysis.ladder.rungs import layer_sum
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
 from enginescope.records.notice import is_unstable

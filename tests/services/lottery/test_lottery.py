@@ -13,6 +13,10 @@ from enginescope.core.record import replace
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.runner import session
+from enginescope.services.lottery import lottery as service
+from enginescope.services.lottery.lottery import LotteryRequest
+from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.store_access import place_of
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import SPREADS
 from tests.analysis.in_turn import process
@@ -45,7 +49,7 @@ class Planted:
 
     def __call__(self, jobs, sink, *, command=None, watcher=None):
         (job,) = jobs
-        build = Path(job.engine_cache).name
+        build = Path(job.engine_cache).name.rpartition("-")[0].rpartition("-")[0]
         self.builds.append(build)
         draw = self._draw
         level = self._levels.setdefault(build, 2.0 * np.exp(self._sd * draw.standard_normal()))
@@ -153,6 +157,67 @@ def test_a_maximum_time_makes_fewer_builds_and_processes(convnet, tmp_path, plan
     planted()
     report = held(convnet, tmp_path, builds=9, processes=9, max_time_s=1e-3)
     assert (len(report.builds), report.processes) == (3, 2)
+
+
+def asked(model: Path, folder: Path, *, continues: bool = False) -> LotteryRequest:
+    return LotteryRequest(
+        model=model,
+        builds=3,
+        processes=3,
+        workload=SHORT,
+        continues=continues,
+        store=place_of(folder / "store"),
+    )
+
+
+def test_builds_that_are_made_are_not_built_again(convnet, tmp_path, planted, monkeypatch) -> None:
+    planted()
+    builds: list[str] = []
+    build_engines = service.build_engines
+
+    def interrupted(jobs, *given, **more):
+        builds.append(jobs[0].engine_cache)
+        if len(builds) == 3:
+            raise KeyboardInterrupt
+        return build_engines(jobs, *given, **more)
+
+    monkeypatch.setattr(service, "build_engines", interrupted)
+    with workers_in_process():
+        with pytest.raises(KeyboardInterrupt):
+            service.hold_lottery(asked(convnet, tmp_path), MeasurementObserver())
+        request = asked(convnet, tmp_path, continues=True)
+        report = service.hold_lottery(request, MeasurementObserver())
+    assert len(builds) == 4
+    assert len(set(builds)) == 3
+    assert [build.number for build in report.builds] == [1, 2, 3]
+    assert not list((tmp_path / "store" / "lottery").iterdir())
+
+
+def test_a_whole_lottery_is_not_continued_with_builds_that_are_gone(
+    convnet, tmp_path, planted
+) -> None:
+    runs = planted()
+    with workers_in_process():
+        first = service.hold_lottery(asked(convnet, tmp_path), MeasurementObserver())
+        request = asked(convnet, tmp_path, continues=True)
+        second = service.hold_lottery(request, MeasurementObserver())
+    assert first.comparison != second.comparison
+    assert len(runs.builds) == 2 * 9
+
+
+def test_the_time_that_is_left_is_told_after_the_first_round(convnet, tmp_path, planted) -> None:
+    planted()
+    texts: list[str] = []
+
+    class Texts(MeasurementObserver):
+        def process_started(self, text: str) -> None:
+            texts.append(text)
+
+    with workers_in_process():
+        service.hold_lottery(asked(convnet, tmp_path), Texts())
+    rounds = [text for text in texts if text.startswith("round")]
+    assert ["at most" in text for text in rounds] == [False] * 3 + [True] * 6
+    assert rounds[-1].startswith("round 3 of 3, build ")
 
 
 def test_a_budget_has_best_numbers_of_its_own(convnet, tmp_path, planted) -> None:

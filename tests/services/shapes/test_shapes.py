@@ -10,9 +10,10 @@ from onnx import helper
 
 import enginescope as es
 from enginescope.judge.evidence import EvidenceLevel
+from enginescope.records.run import rounds
 from enginescope.records.run.job import DimSize, Limits, Mode, Workload
 from enginescope.records.verdict.shapes import ShapesReport
-from enginescope.services.shapes.request import parse_sizes, parse_sweep, parse_weight
+from enginescope.services.shapes.sweep import parse_sizes, parse_sweep, parse_weight
 from enginescope.store.archive import Store
 from tests.fakes import loading, models
 from tests.plants.in_process import workers_in_process
@@ -61,6 +62,24 @@ def test_a_shape_that_the_model_rejects_is_named(tmp_path) -> None:
     assert [level.label for level in report.measured] == ["3", "6"]
     (notice,) = [one for one in report.notices if one.code == "W-SHAPE-LEFT-OUT"]
     assert "1 of 3 shapes are not measured: 4: " in notice.message
+
+
+def test_disturbed_processes_are_told_where_too_few_others_count(
+    perceptron, tmp_path, monkeypatch
+) -> None:
+    def uncertainty(run) -> float:
+        return 50.0 if run.turn.round == 1 else 0.5
+
+    monkeypatch.setattr(rounds, "uncertainty_of", uncertainty)
+    report = swept(perceptron, tmp_path, batch=(1, 2))
+    (notice,) = [one for one in report.notices if one.code == "W-DISTURBED-ROUNDS"]
+    assert notice.message.startswith("1 of 3 processes were disturbed")
+    assert (report.rounds, report.measured_rounds) == (3, 3)  # both kinds are kept
+    assert report.is_unstable
+    assert (report.shape_to_run, report.proposals) == (None, ())
+    report = swept(perceptron, tmp_path, batch=(1, 2), rounds=4)
+    assert "W-DISTURBED-ROUNDS" not in {one.code for one in report.notices}
+    assert (report.rounds, report.measured_rounds) == (3, 4)
 
 
 def test_a_named_dimension_and_whole_shapes(tmp_path) -> None:

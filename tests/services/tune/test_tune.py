@@ -16,11 +16,9 @@ from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.runner import session
 from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.tune import confirmation
 from enginescope.services.tune import tune as service
-from enginescope.services.tune.alternatives import alternatives_of
+from enginescope.services.tune.alternatives import TuneRequest, alternatives_of
 from enginescope.services.tune.outputs import CheckedOutputs, check_outputs
-from enginescope.services.tune.request import TuneRequest
 from enginescope.store.archive import Store
 from tests.analysis.in_turn import in_turn, process
 from tests.fakes import loading, models
@@ -240,7 +238,7 @@ def test_outputs_are_compared_with_those_of_the_default(tmp_path) -> None:
         candidates = alternatives_of(request, Store(tmp_path / "store")).candidates
         wrong = check_outputs(request, candidates, asked.append, math.inf).wrong
         late = check_outputs(request, candidates, asked.append, 0.0)
-    names = {str(one.backend): one.number for one in candidates}
+    names = {str(one.job.backend): one.number for one in candidates}
     assert set(wrong) == {names["ort-cpu:fp16?graph_optimization_level=basic"]}
     assert next(iter(wrong.values())).startswith("outputs: ")
     assert sum(text.startswith("inputs") for text in asked[:-2]) == 2  # one a backend and precision
@@ -272,5 +270,5 @@ def test_of_a_process_that_was_measured_again_the_last_attempt_counts() -> None:
     default, candidate = in_turn(0.5)
     again = replace(default[3], turn=replace(default[3].turn, attempt=1))
     request = TuneRequest(model=Path("net.onnx"))
-    found = confirmation._read(((*default[:4], again, *default[4:]), candidate), request)
+    found = service._read(((*default[:4], again, *default[4:]), candidate), request)
     assert found.kind is VerdictKind.FASTER

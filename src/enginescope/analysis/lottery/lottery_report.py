@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from enginescope.analysis.lottery.build_outputs import BuildOutputs
-from enginescope.analysis.lottery.tactic_draws import TacticDraws, tactic_draws
+from enginescope.analysis.plan_comparison.layer_changes import LayersSide, Relation
+from enginescope.analysis.plan_comparison.layer_comparison import compare_layers
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.analysis.upgrade.rows import output_gap
 from enginescope.analysis.verdicts.build_spread import build_options_of, precision_of
 from enginescope.analysis.verdicts.carried_notices import carried_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
@@ -25,11 +27,20 @@ from enginescope.judge.stats.nested_variance import (
     process_figure,
     variance_components,
 )
-from enginescope.records.run.run import Run
-from enginescope.records.verdict.lottery import BuildSpread, DrawnBuild, LotteryReport
+from enginescope.records.plan.plan import Plan, Profile
+from enginescope.records.progress import side_label
+from enginescope.records.run.run import Run, TensorValues
+from enginescope.records.verdict.lottery import (
+    BuildSpread,
+    DrawnBuild,
+    DrawnTactic,
+    LayerDraw,
+    LotteryReport,
+)
 
 #: With fewer builds, the interval of their variation spans more than a factor of four.
 FEW_BUILDS = 6
+_UNNAMED = "none named"
 
 
 class TimedRun(Record, frozen=True, kw_only=True, eq=False):
@@ -37,6 +48,50 @@ class TimedRun(Record, frozen=True, kw_only=True, eq=False):
 
     run: Run
     seconds: float
+
+
+class BuildOutputs(Record, frozen=True, kw_only=True):
+    """What the outputs of one build are, as `DrawnBuild` has it."""
+
+    letter: str
+    gap: float
+    is_repeatable: bool
+
+
+class OutputTally:
+    """Takes the outputs of processes in any order of builds; holds one of each kind."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, Sequence[TensorValues]] = {}
+        self._digests: dict[int, list[str]] = {}
+
+    def add(self, build: int, outputs: Sequence[TensorValues]) -> None:
+        """Take the outputs of a process of a build; a process without outputs counts for none."""
+        if outputs:
+            digest = _digest(outputs)
+            self._kinds.setdefault(digest, outputs)
+            self._digests.setdefault(build, []).append(digest)
+
+    def of(self, build: int) -> BuildOutputs | None:
+        """Return what a build's outputs are; ``None`` where it has none."""
+        digests = self._digests.get(build)
+        if digests is None:
+            return None
+        firsts = list(dict.fromkeys(one[0] for _, one in sorted(self._digests.items())))
+        base = self._kinds[firsts[0]]
+        return BuildOutputs(
+            letter=side_label(firsts.index(digests[0])),
+            gap=max(output_gap(base, self._kinds[digest]) for digest in set(digests)),
+            is_repeatable=len(set(digests)) == 1,
+        )
+
+
+def _digest(outputs: Sequence[TensorValues]) -> str:
+    digest = hashlib.sha256()
+    for tensor in sorted(outputs, key=lambda one: one.name):
+        digest.update(f"{tensor.name} {tensor.dtype} {tensor.shape}".encode())
+        digest.update(tensor.data.tobytes())
+    return digest.hexdigest()
 
 
 class Draw(Record, frozen=True, kw_only=True, eq=False):
@@ -47,7 +102,8 @@ class Draw(Record, frozen=True, kw_only=True, eq=False):
     """
 
     number: int
-    build: TimedRun
+    build_s: float
+    build_peak_bytes: int | None = None
     processes: tuple[TimedRun, ...]
     outputs: BuildOutputs | None = None
 
@@ -82,12 +138,8 @@ def lottery_report(
     assert first.turn is not None
     assert first.headline is not None
     plans = _plans(draws)
-    builds = tuple(
-        _drawn_build(draw, changed)
-        for draw, changed in zip(
-            draws, plans.changed if plans else [None] * len(draws), strict=True
-        )
-    )
+    changed = plans.changed if plans else [None] * len(draws)
+    builds = tuple(_drawn_build(*pair) for pair in zip(draws, changed, strict=True))
     return LotteryReport(
         model=first.job.subject.name,
         backend=backend,
@@ -122,7 +174,7 @@ def _costs(draws: Sequence[Draw]) -> LevelCosts:
     plain = [process for process in processes if not process.run.job.layer_profile] or processes
     loops = [(process, process.run.stop) for process in plain if process.run.stop is not None]
     return LevelCosts(
-        build_s=_middle([draw.build.seconds for draw in draws]),
+        build_s=_middle([draw.build_s for draw in draws]),
         process_s=_middle([process.seconds - stop.duration_ms / 1e3 for process, stop in loops]),
         iteration_s=_middle([stop.duration_ms / 1e3 / stop.iterations for _, stop in loops]),
     )
@@ -135,9 +187,8 @@ def _middle(values: Sequence[float]) -> float:
 
 def _plans(draws: Sequence[Draw]) -> TacticDraws | None:
     """Compare the plans of all builds; ``None`` where one has none."""
-    known = [(draw.number, _profiled(draw)) for draw in draws]
-    views = [(number, RunView(run)) for number, run in known]
-    plans = [(number, one.run.plan, one.run.profile) for number, one in views if one.run.plan]
+    runs = [(draw.number, RunView(_profiled(draw)).run) for draw in draws]
+    plans = [(number, run.plan, run.profile) for number, run in runs if run.plan]
     return tactic_draws(plans) if len(plans) == len(draws) else None
 
 
@@ -150,23 +201,22 @@ def _profiled(draw: Draw) -> Run:
 def _drawn_build(draw: Draw, changed: int | None) -> DrawnBuild:
     runs = [one.run for one in draw.processes]
     medians = tuple(float(np.median(_times_ms(run))) for run in runs)
-    built, building = runs[0].build, draw.build.run
-    outputs = draw.outputs
+    built, outputs = runs[0].build, draw.outputs
     memory = [run.device_memory.process_bytes for run in runs if run.device_memory]
     return DrawnBuild(
         number=draw.number,
         runs=tuple(run.id for run in runs),
         medians_ms=medians,
         median_ms=middle_of(medians),
-        build_s=draw.build.seconds,
-        build_peak_bytes=building.peak_memory_bytes,
-        engine_bytes=built.engine_bytes if built is not None else None,
-        engine_sha256=built.engine_sha256 if built is not None else None,
+        build_s=draw.build_s,
+        build_peak_bytes=draw.build_peak_bytes,
+        engine_bytes=built.engine_bytes if built else None,
+        engine_sha256=built.engine_sha256 if built else None,
         device_bytes=_most(memory),
         host_bytes=_most([run.peak_memory_bytes for run in runs]),
-        outputs=outputs.letter if outputs is not None else None,
-        output_gap=outputs.gap if outputs is not None else None,
-        is_repeatable=outputs.is_repeatable if outputs is not None else None,
+        outputs=outputs.letter if outputs else None,
+        output_gap=outputs.gap if outputs else None,
+        is_repeatable=outputs.is_repeatable if outputs else None,
         changed_layers=changed,
     )
 
@@ -226,3 +276,82 @@ def _notices(draws: Sequence[Draw], builds: Sequence[DrawnBuild]) -> Iterator[No
     runs = tuple(process.run for draw in draws for process in draw.processes)
     side = MeasuredSide(label=runs[0].job.subject.name, name="", runs=runs)
     yield from carried_notices(MeasuredComparison(sides=(side,), pairs=(), threshold_pct=0.0))
+
+
+class TacticDraws(Record, frozen=True, kw_only=True):
+    """Where the plans of several builds differ.
+
+    Attributes:
+        changed: For each build, how many of its layers are not those of the first.
+        layers: Layers with more than one tactic, the costliest first.
+        regrouped: Layers of the first build that some build fuses otherwise.
+    """
+
+    changed: tuple[int, ...]
+    layers: tuple[LayerDraw, ...]
+    regrouped: int
+
+
+class _Choice(Record, frozen=True, kw_only=True):
+    build: int
+    tactic: str
+    mean_ms: float | None
+
+
+def tactic_draws(plans: Sequence[tuple[int, Plan, Profile | None]]) -> TacticDraws:
+    """Compare the plan of each build with the first build's, layer by layer.
+
+    Args:
+        plans: Number of the build, its plan and the times of its layers; two or more.
+    """
+    (first, plan, profile), *others = plans
+    choices: dict[tuple[int, ...], list[_Choice]] = {}
+    sides: dict[tuple[int, ...], LayersSide] = {}  # names may repeat, places do not
+    regrouped: set[str] = set()
+    changed = [0]
+    for number, other, times in others:
+        rows = compare_layers((plan, profile), (other, times)).layers
+        changed.append(sum(row.is_changed for row in rows))
+        for row in rows:
+            if row.relation is not Relation.PAIR:
+                regrouped.update(row.a.names if row.a else ())
+                continue
+            assert row.a is not None
+            assert row.b is not None
+            sides[row.a.layers] = row.a
+            known = choices.setdefault(row.a.layers, [_choice(first, row.a, row.a)])
+            known.append(_choice(number, row.b, row.b if row.change("tactic") else row.a))
+    draws = (_draw(sides[place], layer) for place, layer in choices.items())
+    several = [draw for draw in draws if len(draw.tactics) > 1]
+    return TacticDraws(
+        changed=tuple(changed),
+        layers=tuple(sorted(several, key=lambda draw: -(draw.cost_ms or 0.0))),
+        regrouped=len(regrouped),
+    )
+
+
+def _choice(build: int, timed: LayersSide, named: LayersSide) -> _Choice:
+    return _Choice(build=build, tactic=named.tactic or _UNNAMED, mean_ms=timed.time_ms)
+
+
+def _draw(side: LayersSide, choices: Sequence[_Choice]) -> LayerDraw:
+    tactics = [
+        _drawn(tactic, [choice for choice in choices if choice.tactic == tactic])
+        for tactic in dict.fromkeys(choice.tactic for choice in choices)
+    ]
+    times = [tactic.mean_ms for tactic in tactics if tactic.mean_ms is not None]
+    return LayerDraw(
+        layer=side.name,
+        type=side.type,
+        tactics=tuple(sorted(tactics, key=lambda tactic: (tactic.mean_ms is None, tactic.mean_ms))),
+        cost_ms=max(times) - min(times) if len(times) == len(tactics) else None,
+    )
+
+
+def _drawn(tactic: str, choices: Sequence[_Choice]) -> DrawnTactic:
+    times = [choice.mean_ms for choice in choices if choice.mean_ms is not None]
+    return DrawnTactic(
+        tactic=tactic,
+        builds=tuple(choice.build for choice in choices),
+        mean_ms=float(np.mean(times)) if times else None,
+    )

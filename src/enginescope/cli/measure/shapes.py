@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,33 +17,25 @@ from enginescope.cli.options import (
     SHAPE,
     Finite,
     Parsed,
-    check_outputs,
+    count_option,
     dims_option,
     option,
 )
-from enginescope.cli.process_options import (
-    on_option,
-    process_fields,
-    rounds_end_options,
-    stored_options,
-    timeout_option,
-)
+from enginescope.cli.process_options import on_option, process_fields, report_options, rounds_option
 from enginescope.cli.progress import exit_code, measuring
-from enginescope.cli.report_output import end_report, present_report, step
-from enginescope.cli.verb import Verb
+from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step
+from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
-from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Mode, Workload
-from enginescope.services.shapes.request import (
+from enginescope.services.shapes.shapes import sweep_shapes
+from enginescope.services.shapes.sweep import (
     BATCHES,
     GAIN_PCT,
     LEAST_REQUESTS,
-    LEAST_ROUNDS,
     LEAST_VISITS,
     MOST_PROFILES,
     REQUESTS,
-    ROUNDS,
     VISITS,
     ShapesRequest,
     Sweep,
@@ -51,25 +43,14 @@ from enginescope.services.shapes.request import (
     parse_sweep,
     parse_weight,
 )
-from enginescope.services.shapes.shapes import sweep_shapes
-
-if TYPE_CHECKING:
-    from enginescope.records.verdict.shapes import ShapesReport
 
 
-@click.command(
+@verb(
     "shapes",
-    cls=Verb,
-    examples=(
-        (
-            "Find the batch size above which throughput hardly grows",
-            "enginescope shapes model.onnx --batch 1,2,4,8,16,32 --html shapes.html",
-        ),
-        (
-            "Propose two optimization profiles where batch 1 is most of the traffic",
-            "enginescope shapes model.onnx --weight 1=9 --weight 8=1 --profiles 2",
-        ),
-    ),
+    "Find the batch size above which throughput hardly grows",
+    "enginescope shapes model.onnx --batch 1,2,4,8,16,32 --html shapes.html",
+    "Propose two optimization profiles where batch 1 is most of the traffic",
+    "enginescope shapes model.onnx --weight 1=9 --weight 8=1 --profiles 2",
 )
 @click.argument("model", type=PATH, metavar="MODEL|ENGINE")
 @on_option(
@@ -111,36 +92,20 @@ if TYPE_CHECKING:
     help="Share of the requests that have a shape, in any unit; repeat for several.",
 )
 @option("--trace", type=EXISTING, help="Read the sizes of requests in their order, one per line.")
-@option(
-    "--profiles",
-    type=click.IntRange(1, MOST_PROFILES),
-    default=1,
-    help="Number of optimization profiles to propose.",
+@count_option("--profiles", 1, MOST_PROFILES, 1, "Number of optimization profiles to propose.")
+@rounds_option("Number of fresh processes; each runs all shapes.")
+@count_option(
+    "--visits", LEAST_VISITS, MOST_ROUNDS, VISITS, "Number of changes to each shape per process."
 )
-@option(
-    "--rounds",
-    type=click.IntRange(LEAST_ROUNDS, MOST_ROUNDS),
-    default=ROUNDS,
-    help="Number of fresh processes; each runs all shapes.",
-)
-@option(
-    "--visits",
-    type=click.IntRange(LEAST_VISITS, MOST_ROUNDS),
-    default=VISITS,
-    help="Number of changes to each shape per process.",
-)
-@option(
+@count_option(
     "--requests",
-    type=click.IntRange(LEAST_REQUESTS, MOST_ROUNDS),
-    default=REQUESTS,
-    help="Requests after each change; fewer where they take longer than 250 ms.",
+    LEAST_REQUESTS,
+    MOST_ROUNDS,
+    REQUESTS,
+    "Requests after each change; fewer where they take longer than 250 ms.",
 )
-@timeout_option
 @option("--csv", type=FILE, help="Write the shapes as CSV to FILE.")
-@option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
-@rounds_end_options
-@stored_options
+@report_options
 def command(model: Path, **options: Any) -> int:
     """Measure MODEL with several shapes, and the cost of a change of shape.
 
@@ -149,32 +114,18 @@ def command(model: Path, **options: Any) -> int:
     compared with a request that follows no change. enginescope proposes optimization profiles from
     the times and the weights of the shapes.
     """
-    from enginescope.render.shapes.shapes_phrases import build_command
-    from enginescope.render.shapes.shapes_writers import (
-        shapes_csv,
-        shapes_json,
-        shapes_markdown,
-        shapes_page,
-    )
+    from enginescope.render.base.text import show_answer, stacked, wrapped
+    from enginescope.render.shapes.shapes_answer import shapes_answer
 
-    check_outputs([options[name] for name in ("csv", "markdown", "html")], [str(model)])
+    check_files(options, model)
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         report = sweep_shapes(_request(model, options), progress)
-    present_report(
-        report,
-        options,
-        document=shapes_json,
-        screen=_show,
-        csv=shapes_csv,
-        markdown=shapes_markdown,
-        html=shapes_page,
-    )
-    build = build_command(report)
-    steps = [("build", build)] if build else []
-    tag = f"{COMPARISON_TAG}{report.comparison}"
-    steps.append(step(options, "its runs", "runs list", "--tag", tag))
-    end_report(options, *steps, opened=("html",))
+    answered = shapes_answer(report)
+    body = stacked(answered.tables, has_notes=True)[:-1]
+    present_answer(answered, options, lambda: show_answer(wrapped(answered), body))
+    steps = [("build", answered.command)] if answered.command else []
+    end_report(options, *steps, runs_step(options, report.comparison), opened=("html",))
     return exit_code(progress)
 
 
@@ -185,14 +136,8 @@ def _request(model: Path, options: dict[str, Any]) -> ShapesRequest:
     return ShapesRequest(
         model=model,
         sweep=sweep or Sweep(name="batch", sizes=sizes or BATCHES),
-        backend=options["backend"],
         gain_pct=options["gain"],
         weights=dict(options["weights"]) or None,
-        trace=options["trace"],
-        profiles=options["profiles"],
-        rounds=options["rounds"],
-        visits=options["visits"],
-        requests=options["requests"],
         workload=Workload(
             seed=options["seed"],
             shapes=options["shapes"],
@@ -200,13 +145,5 @@ def _request(model: Path, options: dict[str, Any]) -> ShapesRequest:
             dims=options["dims"],
             mode=Mode(cuda_graph=False) if options["graph"] == "off" else Mode(),
         ),
-        **process_fields(options),
+        **process_fields(options, "backend", "trace", "profiles", "rounds", "visits", "requests"),
     )
-
-
-def _show(report: ShapesReport) -> None:
-    from enginescope.render.base.text import show_answer, stacked, wrapped
-    from enginescope.render.shapes.shapes_writers import shapes_answer
-
-    answered = shapes_answer(report)
-    show_answer(wrapped(answered), stacked(answered.tables, has_notes=True)[:-1])

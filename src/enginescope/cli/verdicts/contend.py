@@ -8,39 +8,31 @@ from typing import Any
 import click
 
 from enginescope.cli.measure.bench_comparison import RoundsProgress
-from enginescope.cli.options import DURATION_MS, FILE, FROM_0, PATH, check_outputs, option
+from enginescope.cli.options import DURATION_MS, FILE, FROM_0, PATH, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
     process_fields,
-    rounds_end_options,
-    stored_options,
-    timeout_option,
+    report_options,
+    rounds_option,
 )
 from enginescope.cli.progress import exit_code, measuring
-from enginescope.cli.report_output import end_report, present_report, step
-from enginescope.cli.verb import Verb
-from enginescope.judge.comparison.ratio import MOST_ROUNDS
-from enginescope.records.progress import COMPARISON_TAG
+from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step
+from enginescope.cli.verb import verb
 from enginescope.records.run.job import StopRule, Workload
-from enginescope.records.verdict.contend import ContendReport
-from enginescope.services.contend.contend import run_contend
-from enginescope.services.contend.request import LEAST_ROUNDS, ROUNDS, SHARES, ContendRequest
+from enginescope.services.contend.contend import (
+    SHARES,
+    ContendRequest,
+    run_contend,
+)
 
 
-@click.command(
+@verb(
     "contend",
-    cls=Verb,
-    examples=(
-        (
-            "Measure how two models slow down when they share the processor",
-            "enginescope contend model.onnx other.onnx --html contend.html",
-        ),
-        (
-            "Run two copies of an engine as streams of one process",
-            "enginescope contend net.engine net.engine --share streams",
-        ),
-    ),
+    "Measure how two models slow down when they share the processor",
+    "enginescope contend model.onnx other.onnx --html contend.html",
+    "Run two copies of an engine as streams of one process",
+    "enginescope contend net.engine net.engine --share streams",
 )
 @click.argument("models", type=PATH, nargs=-1, required=True, metavar="MODEL|ENGINE...")
 @on_option(
@@ -61,18 +53,9 @@ from enginescope.services.contend.request import LEAST_ROUNDS, ROUNDS, SHARES, C
     default="1s",
     help="Length of the window in which all contenders are timed.",
 )
-@timeout_option
-@option(
-    "--rounds",
-    type=click.IntRange(LEAST_ROUNDS, MOST_ROUNDS),
-    default=ROUNDS,
-    help="Number of rounds; each measures every contender alone, every pair, and all.",
-)
-@option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
-@option("--csv", "csv_file", type=FILE, help="Write a row for each slow-down to FILE.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
-@rounds_end_options
-@stored_options
+@rounds_option("Number of rounds; each measures every contender alone, every pair, and all.")
+@option("--csv", type=FILE, help="Write a row for each slow-down to FILE.")
+@report_options
 def command(models: tuple[Path, ...], **options: Any) -> int:
     """Measure how much 2 to 6 models slow down when they share one GPU or processor.
 
@@ -80,54 +63,19 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
     of fresh processes. All contenders issue requests during the whole window in which they
     are timed. A model named twice contends with itself.
     """
-    from enginescope.render.contend.contend_writers import (
-        contend_csv,
-        contend_json,
-        contend_markdown,
-        contend_page,
-    )
+    from enginescope.render.base.text import show_answer, stacked
+    from enginescope.render.contend.contend_answer import contend_answer
 
-    check_outputs(
-        [options["markdown"], options["csv_file"], options["html"]],
-        [str(model) for model in models],
-    )
+    check_files(options, *models)
+    stop = StopRule(duration_ms=options["duration"], min_iterations=5, precision_pct=None)
+    inputs = {name: options[name] for name in ("batch", "seed", "shapes", "dims")}
+    fields = process_fields(options, "backends", "share", "rounds")
+    request = ContendRequest(models=models, workload=Workload(**inputs, stop=stop), **fields)
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
-        report = run_contend(_request(models, options), progress)
-    present_report(
-        report,
-        options,
-        document=contend_json,
-        screen=_show,
-        markdown=contend_markdown,
-        csv_file=contend_csv,
-        html=contend_page,
-    )
-    tag = f"{COMPARISON_TAG}{report.comparison}"
-    end_report(options, step(options, "its runs", "runs list", "--tag", tag))
-    return exit_code(progress)
-
-
-def _request(models: tuple[Path, ...], options: dict[str, Any]) -> ContendRequest:
-    return ContendRequest(
-        models=models,
-        backends=options["backends"],
-        share=options["share"],
-        rounds=options["rounds"],
-        workload=Workload(
-            batch=options["batch"],
-            seed=options["seed"],
-            shapes=options["shapes"],
-            dims=options["dims"],
-            stop=StopRule(duration_ms=options["duration"], min_iterations=5, precision_pct=None),
-        ),
-        **process_fields(options),
-    )
-
-
-def _show(report: ContendReport) -> None:
-    from enginescope.render.base.text import show_answer, stacked
-    from enginescope.render.contend.contend_writers import contend_answer
-
+        report = run_contend(request, progress)
     answered = contend_answer(report)
-    show_answer(answered, stacked(answered.tables, has_notes=True))
+    body = stacked(answered.tables, has_notes=True)
+    present_answer(answered, options, lambda: show_answer(answered, body))
+    end_report(options, runs_step(options, report.comparison))
+    return exit_code(progress)

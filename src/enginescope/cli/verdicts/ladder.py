@@ -9,47 +9,34 @@ from typing import Any
 import click
 
 from enginescope.cli.measure.bench_comparison import RoundsProgress
-from enginescope.cli.options import FILE, FROM_0, PATH, check_outputs, option
+from enginescope.cli.options import FROM_0, PATH, count_option, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
     process_fields,
     process_workload,
-    rounds_end_options,
+    report_options,
+    rounds_option,
     stop_options,
-    stored_options,
-    timeout_option,
 )
 from enginescope.cli.progress import exit_code, measuring
-from enginescope.cli.report_output import end_report, present_report, step
-from enginescope.cli.verb import Verb
-from enginescope.judge.comparison.ratio import MOST_ROUNDS
-from enginescope.records.progress import COMPARISON_TAG
-from enginescope.records.verdict.ladder import LadderReport
-from enginescope.services.ladder.ladder import climb_ladder
-from enginescope.services.ladder.request import (
-    LEAST_ROUNDS,
+from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step
+from enginescope.cli.verb import verb
+from enginescope.services.ladder.ladder import (
     LEAST_STREAMS,
     MOST_STREAMS,
-    ROUNDS,
     STREAMS,
     LadderRequest,
+    climb_ladder,
 )
 
 
-@click.command(
+@verb(
     "ladder",
-    cls=Verb,
-    examples=(
-        (
-            "Place a latency of your own on the ladder of an engine",
-            "enginescope ladder net.engine --mine 1.9ms --html ladder.html",
-        ),
-        (
-            "Show what calls of ONNX Runtime add to its layers",
-            "enginescope ladder model.onnx",
-        ),
-    ),
+    "Place a latency of your own on the ladder of an engine",
+    "enginescope ladder net.engine --mine 1.9ms --html ladder.html",
+    "Show what calls of ONNX Runtime add to its layers",
+    "enginescope ladder model.onnx",
 )
 @click.argument("model", type=PATH, metavar="MODEL|ENGINE")
 @on_option(
@@ -59,23 +46,15 @@ from enginescope.services.ladder.request import (
 @input_options
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs.")
 @stop_options
-@timeout_option
-@option(
-    "--rounds",
-    type=click.IntRange(LEAST_ROUNDS, MOST_ROUNDS),
-    default=ROUNDS,
-    help="Number of rounds; each runs a fresh process of every kind.",
-)
-@option(
+@rounds_option("Number of rounds; each runs a fresh process of every kind.")
+@count_option(
     "--streams",
-    type=click.IntRange(LEAST_STREAMS, MOST_STREAMS),
-    default=STREAMS,
-    help="Number of parallel streams or requests at the last rung.",
+    LEAST_STREAMS,
+    MOST_STREAMS,
+    STREAMS,
+    "Number of parallel streams or requests at the last rung.",
 )
-@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
-@rounds_end_options
-@stored_options
+@report_options
 def command(model: Path, **options: Any) -> int:
     """Measure a query in every way, from its layers to a client's call.
 
@@ -84,46 +63,21 @@ def command(model: Path, **options: Any) -> int:
     step between two rungs has an interval. With --mine, the result names the rung that your
     latency fits.
     """
-    from enginescope.render.ladder.ladder_writers import (
-        ladder_json,
-        ladder_markdown,
-        ladder_page,
-    )
-
-    check_outputs([options["markdown"], options["html"]], [str(model)])
-    progress = RoundsProgress()
-    with measuring(progress, can_continue=True):
-        report = climb_ladder(_request(model, options), progress)
-    present_report(
-        report,
-        options,
-        document=ladder_json,
-        screen=_show,
-        markdown=ladder_markdown,
-        html=ladder_page,
-    )
-    tag = f"{COMPARISON_TAG}{report.comparison}"
-    end_report(options, step(options, "its runs", "runs list", "--tag", tag))
-    return exit_code(progress)
-
-
-def _request(model: Path, options: dict[str, Any]) -> LadderRequest:
-    return LadderRequest(
-        model=model,
-        backend=options["backend"],
-        mine=options["mine"],
-        rounds=options["rounds"],
-        streams=options["streams"],
-        workload=process_workload(options),
-        **process_fields(options),
-    )
-
-
-def _show(report: LadderReport) -> None:
     from rich.text import Text
 
     from enginescope.render.base.text import show_answer, wrapped
-    from enginescope.render.ladder.ladder_writers import ladder_answer, waterfall
+    from enginescope.render.ladder.ladder_answer import ladder_answer, waterfall
 
+    check_files(options, model)
+    fields = process_fields(options, "backend", "mine", "rounds", "streams")
+    request = LadderRequest(model=model, workload=process_workload(options), **fields)
+    progress = RoundsProgress()
+    with measuring(progress, can_continue=True):
+        report = climb_ladder(request, progress)
+    answered = ladder_answer(report)
     lines = waterfall(report, width=shutil.get_terminal_size().columns)
-    show_answer(wrapped(ladder_answer(report)), list(map(Text, lines)))
+    present_answer(
+        answered, options, lambda: show_answer(wrapped(answered), list(map(Text, lines)))
+    )
+    end_report(options, runs_step(options, report.comparison))
+    return exit_code(progress)

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from enginescope.cli.options import DURATION_MS, FILE, FROM_0, PATH, check_outputs, option
+from enginescope.cli.options import DURATION_MS, FROM_0, PATH, count_option, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
     process_fields,
     process_workload,
+    report_options,
     stop_options,
-    stored_options,
-    timeout_option,
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
-from enginescope.cli.report_output import end_report, present_report, step
-from enginescope.cli.verb import Verb
+from enginescope.cli.report_output import check_files, end_report, present_answer, step
+from enginescope.cli.verb import verb
 from enginescope.records.progress import COMPARISON_TAG
-from enginescope.services.lottery.lottery import hold_lottery, lottery_workload
-from enginescope.services.lottery.request import (
+from enginescope.services.lottery.lottery import (
     BUILDS,
     FEWEST_BUILDS,
     FEWEST_PROCESSES,
@@ -30,39 +28,27 @@ from enginescope.services.lottery.request import (
     MOST_PROCESSES,
     PROCESSES,
     LotteryRequest,
+    hold_lottery,
+    lottery_workload,
 )
 
-if TYPE_CHECKING:
-    from enginescope.records.verdict.lottery import LotteryReport
 
-
-@click.command(
+@verb(
     "lottery",
-    cls=Verb,
-    examples=(
-        (
-            "Build an engine ten times, and measure each build in three processes",
-            "enginescope lottery model.onnx --on trt:fp16 --builds 10",
-        ),
-        (
-            "See whether a timing cache removes the variation between builds",
-            "enginescope lottery model.onnx --on trt:fp16 --timing-cache net.cache",
-        ),
-    ),
+    "Build an engine ten times, and measure each build in three processes",
+    "enginescope lottery model.onnx --on trt:fp16 --builds 10",
+    "See whether a timing cache removes the variation between builds",
+    "enginescope lottery model.onnx --on trt:fp16 --timing-cache net.cache",
 )
 @click.argument("model", type=PATH)
 @on_option("Backend that builds and runs the model.  [default: ort-cpu]")
-@option(
-    "--builds",
-    type=click.IntRange(FEWEST_BUILDS, MOST_BUILDS),
-    default=BUILDS,
-    help="Number of independent builds.",
-)
-@option(
+@count_option("--builds", FEWEST_BUILDS, MOST_BUILDS, BUILDS, "Number of independent builds.")
+@count_option(
     "--processes",
-    type=click.IntRange(FEWEST_PROCESSES, MOST_PROCESSES),
-    default=PROCESSES,
-    help="Fresh processes that measure each build.",
+    FEWEST_PROCESSES,
+    MOST_PROCESSES,
+    PROCESSES,
+    "Fresh processes that measure each build.",
 )
 @option(
     "--timing-cache",
@@ -80,63 +66,32 @@ if TYPE_CHECKING:
 @input_options
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
 @stop_options
-@option(
-    "--max-time",
-    type=DURATION_MS,
-    help="Maximum total time; makes fewer builds and processes if needed.",
-)
-@timeout_option
-@option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
-@stored_options
+@report_options
 def command(model: Path, **options: Any) -> int:
     """Measure how much builds of MODEL differ, compared with processes and iterations.
 
     enginescope builds MODEL several times and interleaves processes of all builds. TensorRT builds
     each engine without engine cache and timing cache. On ONNX Runtime a build is the graph that a
-    session optimizes. The result is stored: where the variation between builds covers a difference
-    between single builds, compare, gate and upgrade call it inconclusive.
+    session optimizes. A maximum time makes fewer builds too. Builds stay in the store until all
+    processes are measured; then they are removed. The result is stored: where the variation between
+    builds covers a difference between single builds, compare, gate and upgrade call it
+    inconclusive.
     """
-    from enginescope.render.verdicts.lottery_writers import (
-        lottery_json,
-        lottery_markdown,
-        lottery_page,
-    )
+    from enginescope.render.base.text import show_answer, stacked
+    from enginescope.render.verdicts.lottery_answer import lottery_answer
 
-    check_outputs([options["markdown"], options["html"]], [str(model)])
-    progress = ProcessProgress()
-    with measuring(progress):
-        report = hold_lottery(_request(model, options), progress)
-    present_report(
-        report,
-        options,
-        document=lottery_json,
-        screen=_show,
-        markdown=lottery_markdown,
-        html=lottery_page,
+    check_files(options, model)
+    request = LotteryRequest(
+        model=model,
+        workload=lottery_workload(process_workload(options)),
+        budget_s=options["budget"] and options["budget"] / 1e3,
+        **process_fields(options, "backend", "builds", "processes", "timing_cache"),
     )
+    progress = ProcessProgress()
+    with measuring(progress, can_continue=True):
+        report = hold_lottery(request, progress)
+    answered = lottery_answer(report)
+    present_answer(answered, options, lambda: show_answer(answered, stacked(answered.brief_tables)))
     tag = f"{COMPARISON_TAG}{report.comparison}"
     end_report(options, step(options, "the builds side by side", "compare", tag))
     return exit_code(progress)
-
-
-def _request(model: Path, options: dict[str, Any]) -> LotteryRequest:
-    return LotteryRequest(
-        model=model,
-        backend=options["backend"],
-        builds=options["builds"],
-        processes=options["processes"],
-        workload=lottery_workload(process_workload(options)),
-        timing_cache=options["timing_cache"],
-        budget_s=options["budget"] and options["budget"] / 1e3,
-        **process_fields(options),
-    )
-
-
-def _show(report: LotteryReport) -> None:
-    from enginescope.render.base.text import show_answer, stacked
-    from enginescope.render.verdicts.lottery_phrases import TOP_LAYERS
-    from enginescope.render.verdicts.lottery_writers import lottery_answer
-
-    answered = lottery_answer(report, top=TOP_LAYERS)
-    show_answer(answered, stacked(answered.tables))

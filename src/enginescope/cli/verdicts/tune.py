@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
@@ -18,7 +17,7 @@ from enginescope.cli.options import (
     PATH,
     Finite,
     Parsed,
-    check_outputs,
+    count_option,
     dims_option,
     option,
 )
@@ -26,25 +25,21 @@ from enginescope.cli.process_options import (
     on_option,
     process_fields,
     process_workload,
-    rounds_end_options,
+    report_options,
     shape_option,
     stop_options,
-    stored_options,
-    timeout_option,
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
-from enginescope.cli.report_output import end_report, present_report, step
-from enginescope.cli.verb import Verb
+from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step, step
+from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.tune import TuneMetric
 from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.tune.request import ROUNDS, TuneObserver, TuneRequest
+from enginescope.services.tune.alternatives import ROUNDS, TuneRequest
+from enginescope.services.tune.search import TuneObserver
 from enginescope.services.tune.tune import tune_options
-
-if TYPE_CHECKING:
-    from enginescope.records.verdict.tune import TuneReport
 
 
 def parse_values(text: str) -> tuple[str, tuple[str, ...]]:
@@ -66,19 +61,12 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-@click.command(
+@verb(
     "tune",
-    cls=Verb,
-    examples=(
-        (
-            "Try numbers of threads of ONNX Runtime, two minutes at most",
-            "enginescope tune model.onnx --option intra_op_num_threads=1,2 --max-time 2min",
-        ),
-        (
-            "Try precisions and batch sizes on TensorRT; figures are per item",
-            "enginescope tune model.onnx --on trt --on trt:fp16 --batch 1,4,16",
-        ),
-    ),
+    "Try numbers of threads of ONNX Runtime, two minutes at most",
+    "enginescope tune model.onnx --option intra_op_num_threads=1,2 --max-time 2min",
+    "Try precisions and batch sizes on TensorRT; figures are per item",
+    "enginescope tune model.onnx --on trt --on trt:fp16 --batch 1,4,16",
 )
 @click.argument("model", type=PATH, metavar="MODEL|ENGINE")
 @on_option(
@@ -117,11 +105,8 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 @dims_option
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs and the order.")
 @stop_options
-@option(
-    "--rounds",
-    type=click.IntRange(LOOKS[0], MOST_ROUNDS),
-    default=ROUNDS,
-    help="Maximum number of rounds of the confirmation.",
+@count_option(
+    "--rounds", LOOKS[0], MOST_ROUNDS, ROUNDS, "Maximum number of rounds of the confirmation."
 )
 @option(
     "--threshold",
@@ -131,12 +116,8 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     default=THRESHOLD_PCT,
     help="Ignore smaller differences.",
 )
-@rounds_end_options
-@timeout_option
-@option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE.")
-@option("--csv", "csv_file", type=FILE, help="Write the alternatives as CSV to FILE.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
-@stored_options
+@option("--csv", type=FILE, help="Write the alternatives as CSV to FILE.")
+@report_options
 def command(model: Path, **options: Any) -> int:
     """Find the options that make MODEL fastest, and measure the winner anew.
 
@@ -145,28 +126,21 @@ def command(model: Path, **options: Any) -> int:
     evidence. Fresh builds and other inputs compare the leader with the default. Only this
     confirmation decides: among equals, at most 5 % of searches claim a winner.
     """
-    from enginescope.render.tune.tune_writers import (
-        tune_csv,
-        tune_json,
-        tune_markdown,
-        tune_page,
-    )
+    from enginescope.render.base.text import show_answer, stacked
+    from enginescope.render.tune.tune_answer import tune_answer
 
-    files = [options["markdown"], options["csv_file"], options["html"]]
-    check_outputs(files, [str(model)])
+    check_files(options, model)
     progress = TuneProgress()
     with measuring(progress, can_continue=True):
         report = tune_options(_request(model, options), progress)
-    present_report(
-        report,
-        options,
-        document=tune_json,
-        screen=_show,
-        markdown=tune_markdown,
-        csv_file=tune_csv,
-        html=tune_page,
-    )
-    end_report(options, *_steps(report, options), opened=("html", "csv_file", "markdown"))
+    answered = tune_answer(report)
+    body = stacked(tune_answer(report, names_first=False).tables)
+    present_answer(answered, options, lambda: show_answer(answered, body))
+    steps = [runs_step(options, report.comparison, "the search")]
+    if report.confirmation is not None and report.confirmation.comparison is not None:
+        tag = f"{COMPARISON_TAG}{report.confirmation.comparison}"
+        steps.insert(0, step(options, "the confirmation", "compare", tag))
+    end_report(options, *steps, opened=("html", "csv", "markdown"))
     return exit_code(progress)
 
 
@@ -176,17 +150,13 @@ def _request(model: Path, options: dict[str, Any]) -> TuneRequest:
         values[name] = (*values.get(name, ()), *some)
     return TuneRequest(
         model=model,
-        backends=options["backends"],
         options=values,
         batches=options["batches"] or (),
-        routes=options["routes"],
-        metric=options["metric"],
         samples=SampleRequest(data=options["data"], count=options["samples"]),
-        tolerance=options["tolerance"],
         workload=process_workload(options),
-        rounds=options["rounds"],
-        threshold_pct=options["threshold_pct"],
-        **process_fields(options),
+        **process_fields(
+            options, "backends", "routes", "metric", "tolerance", "rounds", "threshold_pct"
+        ),
     )
 
 
@@ -203,20 +173,3 @@ class TuneProgress(ProcessProgress, TuneObserver):
     def standing(self) -> str:
         """Return what an interrupt leaves: the leader so far, and the stored runs."""
         return f"{self._so_far}{super().standing()}"
-
-
-def _show(report: TuneReport) -> None:
-    from enginescope.render.base.text import show_answer, stacked
-    from enginescope.render.tune.tune_writers import tune_answer
-
-    answered = tune_answer(report, names_first=False)
-    show_answer(answered, stacked(answered.tables))
-
-
-def _steps(report: TuneReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    confirmed = report.confirmation
-    if confirmed is not None and confirmed.comparison is not None:
-        tag = f"{COMPARISON_TAG}{confirmed.comparison}"
-        yield step(options, "the confirmation", "compare", tag)
-    tag = f"{COMPARISON_TAG}{report.comparison}"
-    yield step(options, "the search", "runs list", "--tag", tag)

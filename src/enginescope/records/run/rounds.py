@@ -1,12 +1,15 @@
-"""The rounds of an interleaved comparison, from the runs that it recorded."""
+"""The rounds of an interleaved comparison, from its recorded runs, and as a report states them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from enginescope.core.record import Record
 from enginescope.judge.comparison.looks import Tally, tally_of
-from enginescope.judge.comparison.steady_rounds import uncertainty_pct
+from enginescope.judge.comparison.steady_rounds import disturbances, uncertainty_pct
+from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.experiment import Measured
+from enginescope.judge.notice import Notice
 from enginescope.judge.samples import frozen
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.run import OutcomeKind, Run
@@ -31,7 +34,7 @@ def whole_rounds(sides: Sequence[Sequence[Run]]) -> tuple[tuple[Run, ...], ...]:
 
 def uncertainties_of(runs: Sequence[Run]) -> list[float | None] | None:
     """Return what the medians of a round are known to; ``None`` where a process failed."""
-    if any(run.outcome.kind is not OutcomeKind.OK for run in runs):
+    if any(not run.is_ok for run in runs):
         return None
     return [uncertainty_of(run) for run in runs]
 
@@ -40,6 +43,17 @@ def uncertainty_of(run: Run) -> float | None:
     """Return what the median of a run is known to, in percent; ``None`` without samples."""
     values = measured_of(run).values
     return uncertainty_pct(values) if values is not None and len(values) else None
+
+
+def counting_rounds(sides: Sequence[Sequence[Run]]) -> tuple[tuple[Run, ...], ...]:
+    """Return the rounds in which no process failed or was disturbed, as `disturbances` has it.
+
+    Of a process that was measured again, the last attempt counts.
+    """
+    rows = [(row, uncertainties_of(row)) for row in whole_rounds(sides)]
+    good = [(row, known) for row, known in rows if known is not None]
+    counts = disturbances([*zip(*(known for _, known in good), strict=True)]).counts
+    return tuple(row for (row, _), does in zip(good, counts, strict=True) if does)
 
 
 def recorded_tally(sides: Sequence[Sequence[Run]]) -> Tally | None:
@@ -56,7 +70,7 @@ _UNTIMED = frozen(())
 
 def measured_of(run: Run) -> Measured[Run]:
     """Return a run as a measurement of the judge."""
-    is_ok = run.outcome.kind is OutcomeKind.OK
+    is_ok = run.is_ok
     headline = run.headline if is_ok else None
     values = headline.values_ms if headline else _UNTIMED
     if run.shapes is not None:
@@ -67,3 +81,30 @@ def measured_of(run: Run) -> Measured[Run]:
         failure=None if is_ok else run.outcome.message or run.outcome.kind.value,
         is_final=run.outcome.kind is OutcomeKind.UNSUPPORTED,
     )
+
+
+class StoredReport(Record, frozen=True, kw_only=True):
+    """A report whose runs are stored.
+
+    Attributes:
+        comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
+        command: The command line that made it.
+    """
+
+    comparison: str | None = None
+    notices: tuple[Notice, ...] = ()
+    created: str | None = None
+    command: str | None = None
+
+
+class RoundsReport(StoredReport, frozen=True, kw_only=True):
+    """A report whose figures come from rounds that count.
+
+    Attributes:
+        rounds: Rounds that count.
+        measured_rounds: All of them, disturbed ones too.
+    """
+
+    rounds: int = 0
+    measured_rounds: int = 0
+    evidence: EvidenceLevel | None = None

@@ -293,6 +293,11 @@ class Run(Record, frozen=True, kw_only=True, eq=False):
         return next((phase.duration_ms for phase in self.phases if phase.name == name), None)
 
     @property
+    def is_ok(self) -> bool:
+        """Whether it succeeded."""
+        return self.outcome.kind is OutcomeKind.OK
+
+    @property
     def headline(self) -> Samples | None:
         """The series that the run is about: latency, by whichever definition it has."""
         for tag in HEADLINES:

@@ -7,11 +7,10 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval
 from enginescope.judge.verdict import RatioEstimate, VerdictKind
 from enginescope.records.run.contention import Share
+from enginescope.records.run.rounds import RoundsReport
 
 #: NVIDIA's Multi-Process Service. ``serves``: its server computed for the GPU. ``running``: its
 #: daemon runs, and no server was seen on the GPU.
@@ -99,17 +98,13 @@ class ContenderSet(Record, frozen=True, kw_only=True):
     fairness_interval: Interval | None = None
 
 
-class ContendReport(Result, Record, frozen=True, kw_only=True):
+class ContendReport(Result, RoundsReport, frozen=True, kw_only=True):
     """What each contender loses beside others.
 
     Attributes:
         kind: Of all contenders together.
         threshold_pct: Smaller slow-downs do not matter.
         mps: ``None``: no GPU was seen.
-        rounds: Rounds that count.
-        measured_rounds: All of them, disturbed ones too.
-        comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
-        command: The command line that made it.
     """
 
     kind: ContendKind
@@ -120,13 +115,6 @@ class ContendReport(Result, Record, frozen=True, kw_only=True):
     slow_downs: tuple[SlowDown, ...]
     sets: tuple[ContenderSet, ...]
     mps: Mps | None = None
-    rounds: int = 0
-    measured_rounds: int = 0
-    evidence: EvidenceLevel | None = None
-    comparison: str | None = None
-    notices: tuple[Notice, ...] = ()
-    created: str | None = None
-    command: str | None = None
 
     @property
     def together(self) -> tuple[SlowDown, ...]:

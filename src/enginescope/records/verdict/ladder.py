@@ -6,9 +6,8 @@ from enum import Enum
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval
+from enginescope.records.run.rounds import RoundsReport
 
 
 class RungKey(Enum):
@@ -54,11 +53,7 @@ class Rung(Record, frozen=True, kw_only=True):
 
 
 class LadderStep(Record, frozen=True, kw_only=True):
-    """Difference of two rungs, from the pairs of their processes in each round.
-
-    Attributes:
-        interval: 95 %, in ms; ``None``: too few rounds.
-    """
+    """Difference of two rungs, from the pairs of their processes in each round; in ms."""
 
     base: RungKey
     to: RungKey
@@ -104,16 +99,12 @@ class Placement(Record, frozen=True, kw_only=True):
     above: RungKey | None = None
 
 
-class LadderReport(Result, Record, frozen=True, kw_only=True):
+class LadderReport(Result, RoundsReport, frozen=True, kw_only=True):
     """Where a query's time goes, from the layers to the client.
 
     Attributes:
         rungs: All of them, those without a figure too.
         sums: One for each way up.
-        rounds: Rounds that count.
-        measured_rounds: All of them, disturbed ones too.
-        comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
-        command: The command line that made it.
     """
 
     model: str
@@ -122,13 +113,6 @@ class LadderReport(Result, Record, frozen=True, kw_only=True):
     steps: tuple[LadderStep, ...] = ()
     sums: tuple[LadderSum, ...] = ()
     mine: Placement | None = None
-    rounds: int = 0
-    measured_rounds: int = 0
-    evidence: EvidenceLevel | None = None
-    comparison: str | None = None
-    notices: tuple[Notice, ...] = ()
-    created: str | None = None
-    command: str | None = None
 
     @property
     def measured(self) -> tuple[Rung, ...]:

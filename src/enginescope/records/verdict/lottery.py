@@ -7,8 +7,8 @@ from typing import Literal
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.notice import Notice
 from enginescope.judge.stats.nested_variance import Allocation, Level, LevelCosts, VarianceComponent
+from enginescope.records.run.rounds import StoredReport
 
 
 class DrawnBuild(Record, frozen=True, kw_only=True):
@@ -44,11 +44,7 @@ class DrawnBuild(Record, frozen=True, kw_only=True):
 
 
 class DrawnTactic(Record, frozen=True, kw_only=True):
-    """A tactic of a layer, and the builds that chose it.
-
-    Attributes:
-        mean_ms: Mean time of the layer over these builds.
-    """
+    """A tactic of a layer, the builds that chose it, and the layer's mean time over these."""
 
     tactic: str
     builds: tuple[int, ...]
@@ -95,13 +91,12 @@ class BuildSpread(Record, frozen=True, kw_only=True):
     timing_cache_sha256: str | None = None
 
 
-class LotteryReport(Result, Record, frozen=True, kw_only=True):
+class LotteryReport(Result, StoredReport, frozen=True, kw_only=True):
     """Several builds of one model, each in several processes.
 
     Attributes:
         backend: As it is typed.
         made: What a build is here: an engine, or a graph that ONNX Runtime has optimized.
-        comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
         processes: Of each build.
         iterations: Of the middle process.
         components: Build, process, iteration.
@@ -116,7 +111,6 @@ class LotteryReport(Result, Record, frozen=True, kw_only=True):
     backend: str
     made: Literal["engine", "optimized graph"]
     metric: str
-    comparison: str
     processes: int
     iterations: int
     median_ms: float
@@ -130,9 +124,6 @@ class LotteryReport(Result, Record, frozen=True, kw_only=True):
     regrouped_layers: int = 0
     is_recorded: bool = False
     evidence: EvidenceLevel
-    notices: tuple[Notice, ...] = ()
-    created: str | None = None
-    command: str | None = None
 
     def component(self, level: Level) -> VarianceComponent:
         """Return the component of a level."""

@@ -6,11 +6,10 @@ from typing import Literal
 
 from enginescope.core.record import Record
 from enginescope.core.result import Result
-from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval
 from enginescope.records.notice import is_unstable
 from enginescope.records.run.job import InputShape
+from enginescope.records.run.rounds import RoundsReport
 
 #: ``new``: the first request of a shape that the process runs for the first time, with its change,
 #: above a request of the same shape. ``again``: of a shape that the process ran before.
@@ -151,8 +150,8 @@ class TraceUse(Record, frozen=True, kw_only=True):
     change_share: float | None = None
 
 
-class ShapesReport(Result, Record, frozen=True, kw_only=True):
-    """A sweep of shapes of one model.
+class ShapesReport(Result, RoundsReport, frozen=True, kw_only=True):
+    """A sweep of shapes of one model; its rounds are processes.
 
     Attributes:
         file: The model's path, as it was given.
@@ -160,8 +159,6 @@ class ShapesReport(Result, Record, frozen=True, kw_only=True):
         levels: In ascending order of size.
         costs: Over all shapes.
         weights: Where the weights of the shapes come from.
-        rounds: Processes that count.
-        comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
     """
 
     model: str
@@ -175,12 +172,6 @@ class ShapesReport(Result, Record, frozen=True, kw_only=True):
     profiles: tuple[ProposedProfile, ...] = ()
     weights: Literal["uniform", "given", "trace"] = "uniform"
     trace: TraceUse | None = None
-    rounds: int = 0
-    comparison: str | None = None
-    evidence: EvidenceLevel | None = None
-    notices: tuple[Notice, ...] = ()
-    created: str | None = None
-    command: str | None = None
 
     @property
     def measured(self) -> tuple[ShapeLevel, ...]:

@@ -7,9 +7,9 @@ from typing import Literal
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval
 from enginescope.judge.verdict import RatioEstimate, Reason, VerdictKind
+from enginescope.records.run.rounds import StoredReport
 
 #: What is to be best: time per item with one request in flight, or items per second.
 TuneMetric = Literal["latency", "throughput"]
@@ -87,7 +87,7 @@ class Confirmation(Record, frozen=True, kw_only=True):
     why: str | None = None
 
 
-class TuneReport(Result, Record, frozen=True, kw_only=True):
+class TuneReport(Result, StoredReport, frozen=True, kw_only=True):
     """Alternatives of a model's options, searched, and the fastest one confirmed.
 
     Attributes:
@@ -96,7 +96,6 @@ class TuneReport(Result, Record, frozen=True, kw_only=True):
             alternative was measured.
         confirmation: ``None``: there is no candidate, or no time was left.
         rounds: Of the search.
-        comparison: Of the stored runs of the search, whose tag is ``cmp-`` and this id.
         unsearched_routes: Build routes of trtexec's file that were slower there and left out.
     """
 
@@ -109,11 +108,7 @@ class TuneReport(Result, Record, frozen=True, kw_only=True):
     threshold_pct: float
     rounds: int = 0
     duration_s: float = 0.0
-    comparison: str | None = None
     unsearched_routes: int = 0
-    notices: tuple[Notice, ...] = ()
-    created: str | None = None
-    command: str | None = None
 
     @property
     def default(self) -> Alternative:

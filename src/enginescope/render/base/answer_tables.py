@@ -59,10 +59,11 @@ def notice_items(notices: Sequence[Notice]) -> list[str]:
 
 
 def answer_markdown(answered: AnswerTables) -> bytes:
-    """Return the answer, what it is about, the tables and the notices."""
+    """Return the answer, what it is about, the tables with their notes, and the notices."""
     lines = answer_lines(answered)
     for part in answered.tables:
         lines += table_lines(part)
+        lines += ["", escaped(part.note)] if part.note else []
     return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
 
 

@@ -17,6 +17,8 @@ from typing import Any
 
 from enginescope.core.record import Record
 from enginescope.judge import units
+from enginescope.judge.samples import Interval
+from enginescope.judge.verdict import RatioEstimate
 
 #: Rows written into the page itself; the others are in its data.
 STATIC_ROWS = 100
@@ -235,6 +237,18 @@ def markdown_row(cells: Sequence[str]) -> str:
 #: A text cell that begins so may be taken for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
+    """Return the cells of an interval; empty ones for none."""
+    return (None, None) if interval is None else (interval.low, interval.high)
+
+
+def ratio_cells(estimate: RatioEstimate | None) -> tuple[float | None, ...]:
+    """Return the cells of a ratio and its interval; empty ones for none."""
+    if estimate is None:
+        return (None, None, None)
+    return (estimate.ratio, *ends_of(estimate.interval))
 
 
 def csv_bytes(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

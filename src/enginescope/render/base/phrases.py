@@ -17,9 +17,16 @@ from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Summary
-from enginescope.judge.units import format_ms, format_significant, range_text, with_sign
+from enginescope.judge.units import (
+    counted,
+    format_ms,
+    format_significant,
+    range_text,
+    with_sign,
+)
 from enginescope.records.notice import is_unstable
 from enginescope.records.run.metric import METRICS
+from enginescope.records.run.rounds import RoundsReport
 from enginescope.records.run.run import Outcome, StopReport, WarmUpReport
 from enginescope.render.base.short_names import shorten as shorten
 from enginescope.render.base.short_names import shorten_apart as shorten_apart
@@ -79,6 +86,14 @@ def count_text(summary: Summary) -> str:
 def unstable_mark(notices: Iterable[Notice]) -> str:
     """Return what an answer begins with where its figures are unstable; else nothing."""
     return "unstable measurement: " if any(map(is_unstable, notices)) else ""
+
+
+def rounds_text(report: RoundsReport, noun: str = "round", plural: str | None = None) -> str:
+    """Return the evidence of a report: ``interleaved processes, 8 rounds``."""
+    disturbed = report.measured_rounds - report.rounds
+    left_out = f", {disturbed} disturbed excluded" if disturbed > 0 else ""
+    rounds = f"{counted(report.rounds, noun, plural)}{left_out}"
+    return f"{report.evidence.value}, {rounds}" if report.evidence else rounds
 
 
 def profiler_part(profiler_ms: float) -> str:

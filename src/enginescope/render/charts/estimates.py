@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from enginescope.core.record import Record
 from enginescope.judge.difference import NOT_DETECTED
 from enginescope.judge.units import format_significant
+from enginescope.judge.verdict import RatioEstimate
+from enginescope.render.base.data_table import ends_of
 from enginescope.render.base.palette import BLUE, GREEN, GREY, SKY, VERMILLION
 from enginescope.render.charts.bars import LABEL_EXPR, LABEL_WIDTH, height_of, labels_of
 from enginescope.render.html.images import X_TICKS, Chart, ChartTable, Spec, quantity, tooltip
@@ -38,6 +40,12 @@ class Estimate(Record, frozen=True, kw_only=True):
     kind: str
     low: float | None = None
     high: float | None = None
+
+
+def ratio_estimate(name: str, ratio: RatioEstimate, kind: str) -> Estimate:
+    """Return a ratio with its interval."""
+    low, high = ends_of(ratio.interval)
+    return Estimate(name=name, value=ratio.ratio, kind=kind, low=low, high=high)
 
 
 def estimate_chart(

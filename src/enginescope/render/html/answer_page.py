@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from enginescope.core.record import Record
-from enginescope.render.base.answer_tables import AnswerTables, page_figures
+from enginescope.core.record import Record, replace
+from enginescope.render.base.answer_tables import (
+    AnswerTables,
+    answer_json,
+    answer_markdown,
+    page_figures,
+)
+from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
+
+#: Version of the shape of a verb's JSON document.
+SCHEMA = 1
 
 
 class PageSection(Record, frozen=True, kw_only=True):
@@ -66,31 +76,69 @@ def answer_page(
     )
 
 
-def tables_page(
-    verb: str,
-    answered: AnswerTables,
-    data: bytes,
-    *,
-    title: str,
-    chart: Chart | None = None,
-    sentences: Sequence[str] = (),
-) -> bytes:
-    """Return the page: the answer with the first table, then a section for each other one.
+class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
+    """An answer with all that its files hold.
 
-    Args:
-        data: The JSON document that the page carries.
-        chart: Above the first table.
-        sentences: Headers of columns that are broken as sentences.
+    Attributes:
+        verb: Names the files that a page carries.
+        title: Of the page.
+        report: Whole in the JSON document.
+        data: Further fields of the JSON document.
+        csv: Headers and rows; ``None``: the verb writes no CSV.
+        brief_tables: In place of `tables` on a terminal and in Markdown.
+        leads: Whether the first table belongs to the answer.
+        sentences: Headers of columns that a page breaks as sentences.
+        charts: Above the first table of a page.
+        command: A command line below the last table of a page.
     """
-    first, *others = answered.tables
+
+    verb: str
+    title: str
+    report: Any
+    data: Mapping[str, Any] = {}
+    csv: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
+    brief_tables: tuple[TextTable, ...] = ()
+    leads: bool = True
+    sentences: tuple[str, ...] = ()
+    charts: tuple[Chart | None, ...] = ()
+    command: str | None = None
+
+
+def written_json(answered: Answer) -> bytes:
+    """Return the answer and the whole report as strict JSON."""
+    return answer_json(SCHEMA, answer=answered.answer, **answered.data, report=answered.report)
+
+
+def written_csv(answered: Answer) -> bytes:
+    """Return the rows of an answer that has some, with figures as numbers."""
+    assert answered.csv is not None
+    return csv_bytes(*answered.csv)
+
+
+def written_markdown(answered: Answer) -> bytes:
+    """Return the answer, what it is about, the tables with their notes, and the notices."""
+    return answer_markdown(replace(answered, tables=answered.brief_tables or answered.tables))
+
+
+def written_page(answered: Answer) -> bytes:
+    """Return the page: the answer with its charts, then a section for each table."""
+    files = {f"{answered.verb}.json": written_json(answered)}
+    if answered.csv is not None:
+        files[f"{answered.verb}.csv"] = written_csv(answered)
+    figures = [page_figures(part, answered.sentences) for part in answered.tables]
+    sections = [
+        table_section(part, replace(figure, caption=part.note or part.title))
+        for part, figure in zip(answered.tables, figures, strict=True)
+    ]
+    sections[-1] = replace(sections[-1], command=answered.command)
     return answer_page(
-        verb,
+        answered.verb,
         answered,
-        {f"{verb}.json": data},
-        title=title,
-        charts=[chart] if chart is not None else [],
-        overview=page_figures(first, sentences),
-        sections=[table_section(part, page_figures(part, sentences)) for part in others],
+        files,
+        title=answered.title,
+        charts=[chart for chart in answered.charts if chart is not None],
+        overview=figures[0] if answered.leads else None,
+        sections=sections[1:] if answered.leads else sections,
     )
 
 

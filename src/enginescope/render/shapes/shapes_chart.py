@@ -2,94 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from enginescope.judge.samples import Interval
+from enginescope.judge.units import format_significant, range_text
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
-from enginescope.render.base.data_table import printable
+from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.palette import BLUE, GREY, ORANGE, VERMILLION
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
-from enginescope.render.shapes.shapes_phrases import interval_text, ms, rate_text
 
 #: From here on the axis of sizes is logarithmic.
 _LOG_FROM = 8
 
 
+def ms(value: float | None) -> str:
+    """Return milliseconds with four significant digits; an em dash for none."""
+    return UNKNOWN if value is None else format_significant(value, 4)
+
+
+def rate_text(value: float | None) -> str:
+    """Return items per second, in whole items from 1,000 up."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.0f}" if value >= 1_000 else format_significant(value, 4)
+
+
+def interval_text(interval: Interval | None) -> str:
+    """Return ``1.61 … 1.64``; an em dash if it is not known."""
+    return UNKNOWN if interval is None else range_text(interval.low, interval.high)
+
+
 def shapes_charts(report: ShapesReport) -> tuple[Chart, ...]:
-    """Return throughput and latency by shape; throughput alone where items are all the same."""
-    return (_throughput(report), _latency(report))
-
-
-def _throughput(report: ShapesReport) -> Chart:
-    rows = [
-        _point(report, level, level.items_per_s, level.items_interval) for level in report.measured
-    ]
-    layers = [*_curve(rows, _x(report), "items per second", BLUE), *_knee_layers(report, rows)]
-    knee = report.shape_to_run
-    title = "Throughput by shape"
-    if knee is not None:
-        title += f"; the dashed line is the knee, {printable(report.dimension)} {knee}"
-    return Chart(
-        key="shapes_throughput",
-        title=title,
-        subtitle=(
-            "One request at a time; bars are 95 % intervals"
-            + ("" if report.knee.low is None else "; rings: 95 % interval of the knee"),
+    """Return throughput and latency by shape."""
+    knee, measured = report.shape_to_run, report.measured
+    rates = [_row(report, level, level.items_per_s, level.items_interval) for level in measured]
+    times = [_row(report, level, level.latency_ms, level.interval) for level in measured]
+    slow = [row for row in times if row["shape"] in {cliff.label for cliff in report.cliffs}]
+    dashed = f"; the dashed line is the knee, {printable(report.dimension)} {knee}" if knee else ""
+    rings = "" if report.knee.low is None else "; rings: 95 % interval of the knee"
+    mark = {"type": "point", "shape": "triangle-down", "size": 260, "filled": True}
+    y, color = quantity("y", "latency, ms"), {"value": VERMILLION}
+    triangles = {
+        "data": {"values": slow},
+        "mark": mark,
+        "encoding": {"x": _x(report), "y": y, "color": color},
+    }
+    curve = _curve(rates, _x(report), "items per second", BLUE)
+    slower = "; triangles take longer than a larger shape" if slow else ""
+    late = _curve(times, _x(report), "latency, ms", ORANGE)
+    return (
+        Chart(
+            key="shapes_throughput",
+            title=f"Throughput by shape{dashed}",
+            subtitle=(f"One request at a time; bars are 95 % intervals{rings}",),
+            spec={"layer": [*curve, *_knee_layers(report, rates)]},
+            table=_table(report, "items/s", [rate_text(row["y"]) for row in rates], rates),
         ),
-        spec={"layer": layers},
-        table=ChartTable(
-            headers=(printable(report.dimension), "items/s", "95 % interval"),
-            rows=tuple(
-                (level.label, rate_text(level.items_per_s), interval_text(level.items_interval))
-                for level in report.measured
-            ),
-        ),
-    )
-
-
-def _latency(report: ShapesReport) -> Chart:
-    cliffs = {cliff.label for cliff in report.cliffs}
-    rows = [_point(report, level, level.latency_ms, level.interval) for level in report.measured]
-    layers = _curve(rows, _x(report), "latency, ms", ORANGE)
-    slow = [row for row in rows if row["shape"] in cliffs]
-    if slow:
-        layers.append(
-            {
-                "data": {"values": slow},
-                "mark": {"type": "point", "shape": "triangle-down", "size": 260, "filled": True},
-                "encoding": {
-                    "x": _x(report),
-                    "y": quantity("y", "latency, ms"),
-                    "color": {"value": VERMILLION},
-                },
-            }
-        )
-    note = "; triangles take longer than a larger shape" if slow else ""
-    return Chart(
-        key="shapes_latency",
-        title=f"Latency by shape{note}",
-        subtitle=("Bars are 95 % intervals",),
-        spec={"layer": layers},
-        table=ChartTable(
-            headers=(printable(report.dimension), "ms", "95 % interval"),
-            rows=tuple(
-                (level.label, ms(level.latency_ms), interval_text(level.interval))
-                for level in report.measured
-            ),
+        Chart(
+            key="shapes_latency",
+            title=f"Latency by shape{slower}",
+            subtitle=("Bars are 95 % intervals",),
+            spec={"layer": [*late, *([triangles] if slow else [])]},
+            table=_table(report, "ms", [ms(row["y"]) for row in times], times),
         ),
     )
 
 
-def _point(
+def _row(
     report: ShapesReport, level: ShapeLevel, value: float | None, interval: Interval | None
 ) -> Spec:
-    row: Spec = {"x": _place(report, level), "shape": level.label, "y": value}
+    place = level.label if _is_whole(report) else level.size
+    row: Spec = {"x": place, "shape": level.label, "y": value}
     if interval is not None:
-        row |= {"low": interval.low, "high": interval.high}
-        row["ends"] = interval_text(interval)
+        row |= {"low": interval.low, "high": interval.high, "ends": interval_text(interval)}
     return row
 
 
-def _place(report: ShapesReport, level: ShapeLevel) -> int | str:
-    return level.label if _is_whole(report) else level.size
+def _table(
+    report: ShapesReport, unit: str, texts: Sequence[str], rows: Sequence[Spec]
+) -> ChartTable:
+    return ChartTable(
+        headers=(printable(report.dimension), unit, "95 % interval"),
+        rows=tuple(
+            (row["shape"], text, row.get("ends", UNKNOWN))
+            for text, row in zip(texts, rows, strict=True)
+        ),
+    )
 
 
 def _is_whole(report: ShapesReport) -> bool:

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from enginescope.analysis.contend.slow_downs import contention_of, sets_of
-from enginescope.analysis.ladder.figures import counting_rounds
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
-from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.backends.registry import load_backend
-from enginescope.core.errors import UnsupportedError
-from enginescope.core.record import Record, replace
+from enginescope.core.errors import UnsupportedError, UsageError
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.judge.experiment import Ended
 from enginescope.probe.processes import mps_daemon_runs
+from enginescope.records.progress import side_label, side_number
 from enginescope.records.run.contention import ContentionRule, Share
 from enginescope.records.run.job import Job, Limits, Watcher, Workload
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.run.rounds import counting_rounds
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.contend import Contender, ContendReport, Mps
 from enginescope.runner.contenders import run_contenders
-from enginescope.services.contend.request import ROUNDS, ContendRequest, check_contend_request
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import JobRequest, jobs_of, raise_unless_ok
+from enginescope.services.measurement.jobs import (
+    LEAST_ROUNDS,
+    ROUNDS,
+    JobRequest,
+    MeasureRequest,
+    check_bounds,
+    jobs_of,
+    raise_unless_ok,
+)
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
-from enginescope.services.measurement.rounds import Pacing, Sides, is_given_up, keep_rounds
+from enginescope.services.measurement.rounds import Pacing, is_given_up, keep_rounds
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
 
@@ -35,125 +42,103 @@ if TYPE_CHECKING:
     from enginescope.runner.session import Sink
     from enginescope.store.archive import Store
 
+#: Each set of contenders has a letter of the alphabet as a side: six have 22 sets.
+LEAST_CONTENDERS, MOST_CONTENDERS = 2, 6
+SHARES: tuple[Share, ...] = get_args(Share)
+_GREEN = "green-contexts"
 
-class _Set(Record, frozen=True, kw_only=True):
-    """Contenders that run at the same time.
-
-    Attributes:
-        names: Their letters.
-        jobs: One for each.
-    """
-
-    names: tuple[str, ...]
-    jobs: tuple[Job, ...]
+#: Letters of contenders that run at the same time -> their jobs.
+_Sets = Mapping[tuple[str, ...], tuple[Job, ...]]
 
 
-class _Rounds:
-    """Runs sets in the place of single jobs, and keeps the runs of every contender.
+class ContendRequest(MeasureRequest, frozen=True, kw_only=True):
+    """Models that share a GPU or a processor: the parameters of `contend`."""
 
-    The job that stands for a set is the first one's: its contention names all of them.
-    """
-
-    def __init__(self, sets: Sequence[_Set]) -> None:
-        self._sets = {_key(chosen.jobs[0]): chosen for chosen in sets}
-        self._attempts: dict[tuple[str, ...], list[dict[str, Run]]] = {
-            chosen.names: [] for chosen in sets
-        }
-
-    def run(
-        self, jobs: Sequence[Job], sink: Sink, *, command: str | None, watcher: Watcher | None
-    ) -> tuple[Run, ...]:
-        """Run the set of a job."""
-        chosen = self._sets[_key(jobs[0])]
-        by_name: dict[str, Run] = {}
-
-        def keep(run: Run) -> None:
-            rule = run.job.contention
-            assert rule is not None
-            by_name[chosen.names[rule.place]] = run
-            sink(run)
-
-        runs = run_contenders(chosen.jobs, keep, command=command, watcher=watcher)
-        _check_window(runs)
-        self._attempts[chosen.names].append(by_name)
-        return runs
-
-    def take_recorded(self, sides: Sides) -> None:
-        """Take the runs of earlier rounds, the place of each contender being in its job."""
-        for (names, attempts), side in zip(self._attempts.items(), sides, strict=False):
-            earlier: dict[tuple[int, int], dict[str, Run]] = {}
-            for run in side:
-                rule, turn = run.job.contention, run.turn
-                assert rule is not None
-                assert turn is not None
-                earlier.setdefault((turn.round, turn.attempt), {})[names[rule.place]] = run
-            attempts[:0] = earlier.values()
-
-    def by_round(self, sides: Sides) -> dict[tuple[str, ...], tuple[dict[str, Run], ...]]:
-        """Return the runs of each set in the order of rounds; of a repeated one, the last attempt.
-
-        Args:
-            sides: For each set, a run of each attempt.
-        """
-        found: dict[tuple[str, ...], tuple[dict[str, Run], ...]] = {}
-        for (names, attempts), side in zip(self._attempts.items(), sides, strict=True):
-            last = {
-                run.turn.round: by_name
-                for run, by_name in zip(side, attempts, strict=True)
-                if run.turn is not None
-            }
-            found[names] = tuple(last.values())
-        return found
-
-
-def _key(job: Job) -> tuple[str, ...]:
-    return job.contention.contenders if job.contention else ()
-
-
-def _check_window(runs: Sequence[Run]) -> None:
-    for run in runs:
-        if _is_ok(run) and run.contention is None:
-            raise UnsupportedError(
-                f"contention on {run.job.backend.name}", why="it issues requests by itself"
-            )
-
-
-def _is_ok(run: Run) -> bool:
-    return run.outcome.kind is OutcomeKind.OK
+    models: tuple[Path, ...]
+    backends: tuple[str, ...] = ()
+    share: Share = "processes"
+    rounds: int = ROUNDS
 
 
 def run_contend(request: ContendRequest, observer: MeasurementObserver) -> ContendReport:
     """Measure each contender alone, each pair and all, interleaved in rounds.
 
-    Raises:
-        UsageError, MissingDependencyError: The request contradicts itself or a model, or as
-            `jobs_of`.
-        UnsupportedError, BackendError: A contender failed, alone or beside others.
-        StoreError: The store cannot be written; nothing is measured then.
+    Raise as `contend`, `jobs_of` and `writable_store`.
     """
-    check_contend_request(request)
+    _check(request)
     store = writable_store(request.store)
     job_request = request.jobs()
     jobs = _jobs(request, job_request, store)
     sets = _sets(jobs, request.share)
-    rounds = _Rounds(sets)
-    pacing = Pacing(looks=(request.rounds,), seed=request.workload.seed, run=rounds.run)
-    leading = tuple(chosen.jobs[0] for chosen in sets)
-    measured, ended = keep_rounds(leading, pacing, job_request, store, observer)
-    rounds.take_recorded(measured.recorded)
+    by_first = {_contenders(together[0]): together for together in sets.values()}
+    runs: list[Run] = []
+
+    def run(
+        jobs: Sequence[Job], sink: Sink, *, command: str | None, watcher: Watcher | None
+    ) -> tuple[Run, ...]:
+        together = by_first[_contenders(jobs[0])]
+        ended = run_contenders(together, sink, command=command, watcher=watcher)
+        _check_window(ended)
+        return ended
+
+    pacing = Pacing(
+        looks=(request.rounds,),
+        seed=request.workload.seed,
+        run=run,
+        take=lambda _side, run: runs.append(run),
+    )
+    firsts = tuple(together[0] for together in sets.values())
+    measured, ended = keep_rounds(firsts, pacing, job_request, store, observer)
     sides = measured.sides
     if ended is Ended.GIVEN_UP:
         raise_unless_ok(next(side[-1] for side in sides if is_given_up(side)))
     counting = counting_rounds(sides)
     if not counting:
-        raise_unless_ok(next(run for side in sides for run in side if not _is_ok(run)))
-    report = _report(request, jobs, rounds.by_round(sides), counting)
-    return replace(
-        report,
-        comparison=measured.comparison,
-        evidence=evidence_level(*sides),
-        notices=(*measured.notices(), *report.notices),
+        raise_unless_ok(next(run for side in sides for run in side if not run.is_ok))
+    recorded = [run for side in measured.recorded for run in side]
+    by_round = _by_round(tuple(sets), [run for run in (*recorded, *runs) if run.is_ok])
+    good = [run for rows in by_round.values() for row in rows.values() for run in row.values()]
+    cores = good[0].environment.host.cores_physical
+    report = contention_of(
+        by_round,
+        [row[0].turn.round for row in counting if row[0].turn],
+        threshold_pct=THRESHOLD_PCT,
+        contenders=tuple(
+            Contender(
+                name=side_label(at),
+                model=job.subject.name,
+                backend=str(job.backend),
+                threads=_threads(job, cores),
+            )
+            for at, job in enumerate(jobs)
+        ),
+        share=request.share,
+        mps=_mps(good),
+        notices=(*measured.notices(), *merged_notices(good)),
     )
+    return replace(report, **measured.report_fields(report.rounds))
+
+
+def _check(request: ContendRequest) -> None:
+    count, backends = len(request.models), len(request.backends)
+    if not LEAST_CONTENDERS <= count <= MOST_CONTENDERS:
+        raise UsageError(
+            f"{count} model{'' if count == 1 else 's'} to run at the same time",
+            why=f"contend takes {LEAST_CONTENDERS} to {MOST_CONTENDERS}",
+            hint="name a model twice to run two copies of it",
+        )
+    if backends not in (0, 1, count):
+        hint = "name one for all models, or one for each"
+        raise UsageError(f"{backends} backends for {count} models", hint=hint)
+    check_bounds(("rounds", request.rounds, LEAST_ROUNDS, MOST_ROUNDS))
+    if request.share not in SHARES:
+        is_green = str(request.share) == _GREEN
+        why = "backends open their streams in the GPU's primary context" if is_green else None
+        raise UsageError(f"`share` {request.share!r}", why=why, hint=" or ".join(SHARES))
+    if request.workload.stop.duration_ms is None:
+        raise UsageError("`iterations`", why="contenders share a window of time", hint="`duration`")
+    if request.workload.mode.kind == "throughput":
+        raise UsageError("mode throughput", why="contenders have one request in flight each")
 
 
 def _jobs(request: ContendRequest, job_request: JobRequest, store: Store) -> tuple[Job, ...]:
@@ -166,75 +151,51 @@ def _jobs(request: ContendRequest, job_request: JobRequest, store: Store) -> tup
     return jobs
 
 
-def _sets(jobs: Sequence[Job], share: Share) -> tuple[_Set, ...]:
-    letters = [names[0] for names in sets_of(len(jobs)) if len(names) == 1]
-    by_letter = dict(zip(letters, jobs, strict=True))
-    titles = _titles(by_letter)
-
-    def joined(names: tuple[str, ...]) -> tuple[Job, ...]:
-        rule = ContentionRule(contenders=tuple(titles[name] for name in names), share=share)
-        return tuple(
-            replace(by_letter[name], contention=replace(rule, place=place))
-            for place, name in enumerate(names)
-        )
-
-    return tuple(_Set(names=names, jobs=joined(names)) for names in sets_of(len(jobs)))
-
-
-def _titles(jobs: Mapping[str, Job]) -> dict[str, str]:
-    """Return what each contender is called in the runs of the others; no two are called alike."""
-    titles: dict[str, str] = {}
-    for letter, job in jobs.items():
+def _sets(jobs: Sequence[Job], share: Share) -> _Sets:
+    titles: list[str] = []
+    for job in jobs:  # no two are called alike in the runs of the others
         title = f"{job.subject.name} on {job.backend}"
-        copies = sum(other == title or other.startswith(f"{title} (") for other in titles.values())
-        titles[letter] = f"{title} ({copies + 1})" if copies else title
-    return titles
+        copies = sum(other == title or other.startswith(f"{title} (") for other in titles)
+        titles.append(f"{title} ({copies + 1})" if copies else title)
+    sets: dict[tuple[str, ...], tuple[Job, ...]] = {}
+    for names in sets_of(len(jobs)):
+        members = [side_number(name) for name in names]
+        rule = ContentionRule(contenders=tuple(titles[at] for at in members), share=share)
+        sets[names] = tuple(
+            replace(jobs[at], contention=replace(rule, place=place))
+            for place, at in enumerate(members)
+        )
+    return sets
 
 
-def _report(
-    request: ContendRequest,
-    jobs: Sequence[Job],
-    runs: Mapping[tuple[str, ...], Sequence[Mapping[str, Run]]],
-    counting: Sequence[int],
-) -> ContendReport:
-    figures = contention_of(runs, counting, THRESHOLD_PCT)
-    of_all = [run for rounds in runs.values() for by_name in rounds for run in by_name.values()]
-    measured = [run for run in of_all if _is_ok(run)]
-    letters = [names[0] for names in runs if len(names) == 1]
-    return ContendReport(
-        kind=figures.kind,
-        contenders=tuple(
-            Contender(
-                name=letter,
-                model=job.subject.name,
-                backend=str(job.backend),
-                threads=_threads(job, measured[0].environment.host.cores_physical),
+def _contenders(job: Job) -> tuple[str, ...]:
+    assert job.contention is not None
+    return job.contention.contenders
+
+
+def _check_window(runs: Sequence[Run]) -> None:
+    for run in runs:
+        if run.is_ok and run.contention is None:
+            raise UnsupportedError(
+                f"contention on {run.job.backend.name}", why="it issues requests by itself"
             )
-            for letter, job in zip(letters, jobs, strict=True)
-        ),
-        share=request.share,
-        threshold_pct=THRESHOLD_PCT,
-        times=figures.times,
-        slow_downs=figures.slow_downs,
-        sets=figures.sets,
-        mps=_mps(measured),
-        rounds=figures.rounds,
-        measured_rounds=max(map(len, runs.values())),
-        evidence=evidence_level(
-            *(
-                [by_name[name] for by_name in rounds]
-                for names, rounds in runs.items()
-                for name in names
-            )
-        ),
-        notices=merged_notices(measured),
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        command=request.command,
-    )
+
+
+def _by_round(
+    sets: Sequence[tuple[str, ...]], runs: Sequence[Run]
+) -> dict[tuple[str, ...], dict[int, dict[str, Run]]]:
+    """Return for each set and round the run of each contender; of a repeated one, the last."""
+    grouped: dict[tuple[str, ...], dict[int, dict[str, Run]]] = {names: {} for names in sets}
+    for run in sorted(runs, key=lambda run: run.turn.attempt if run.turn else 0):
+        rule, turn = run.job.contention, run.turn
+        assert rule is not None
+        assert turn is not None
+        names = sets[side_number(turn.side)]
+        grouped[names].setdefault(turn.round, {})[names[rule.place]] = run
+    return grouped
 
 
 def _threads(job: Job, physical: int | None) -> str | None:
-    """Return the threads of a session that computes on the processor."""
     provider = getattr(load_backend(job.backend.name), "provider", None)
     if provider is None or not provider.is_cpu:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from enginescope.analysis.ladder.figures import (
+from enginescope.analysis.ladder.rungs import (
     Reader,
     graph_compute,
     layer_sum,

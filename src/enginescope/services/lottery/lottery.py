@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from string import ascii_uppercase
 from time import perf_counter
-from typing import TYPE_CHECKING
 
-from enginescope.analysis.lottery.build_outputs import OutputTally
-from enginescope.analysis.lottery.lottery_report import Draw, TimedRun, lottery_report
+from enginescope.analysis.lottery.lottery_report import (
+    Draw,
+    OutputTally,
+    TimedRun,
+    lottery_report,
+)
 from enginescope.backends.base import Builder, StoringBuilds
 from enginescope.backends.registry import backend_of
+from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, EnginescopeError, UsageError
+from enginescope.core.jsonio import decode, encode, write_atomic
 from enginescope.core.record import Record, replace
-from enginescope.core.temporary_folder import temporary_folder
-from enginescope.judge.experiment import SPARE_SHARE
+from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
+from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import Limits, Workload
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.records.progress import RoundPosition, side_number
+from enginescope.records.run.job import Job, Limits, Workload
+from enginescope.records.run.run import Run
+from enginescope.records.verdict.lottery import LotteryReport
 from enginescope.runner.session import build_engines, makes_first
-from enginescope.services.lottery.request import (
-    BUILDS,
-    FEWEST_BUILDS,
-    FEWEST_ITERATIONS,
-    FEWEST_PROCESSES,
-    PROCESSES,
-    LotteryRequest,
-    check_lottery_request,
-)
 from enginescope.services.measurement.interleaved import PROCESS_STOP, paced_workload
-from enginescope.services.measurement.jobs import jobs_of, raise_unless_ok
+from enginescope.services.measurement.jobs import (
+    MeasureRequest,
+    check_bounds,
+    jobs_of,
+    raise_unless_ok,
+)
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
 from enginescope.services.own_command import stored_fields
@@ -40,27 +44,89 @@ from enginescope.services.store_access import writable_store
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import SPREADS
 
-if TYPE_CHECKING:
-    from enginescope.records.run.job import Job
-    from enginescope.records.verdict.lottery import LotteryReport
-
+#: Builds, and processes of each.
+BUILDS, PROCESSES = 10, 3
+#: Two builds do not show how builds vary; each has a letter of the alphabet as a side.
+FEWEST_BUILDS, MOST_BUILDS = 3, 26
+FEWEST_PROCESSES, MOST_PROCESSES = 2, 100
+#: Twelve batches of two.
+FEWEST_ITERATIONS = 24
 #: Share of the maximum time that builds may take; the rest is for their processes.
 _BUILDING_SHARE = 0.5
+#: What became of a build, in its folder; and beside the folders, once no more builds are made.
+_MADE, _ALL_MADE = "made.json", "all-made"
+
+
+class LotteryRequest(MeasureRequest, frozen=True, kw_only=True):
+    """A model to build several times: the parameters of `lottery`."""
+
+    model: Path
+    backend: str | None = None
+    builds: int = BUILDS
+    processes: int = PROCESSES
+    timing_cache: Path | None = None
+    budget_s: float | None = None
 
 
 def hold_lottery(request: LotteryRequest, observer: MeasurementObserver) -> LotteryReport:
     """Build a model several times, and measure each build in several processes.
 
-    Raises:
-        UsageError: The request contradicts itself, or the backend makes no builds that last.
-        UnsupportedError, BackendError: The first build failed, or fewer than three can be run.
-        StoreError: The store cannot be written; nothing is built then.
+    Builds stay in the store until all processes are measured, so that an interrupted lottery can
+    be continued. Raise as `lottery` and `writable_store`.
     """
-    check_lottery_request(request)
+    _check(request)
     store = writable_store(request.store)
     job = _job(request, store)
-    with temporary_folder() as folder:
-        return _Lottery(request, job, store, observer).run(folder)
+    folder = _folder(request, job, store)
+    lottery = _Lottery(request, job, store, observer)
+    try:
+        report = lottery.run(folder)
+    except EnginescopeError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if lottery.is_whole:
+        shutil.rmtree(folder, ignore_errors=True)
+    return report
+
+
+def _folder(request: LotteryRequest, job: Job, store: Store) -> Path:
+    """Return the folder of the builds: that of an equal lottery to continue, else a new one.
+
+    It has a name of its own, which tells the recorded rounds of these builds from others'.
+    """
+    cache = request.timing_cache and sha256_of(request.timing_cache)
+    asked = encode((replace(job, engine_cache=None), cache, request.builds))
+    key = hashlib.sha256(asked).hexdigest()[:12]
+    earlier = sorted((store.path / "lottery").glob(f"{key}-*"))
+    if request.continues and earlier:
+        return earlier[-1]
+    for folder in earlier:
+        shutil.rmtree(folder, ignore_errors=True)
+    folder = store.path / "lottery" / f"{key}-{secrets.token_hex(4)}"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _check(request: LotteryRequest) -> None:
+    check_bounds(
+        ("builds", request.builds, FEWEST_BUILDS, MOST_BUILDS),
+        ("processes", request.processes, FEWEST_PROCESSES, MOST_PROCESSES),
+    )
+    iterations = request.workload.stop.iterations
+    if iterations is not None and iterations < FEWEST_ITERATIONS:
+        raise UsageError(
+            f"iterations: {iterations}",
+            why=f"fewer than {FEWEST_ITERATIONS} do not show how iterations vary",
+        )
+    if request.model.suffix.lower() in ENGINE_SUFFIXES:
+        raise UsageError(f"{request.model} is built already", hint="name its ONNX model")
+    file = request.timing_cache
+    if file is not None and not file.is_file():
+        raise UsageError(
+            f"timing cache {file}",
+            why="there is no such file",
+            hint=f"enginescope build {request.model} --timing-cache {file} makes it",
+        )
 
 
 def _job(request: LotteryRequest, store: Store) -> Job:
@@ -87,16 +153,33 @@ def _job(request: LotteryRequest, store: Store) -> Job:
     return job
 
 
+class _Made(Record, frozen=True, kw_only=True):
+    """What became of a build.
+
+    Attributes:
+        lost: Why it cannot be run.
+    """
+
+    seconds: float
+    peak_bytes: int | None = None
+    is_engine: bool = False
+    lost: str | None = None
+
+
 class _Built(Record, frozen=True, kw_only=True, eq=False):
     """A build that succeeded, and the job that runs it."""
 
     number: int
     job: Job
-    build: TimedRun
+    made: _Made
 
 
 class _Lottery:
-    """Builds, then measures in rounds: one process of each build."""
+    """Builds, then measures in rounds: one process of each build.
+
+    Attributes:
+        is_whole: Whether every process that was asked for is measured.
+    """
 
     def __init__(
         self, request: LotteryRequest, job: Job, store: Store, observer: MeasurementObserver
@@ -105,18 +188,20 @@ class _Lottery:
         self._store, self._outputs = store, OutputTally()
         self._lost: dict[int, str] = {}
         self._notices: list[Notice] = []
-        self._begin = perf_counter()
+        self._begin, self._earlier_s = perf_counter(), 0.0
+        self.is_whole = False
 
     def run(self, folder: Path) -> LotteryReport:
         """Return the report; record the variation between builds."""
-        begin = self._begin = perf_counter()
         built = list(self._builds(folder))
+        (folder / _ALL_MADE).touch()
         self._check(len(built))
         measured = self._measured(built)
         draws = [
             Draw(
                 number=build.number,
-                build=build.build,
+                build_s=build.made.seconds,
+                build_peak_bytes=build.made.peak_bytes,
                 processes=tuple(measured[build.number]),
                 outputs=self._outputs.of(build.number),
             )
@@ -124,16 +209,21 @@ class _Lottery:
             if build.number not in self._lost
         ]
         self._check(len(draws))
+        lost = (
+            Notice(
+                code="W-LOST-BUILD",
+                message=f"build {number} is skipped: {why}",
+                evidence={"build": number},
+            )
+            for number, why in self._lost.items()
+        )
         report = lottery_report(
             draws,
             backend=self._request.backend or self._job.backend.name,
-            duration_s=perf_counter() - begin,
+            duration_s=perf_counter() - self._begin + self._earlier_s,
             budget_s=self._request.budget_s,
-            notices=(*self._notices, *self._lost_builds()),
+            notices=(*self._notices, *lost),
         )
-        return self._recorded(report)
-
-    def _recorded(self, report: LotteryReport) -> LotteryReport:
         try:
             SPREADS.record(self._store.path, report.spread)
         except EnginescopeError as error:
@@ -146,103 +236,113 @@ class _Lottery:
             why = next(iter(self._lost.values()), None)
             raise BackendError(f"{usable} of {self._request.builds} builds can be run", why=why)
 
-    def _lost_builds(self) -> Iterator[Notice]:
-        for number, why in self._lost.items():
-            yield Notice(
-                code="W-LOST-BUILD",
-                message=f"build {number} is skipped: {why}",
-                evidence={"build": number},
-            )
-
     def _builds(self, folder: Path) -> Iterator[_Built]:
         """Yield each build, made in a folder of its own, so that none finds what another left."""
         for number in range(1, self._request.builds + 1):
-            own = folder / f"build-{number}"
-            own.mkdir()
+            own = folder / f"build-{number}-{folder.name}"
+            is_earlier = (own / _MADE).exists()
+            if not is_earlier and (folder / _ALL_MADE).exists():
+                continue
             job = replace(self._job, engine_cache=str(own))
             if self._request.timing_cache is not None:
-                cache = own / "pinned.cache"
-                shutil.copyfile(self._request.timing_cache, cache)
-                job = _with_option(job, "timing_cache", str(cache))
-            text = f"build {number} of {self._request.builds}"
-            begin = perf_counter()
-            (run,) = build_engines(
-                (job,),
-                lambda _run: None,
-                command=self._request.command,
-                watcher=self._observer.process_watcher(text),
-            )
-            seconds = perf_counter() - begin
-            if number == 1:
-                raise_unless_ok(run)
-            if run.outcome.kind is not OutcomeKind.OK:
-                self._lost[number] = run.outcome.message or run.outcome.kind.value
+                job = _with_option(job, "timing_cache", str(own / "pinned.cache"))
+            if is_earlier:
+                result = decode((own / _MADE).read_bytes(), _Made, source=str(own / _MADE))
+                self._earlier_s += result.seconds
+            else:
+                result = self._made(number, job, own)
+            if result.lost is not None:
+                self._lost[number] = result.lost
                 continue
-            yield _Built(number=number, job=job, build=TimedRun(run=run, seconds=seconds))
-            if number >= FEWEST_BUILDS and self._is_over(_BUILDING_SHARE, seconds):
+            yield _Built(number=number, job=job, made=result)
+            if number >= FEWEST_BUILDS and self._is_over(_BUILDING_SHARE, result.seconds):
                 return
+
+    def _made(self, number: int, job: Job, own: Path) -> _Made:
+        shutil.rmtree(own, ignore_errors=True)  # what a kill has left
+        own.mkdir()
+        if self._request.timing_cache is not None:
+            shutil.copyfile(self._request.timing_cache, own / "pinned.cache")
+        text = f"build {number} of {self._request.builds}"
+        begin = perf_counter()
+        (run,) = build_engines(
+            (job,),
+            lambda _run: None,
+            command=self._request.command,
+            watcher=self._observer.process_watcher(text),
+        )
+        if number == 1:
+            raise_unless_ok(run)
+        result = _Made(
+            seconds=perf_counter() - begin,
+            peak_bytes=run.peak_memory_bytes,
+            is_engine=run.build is not None,
+            lost=None if run.is_ok else run.outcome.message or run.outcome.kind.value,
+        )
+        write_atomic(own / _MADE, encode(result))
+        return result
 
     def _measured(self, built: list[_Built]) -> dict[int, list[TimedRun]]:
         request = self._request
-        pacing = Pacing(
-            seed=self._job.workload.seed,
-            take=lambda label, run: self._outputs.add(_number(label, built), run.answers),
-            text=lambda turn: (
-                f"round {turn.round + 1} of {request.processes}, build {_number(turn.side, built)}"
-            ),
-        )
+
+        def text(turn: RoundPosition) -> str:
+            left = rounds.left_text(turn, request.processes)
+            number = built[side_number(turn.side)].number
+            return f"round {turn.round + 1} of {request.processes}, build {number}{left}"
+
+        def take(label: str, run: Run) -> None:
+            self._outputs.add(built[side_number(label)].number, run.answers)
+
         rounds = JobRounds(
-            [_measuring(one) for one in built],
-            pacing,
+            [
+                replace(one.job, layer_profile=one.made.is_engine, keep_outputs=True)
+                for one in built  # the first process of an engine times its layers
+            ],
+            Pacing(seed=self._job.workload.seed, take=take, text=text),
             request.jobs(request.model),
             self._store,
             self._observer,
             spare=request.builds * request.processes // SPARE_SHARE,
         )
         measured: dict[int, list[TimedRun]] = {build.number: [] for build in built}
-        for number in range(request.processes):
+        done = 0
+        while done < request.processes:
             begin = perf_counter()
             left = [at for at, one in enumerate(built) if one.number not in self._lost]
             row = rounds.round(left)
             if not row:
                 break
             for side, entry in row.items():
-                self._take(built[side].number, entry.measured.source)
-                timed = TimedRun(run=entry.measured.source, seconds=entry.seconds or 0.0)
-                measured[built[side].number].append(timed)
-            if number + 1 >= FEWEST_PROCESSES and self._is_over(1.0, perf_counter() - begin):
+                measured[built[side].number].append(self._timed(built[side].number, entry))
+            done += 1
+            if done >= FEWEST_PROCESSES and self._is_over(1.0, perf_counter() - begin):
                 break
         if rounds.not_stored is not None:
             self._observer.warn(rounds.not_stored)
-        done = min(len(measured[one.number]) for one in built if one.number not in self._lost)
+        self.is_whole = done == request.processes
         if self._observer.interruption is not None:
             if done < FEWEST_PROCESSES:
                 raise self._observer.interruption
             self._notices.append(interrupted_notice(f"{done} of {request.processes} rounds"))
         return measured
 
-    def _take(self, build: int, run: Run) -> None:
-        """Note that a build is lost: one of its processes failed, or did not run it."""
-        if run.outcome.kind is not OutcomeKind.OK:
+    def _timed(self, build: int, entry: Entry[Run]) -> TimedRun:
+        """Return a process; a build is lost if one of its processes failed or did not run it."""
+        run, seconds = entry.measured.source, entry.seconds
+        if seconds is None:  # of a recorded process
+            seconds = sum(phase.duration_ms for phase in run.phases) / 1e3
+            self._earlier_s += seconds
+        if not run.is_ok:
             self._lost[build] = f"a process failed: {run.outcome.message}"
         made = run.build or run.preparation
         if made is not None and not made.from_cache:
             self._lost[build] = "a process did not find it and built anew"
+        return TimedRun(run=run, seconds=seconds)
 
     def _is_over(self, share: float, next_s: float) -> bool:
         """Whether a step of so many seconds would pass this share of the maximum time."""
         most = self._request.max_time_s
         return most is not None and perf_counter() - self._begin + next_s > share * most
-
-
-def _number(label: str, built: Sequence[_Built]) -> int:
-    """Return the number of the build whose side has this label."""
-    return built[ascii_uppercase.index(label)].number
-
-
-def _measuring(built: _Built) -> Job:
-    """Return the job that runs a build; its first process times the layers of an engine."""
-    return replace(built.job, layer_profile=built.build.run.build is not None, keep_outputs=True)
 
 
 def _with_option(job: Job, name: str, value: str) -> Job:

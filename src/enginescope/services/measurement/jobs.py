@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
+from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.records.run.job import (
     Conditions,
     Depth,
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from enginescope.store.archive import Store
     from enginescope.store.location import StorePlace
 
+#: Rounds of a verb whose rounds all count: enough for intervals by ranks.
+ROUNDS = LOOKS[0]
+#: Student's t needs two rounds; of two it is so wide that it says nothing.
+LEAST_ROUNDS = 3
 #: One sample of all channels of a GPU takes some milliseconds.
 LEAST_INTERVAL_MS = 5.0
 _SEEN = "enginescope doctor lists the GPUs"

@@ -83,7 +83,8 @@ def _is_alike(recorded: Job, current: Job) -> bool:
     def rules(job: Job) -> tuple[object, ...]:
         contention = job.contention and (job.contention.contenders, job.contention.share)
         shapes = job.shapes and (job.shapes.points, job.shapes.visits, job.shapes.requests)
-        return contention, shapes, job.load, job.backend
+        folder = Path(job.engine_cache or "").name  # each lottery's builds have their own
+        return contention, shapes, job.load, job.backend, folder
 
     return rules(recorded) == rules(current) and not any(differences_of_jobs(recorded, current))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from statistics import median
 from string import ascii_uppercase
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from enginescope.analysis.verdicts.comparability import CompareConfig
+from enginescope.analysis.verdicts.evidence import evidence_level
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.signals import deferred_signals
@@ -26,7 +28,7 @@ from enginescope.judge.experiment import (
     is_hopeless,
 )
 from enginescope.judge.notice import Notice
-from enginescope.judge.units import counted
+from enginescope.judge.units import counted, format_span
 from enginescope.records.progress import COMPARISON_TAG, RoundPlan, RoundPosition, side_label
 from enginescope.records.run.job import Watcher
 from enginescope.records.run.rounds import comparison_id, measured_of
@@ -34,6 +36,7 @@ from enginescope.records.run.run import Run
 from enginescope.services.measurement.jobs import JobRequest, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.recorded import recorded_rounds
+from enginescope.services.own_command import made_now
 from enginescope.store.machine_records import FLOORS, SPREADS
 
 if TYPE_CHECKING:
@@ -191,6 +194,16 @@ class JobRounds:
                 level="info",
             )
 
+    def report_fields(self, counting: int) -> dict[str, Any]:
+        """Return the fields of a `RoundsReport` with so many rounds that count, but for notices."""
+        return {
+            "rounds": counting,
+            "measured_rounds": len(self.experiment.whole_rounds()),
+            "evidence": evidence_level(*self.sides),
+            "comparison": self.comparison,
+            **made_now(self._request.command),
+        }
+
     def round(
         self, active: Sequence[int] | None = None, deadline: float | None = None
     ) -> dict[int, Entry[Run]]:
@@ -216,6 +229,19 @@ class JobRounds:
             return {}
         self._has_round = True
         return row
+
+    def left_text(self, turn: RoundPosition, most: int) -> str:
+        """Return ``, at most 40 s left`` of so many rounds; nothing before the first has ended."""
+        seconds = [
+            sum(entry.seconds or 0.0 for entry in row.values()) for row in self.experiment.rows()
+        ]
+        before = [each for each in seconds[: turn.round] if each]
+        if not before:
+            return ""
+        left_s = median(before) * (most - turn.round) - sum(seconds[turn.round :])
+        if self._max_time_s is not None:
+            left_s = min(left_s, self._max_time_s - (perf_counter() - self._begin))
+        return f", at most {format_span(max(0.0, left_s))} left"
 
     def _measure(self, position: Position) -> Measured[Run]:
         from enginescope.runner.session import run_jobs

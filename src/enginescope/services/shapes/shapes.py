@@ -3,43 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timezone
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enginescope.analysis.ladder.figures import counting_rounds
 from enginescope.analysis.shapes.knee import cliffs_of, knee_of
-from enginescope.analysis.shapes.levels import first_costs, levels_of, part_costs
-from enginescope.analysis.shapes.proposal import propose, trace_weights, weighted
-from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.shapes.levels import (
+    first_costs,
+    levels_of,
+    part_costs,
+    propose,
+    trace_weights,
+    weighted,
+)
 from enginescope.backends.changing import Changing
 from enginescope.backends.registry import load_backend
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.judge.experiment import Ended
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import Limits, ShapePoint, ShapeRule, Workload
-from enginescope.records.run.run import OutcomeKind
+from enginescope.records.run.job import Limits, ShapeRule, Workload
+from enginescope.records.run.rounds import counting_rounds, whole_rounds
 from enginescope.records.verdict.shapes import ShapeLevel, ShapesReport
-from enginescope.services.measurement.jobs import jobs_of, raise_unless_ok
+from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS, jobs_of, raise_unless_ok
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import Pacing, keep_rounds
 from enginescope.services.own_command import stored_fields
-from enginescope.services.shapes.points import spanning, sweep_points
-from enginescope.services.shapes.request import (
+from enginescope.services.shapes.sweep import (
     BATCHES,
     GAIN_PCT,
-    LEAST_ROUNDS,
     REQUESTS,
-    ROUNDS,
     VISITS,
     ShapesRequest,
     Sweep,
     check_shapes_request,
     parse_sweep,
     read_shape_trace,
+    spanning,
+    sweep_points,
 )
 from enginescope.services.store_access import writable_store
 
@@ -52,37 +54,41 @@ if TYPE_CHECKING:
 def sweep_shapes(request: ShapesRequest, observer: MeasurementObserver) -> ShapesReport:
     """Measure every shape in every process, in random order, and what changes between them cost.
 
-    Raises:
-        UsageError, MissingDependencyError: The request contradicts itself or the model, a dimension
-            is fixed, the backend cannot change shapes, or as `jobs_of`.
-        UnsupportedError, BackendError: Fewer than three processes went well.
+    A process that was disturbed twice does not count. Where fewer than three others do, all are
+    used, and the report is unstable: no shape is recommended. Raise as `shapes` and `jobs_of`.
     """
     check_shapes_request(request)
     trace = read_shape_trace(request.trace) if request.trace is not None else None
     store = writable_store(request.store)
     job = _job_of(request, store)
-    rule = job.shapes
-    assert rule is not None
     pacing = Pacing(looks=(request.rounds,), seed=request.workload.seed)
-    rounds, _ = keep_rounds((job,), pacing, request.jobs(request.model), store, observer)
+    rounds, ended = keep_rounds((job,), pacing, request.jobs(request.model), store, observer)
     (runs,) = rounds.sides
-    counting = counting_rounds(rounds.sides)
-    last = {run.turn.round: run for run in runs if run.turn is not None}
-    good = [last[number] for number in counting]
-    if len(good) < LEAST_ROUNDS:
-        good = [run for run in last.values() if run.outcome.kind is OutcomeKind.OK]
-    if len(good) < LEAST_ROUNDS and rounds.ended in (Ended.GIVEN_UP, Ended.LAST_LOOK):
-        raise_unless_ok(next(run for run in reversed(runs) if run not in good))
-    if not good:
+    good = [run for (run,) in whole_rounds([runs]) if run.is_ok]
+    steady = [run for (run,) in counting_rounds([runs])]
+    disturbed = () if len(steady) >= LEAST_ROUNDS else tuple(_disturbed(len(good), len(steady)))
+    used = good if disturbed else steady
+    if len(used) < LEAST_ROUNDS and ended in (Ended.GIVEN_UP, Ended.LAST_LOOK):
+        raise_unless_ok(next(run for run in reversed(runs) if not run.is_ok))
+    if not used:
         raise_unless_ok(runs[-1])
-    report = _report(rule.points, good, request, trace)
+    report = _report(job, used, request, trace)
     return replace(
         report,
-        model=job.subject.name,
-        backend=request.backend or str(job.backend.name),
-        comparison=rounds.comparison,
-        notices=(*rounds.notices(), *_lost(runs), *report.notices),
+        notices=(*rounds.notices(), *_lost(runs), *disturbed, *report.notices),
+        **rounds.report_fields(len(used)),
     )
+
+
+def _disturbed(processes: int, steady: int) -> Iterator[Notice]:
+    """Yield that too few processes were steady, if others were not."""
+    if steady < processes:
+        yield Notice(
+            code="W-DISTURBED-ROUNDS",
+            message=f"{processes - steady} of {processes} processes were disturbed, and also when "
+            f"measured again; fewer than {LEAST_ROUNDS} others count, so all are used",
+            evidence={"disturbed": processes - steady, "rounds": processes, "unstable": True},
+        )
 
 
 def _job_of(request: ShapesRequest, store: Store) -> Job:
@@ -96,21 +102,16 @@ def _job_of(request: ShapesRequest, store: Store) -> Job:
             f"{job.backend.name} cannot change shapes",
             hint="--on trt, or --on ort-cpu for an ONNX model",
         )
-    rule = ShapeRule(
-        points=points,
-        visits=request.visits,
-        requests=request.requests,
-        seed=request.workload.seed,
-    )
+    seed = request.workload.seed
+    rule = ShapeRule(points=points, visits=request.visits, requests=request.requests, seed=seed)
     return replace(spanning(job, points), workload=middle, shapes=rule)
 
 
 def _report(
-    points: Sequence[ShapePoint],
-    runs: Sequence[Run],
-    request: ShapesRequest,
-    trace: Sequence[int] | None,
+    job: Job, runs: Sequence[Run], request: ShapesRequest, trace: Sequence[int] | None
 ) -> ShapesReport:
+    assert job.shapes is not None
+    points = job.shapes.points
     outcomes = [run.shapes for run in runs if run.shapes is not None]
     medians = [outcome.later_medians for outcome in outcomes]
     levels = levels_of(points, outcomes)
@@ -120,10 +121,9 @@ def _report(
         again = next((cost for cost in costs if cost.kind == "again"), None)
         weights, use = trace_weights(levels, trace, again)
     levels = weighted(levels, weights)
-    notices = (*_left_out(levels), *_without_graph(runs), *merged_notices(runs))
     return ShapesReport(
-        model="",
-        backend="",
+        model=job.subject.name,
+        backend=request.backend or str(job.backend.name),
         file=str(request.model),
         dimension=request.sweep.name,
         levels=levels,
@@ -133,16 +133,11 @@ def _report(
         profiles=propose(levels, request.profiles),
         weights="trace" if trace is not None else "uniform" if weights is None else "given",
         trace=use,
-        rounds=len(runs),
-        evidence=evidence_level(runs),
-        notices=notices,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        command=request.command,
+        notices=(*_left_out(levels), *_without_graph(runs), *merged_notices(runs)),
     )
 
 
 def _left_out(levels: Sequence[ShapeLevel]) -> Iterator[Notice]:
-    """Yield a warning that names the shapes without a figure."""
     missing = [level for level in levels if level.latency_ms is None]
     if missing:
         named = "; ".join(f"{level.label}: {level.why or 'unknown'}" for level in missing)
@@ -167,8 +162,7 @@ def _without_graph(runs: Sequence[Run]) -> Iterator[Notice]:
 
 
 def _lost(runs: Sequence[Run]) -> Iterator[Notice]:
-    """Yield a warning of processes that failed."""
-    failed = [run for run in runs if run.outcome.kind is not OutcomeKind.OK]
+    failed = [run for run in runs if not run.is_ok]
     if failed:
         yield Notice(
             code="W-LOST-PROCESSES",

@@ -1,24 +1,64 @@
-"""Combinations of backend, options and batch: those that can be measured, and why others cannot."""
+"""What ``tune`` is asked for, and the combinations of backend, options and batch that it means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
+from pathlib import Path
+from typing import get_args
 
+from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT, check_pct
 from enginescope.backends.base import Answering
 from enginescope.backends.registry import load_backend, read_spec
 from enginescope.core.errors import EnginescopeError, UsageError
 from enginescope.core.record import Record, replace
 from enginescope.formats.trtexec.tuning_cache import TunedRoute, read_tuning_cache
 from enginescope.records.run.job import BackendSpec, Job
-from enginescope.records.verdict.tune import InvalidAlternative
+from enginescope.records.verdict.tune import InvalidAlternative, TuneMetric
 from enginescope.runner.jobs import usual_backend
-from enginescope.services.measurement.jobs import jobs_of
-from enginescope.services.tune.request import MOST_ALTERNATIVES, MOST_ROUTES, TuneRequest
+from enginescope.services.accuracy.request import SampleRequest
+from enginescope.services.measurement.interleaved import check_rounds
+from enginescope.services.measurement.jobs import MeasureRequest, jobs_of
 from enginescope.store.archive import Store
 
+#: Rounds of the confirmation at most.
+ROUNDS = 30
+#: More alternatives than these are a mistake: each has at least three processes.
+MOST_ALTERNATIVES = 64
+#: Build routes of a file that are measured: the fastest ones of trtexec's single measurements.
+MOST_ROUTES = 16
 #: Option of ``trt`` that a build route is.
 BUILD_ROUTE = "build_route"
+
+
+class TuneRequest(MeasureRequest, frozen=True, kw_only=True):
+    """A model, and what may be varied: the parameters of `tune`."""
+
+    model: Path
+    backends: tuple[str, ...] = ()
+    options: Mapping[str, tuple[str, ...]] = {}
+    batches: tuple[int, ...] = ()
+    routes: Path | None = None
+    metric: TuneMetric = "latency"
+    samples: SampleRequest = SampleRequest()
+    tolerance: str | None = None
+    rounds: int = ROUNDS
+    threshold_pct: float = THRESHOLD_PCT
+
+
+def check_tune_request(request: TuneRequest) -> None:
+    """Raise `UsageError` where a request contradicts itself, before anything is run."""
+    if request.metric not in get_args(TuneMetric):
+        hint = f"one of {', '.join(get_args(TuneMetric))}"
+        raise UsageError(f"`metric` {request.metric!r}", hint=hint)
+    for name, values in request.options.items():
+        if not values:
+            raise UsageError(f"`option` {name}", why="it has no values", hint="NAME=V1,V2")
+    for batch in request.batches:
+        if batch < 1:
+            raise UsageError(f"`batch` {batch}", why="it is not above 0")
+    check_rounds(request.rounds)
+    check_pct("`threshold`", request.threshold_pct, 100)
 
 
 class Candidate(Record, frozen=True, kw_only=True, eq=False):
@@ -33,11 +73,6 @@ class Candidate(Record, frozen=True, kw_only=True, eq=False):
     job: Job
     batch: int | None = None
     trtexec_ms: float | None = None
-
-    @property
-    def backend(self) -> BackendSpec:
-        """Its backend and options."""
-        return self.job.backend
 
 
 class Alternatives(Record, frozen=True, kw_only=True, eq=False):
@@ -67,10 +102,8 @@ def alternatives_of(request: TuneRequest, store: Store) -> Alternatives:
         MissingDependencyError: The default needs what is not installed.
     """
     routes = read_tuning_cache(request.routes) if request.routes is not None else ()
-    timed = sorted(
-        (route for route in routes if route.gpu_ms and route.route),
-        key=lambda route: route.gpu_ms or 0.0,
-    )
+    timed = [route for route in routes if route.gpu_ms and route.route]
+    timed.sort(key=lambda route: route.gpu_ms or 0.0)
     default, *others = _distinct(_combinations(request, timed[:MOST_ROUTES]))
     if len(others) >= MOST_ALTERNATIVES:
         raise UsageError(
@@ -119,7 +152,6 @@ def _combinations(request: TuneRequest, routes: list[TunedRoute]) -> Iterator[_C
 
 
 def _distinct(combinations: Iterator[_Combination]) -> list[_Combination]:
-    """Return each combination once, in the order of the first."""
     distinct: dict[tuple[str, int | None], _Combination] = {}
     for combination in combinations:
         distinct.setdefault((str(combination.spec), combination.batch), combination)

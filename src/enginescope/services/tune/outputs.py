@@ -17,8 +17,7 @@ from enginescope.services.accuracy.output_files import choose_samples
 from enginescope.services.accuracy.request import SIDE_LIMITS, ValidateRequest
 from enginescope.services.accuracy.sides import Side, Sides, spanning_jobs
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
-from enginescope.services.tune.alternatives import Candidate
-from enginescope.services.tune.request import TuneRequest
+from enginescope.services.tune.alternatives import Candidate, TuneRequest
 
 _DEFAULT = "default"
 _LATE = "outputs are not checked: the maximum time is over"
@@ -80,7 +79,7 @@ def _of_batch(
     chosen = choose_samples(request.model, request.samples, workload)
     validation = ValidateRequest(
         models=(request.model,),
-        on=tuple(str(candidate.backend) for candidate in (default, *candidates)),
+        on=tuple(str(candidate.job.backend) for candidate in (default, *candidates)),
         workload=replace(workload, shapes=chosen.shapes),
         limits=request.process_limits or SIDE_LIMITS,
         store=request.store,

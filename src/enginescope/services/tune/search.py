@@ -6,21 +6,22 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from time import perf_counter
 
-from enginescope.analysis.ladder.figures import median_of, period
+from enginescope.analysis.ladder.rungs import median_of, period
 from enginescope.analysis.tune.halving import RUNGS, ranked, slower_by_evidence
 from enginescope.judge.comparison.hodges_lehmann import level_of_processes
 from enginescope.judge.comparison.ratio import ratio_of_few_rounds
 from enginescope.judge.experiment import SPARE_SHARE, Ended
 from enginescope.judge.notice import Notice
-from enginescope.judge.units import counted
-from enginescope.records.progress import RoundPosition, side_number
-from enginescope.records.run.run import OutcomeKind, Run
+from enginescope.judge.units import counted, format_span
+from enginescope.records.progress import Progress, RoundPosition, side_number
+from enginescope.records.run.job import Job
+from enginescope.records.run.run import Run
 from enginescope.records.verdict.tune import Alternative, AlternativeState, TuneMetric
 from enginescope.services.measurement.jobs import raise_unless_ok
+from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
-from enginescope.services.tune.alternatives import Candidate
+from enginescope.services.tune.alternatives import Candidate, TuneRequest
 from enginescope.services.tune.outputs import CheckedOutputs
-from enginescope.services.tune.request import TuneObserver, TuneRequest
 from enginescope.store.archive import Store
 
 #: Share of the maximum time that the search may take; the rest is for the confirmation.
@@ -28,6 +29,28 @@ _SHARE = 0.6
 _ORDER: tuple[AlternativeState, ...] = (
     *("default", "candidate", "left", "dropped", "failed", "wrong"),
 )
+
+
+class TuneObserver(MeasurementObserver):
+    """Receives which process is under way, and where the search stands."""
+
+    _left = ""
+
+    def search_stands(self, text: str) -> None:
+        """Report how many alternatives are left after some rounds, and which leads."""
+
+    def round_ended(self, measured: int, counting: int, left_s: float | None) -> None:
+        """Take the time that is left of the confirmation."""
+        del measured, counting
+        self._left = f", at most {format_span(left_s)} left" if left_s is not None else ""
+
+    def turn_started(self, turn: RoundPosition, job: Job) -> None:
+        """Report a process of the confirmation."""
+        self.process_started(f"confirmation, round {turn.round + 1}, {job.backend}{self._left}")
+
+    def turn_progressed(self, turn: RoundPosition, progress: Progress) -> None:
+        """Report the phase of a process of the confirmation."""
+        self.process_progressed(f"confirmation, round {turn.round + 1}{self._left}", progress)
 
 
 def value_of(run: Run, metric: TuneMetric) -> float | None:
@@ -49,7 +72,9 @@ class Search:
         begin: When the whole began, on the performance counter.
 
     Attributes:
+        default: The first candidate.
         rounds: Measured so far.
+        comparison: Id of the stored runs.
     """
 
     def __init__(
@@ -70,7 +95,7 @@ class Search:
         self._runs: dict[int, list[Run]] = {number: [] for number in self._candidates}
         self._dropped: dict[int, int] = {}
         self._seconds: list[float] = []
-        self.rounds = 0
+        self.default, self.rounds = candidates[0], 0
         self._measuring = JobRounds(
             [one.job for one in candidates],
             Pacing(seed=request.workload.seed, text=self._text),
@@ -79,16 +104,7 @@ class Search:
             observer,
             spare=max(1, len(candidates) * RUNGS[0] // SPARE_SHARE),
         )
-
-    @property
-    def comparison(self) -> str:
-        """Id of the stored runs."""
-        return self._measuring.comparison
-
-    @property
-    def default(self) -> Candidate:
-        """The first candidate."""
-        return self._candidates[0]
+        self.comparison = self._measuring.comparison
 
     @property
     def leader(self) -> Candidate | None:
@@ -137,11 +153,10 @@ class Search:
         if number == self.default.number:
             raise_unless_ok(run)
         self._runs[number].append(run)
-        is_ok = run.outcome.kind is OutcomeKind.OK
-        value = value_of(run, self._request.metric) if is_ok else None
+        value = value_of(run, self._request.metric) if run.is_ok else None
         if value is None:
             message = run.outcome.message or run.outcome.kind.value
-            self._failed[number] = "its run has no figure" if is_ok else f"failed: {message}"
+            self._failed[number] = "its run has no figure" if run.is_ok else f"failed: {message}"
         else:
             self._values[number].append(value)
 
@@ -157,7 +172,6 @@ class Search:
         )
 
     def _costs(self) -> dict[int, list[float]]:
-        """Return the time per item of those that are left."""
         is_rate = self._request.metric == "throughput"
         return {
             number: [1e3 / value if is_rate else value for value in self._values[number]]
@@ -169,12 +183,13 @@ class Search:
         return most is not None and perf_counter() - self._begin + next_s > _SHARE * most
 
     def _text(self, turn: RoundPosition) -> str:
-        number = side_number(turn.side)
-        return f"round {turn.round + 1} of {RUNGS[-1]}, {self._name(number)}"
+        left = self._measuring.left_text(turn, RUNGS[-1])
+        name = self._name(side_number(turn.side))
+        return f"round {turn.round + 1} of {RUNGS[-1]}, {name}{left}"
 
     def _name(self, number: int) -> str:
         one = self._candidates[number]
-        return str(one.backend) + (f", batch {one.batch}" if one.batch else "")
+        return str(one.job.backend) + (f", batch {one.batch}" if one.batch else "")
 
     def outcome(self) -> tuple[Alternative, ...]:
         """Return every alternative: the default, the fastest ones, and those that are out."""
@@ -183,23 +198,13 @@ class Search:
         return tuple(sorted(found, key=lambda one: _place(one, sign)))
 
     def _outcome(self, candidate: Candidate) -> Alternative:
-        number, leader = candidate.number, self.leader
-        values, base = self._values[number], self._values[self.default.number]
-        state: AlternativeState = "left"
-        if number == self.default.number:
-            state = "default"
-        elif number in self._wrong:
-            state = "wrong"
-        elif number in self._failed:
-            state = "failed"
-        elif number in self._dropped:
-            state = "dropped"
-        elif leader is not None and number == leader.number:
-            state = "candidate"
+        number, values = candidate.number, self._values[candidate.number]
+        base = self._values[self.default.number]
+        state = self._state(number)
         is_compared = bool(values) and state != "default"
         return Alternative(
             number=number,
-            backend=str(candidate.backend),
+            backend=str(candidate.job.backend),
             batch=candidate.batch,
             state=state,
             value=median(values) if values else None,
@@ -211,6 +216,18 @@ class Search:
             why=self._wrong.get(number) or self._failed.get(number),
             runs=tuple(run.id for run in self._runs[number]),
         )
+
+    def _state(self, number: int) -> AlternativeState:
+        if number == self.default.number:
+            return "default"
+        if number in self._wrong:
+            return "wrong"
+        if number in self._failed:
+            return "failed"
+        if number in self._dropped:
+            return "dropped"
+        leader = self.leader
+        return "candidate" if leader is not None and number == leader.number else "left"
 
     def notices(self) -> Iterator[Notice]:
         """Yield that the search ended early, and what is not stored."""

@@ -4,44 +4,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from enginescope.analysis.tune.halving import confirmed
+from enginescope.analysis.verdicts.carried_notices import carried_notices
 from enginescope.analysis.verdicts.comparability import THRESHOLD_PCT
+from enginescope.analysis.verdicts.evidence import evidence_level
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
+from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import LOOKS
+from enginescope.judge.experiment import Ended, standing
 from enginescope.judge.notice import Notice
-from enginescope.records.run.job import Limits, Workload
-from enginescope.records.verdict.tune import TuneMetric, TuneReport
+from enginescope.judge.verdict import Reason, VerdictKind
+from enginescope.records.run.job import Job, Limits, Workload
+from enginescope.records.run.rounds import counting_rounds
+from enginescope.records.run.run import Run
+from enginescope.records.verdict.tune import Confirmation, TuneMetric, TuneReport
 from enginescope.services.accuracy.request import SampleRequest
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.own_command import stored_fields
+from enginescope.services.measurement.rounds import Pacing, Sides, keep_rounds, looks_up_to
+from enginescope.services.own_command import made_now, stored_fields
 from enginescope.services.store_access import writable_store
-from enginescope.services.tune.alternatives import alternatives_of
-from enginescope.services.tune.confirmation import confirm
-from enginescope.services.tune.outputs import check_outputs
-from enginescope.services.tune.request import (
+from enginescope.services.tune.alternatives import (
     ROUNDS,
-    TuneObserver,
     TuneRequest,
+    alternatives_of,
     check_tune_request,
 )
-from enginescope.services.tune.search import Search
+from enginescope.services.tune.outputs import check_outputs
+from enginescope.services.tune.search import Search, TuneObserver, value_of
+from enginescope.store.archive import Store
 
 #: Share of the maximum time in which outputs are checked.
 _CHECKING_SHARE = 0.4
+_LABELS = ("the default", "the leader")
 
 
 def tune_options(request: TuneRequest, observer: TuneObserver) -> TuneReport:
     """Search the alternatives of a request, and confirm the one that leads.
 
-    Raises:
-        UsageError, MissingDependencyError: The request contradicts itself or the model, or as
-            `alternatives_of`.
-        UnsupportedError, BackendError: The default does not run.
-        StoreError: The store cannot be written; nothing is measured then.
+    Raise as `tune`, `alternatives_of` and `writable_store`.
     """
     check_tune_request(request)
     store = writable_store(request.store)
@@ -55,7 +60,7 @@ def tune_options(request: TuneRequest, observer: TuneObserver) -> TuneReport:
     search.run()
     leader, confirmation, notices = search.leader, None, list(search.notices())
     if leader is not None and observer.interruption is None:
-        confirmation, carried = confirm(request, search, store, observer, begin)
+        confirmation, carried = _confirmed(request, search, store, observer, begin)
         notices += carried if confirmation is not None else [_unconfirmed(request)]
     return TuneReport(
         model=candidates[0].job.subject.name,
@@ -70,8 +75,7 @@ def tune_options(request: TuneRequest, observer: TuneObserver) -> TuneReport:
         comparison=search.comparison,
         unsearched_routes=alternatives.unsearched_routes,
         notices=tuple(notices),
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        command=request.command,
+        **made_now(request.command),
     )
 
 
@@ -82,6 +86,83 @@ def _unconfirmed(request: TuneRequest) -> Notice:
         "leader and the default: it is not confirmed; allow more time",
         evidence={"max_time_s": request.max_time_s},
     )
+
+
+def _confirmed(
+    request: TuneRequest, search: Search, store: Store, observer: TuneObserver, begin: float
+) -> tuple[Confirmation | None, tuple[Notice, ...]]:
+    """Measure the leader of a search and the default anew, interleaved.
+
+    Every process has inputs of another seed than in the search, and builds its engine anew where
+    the backend builds one.
+
+    Args:
+        begin: When the whole began, on the performance counter.
+
+    Returns:
+        confirmation: ``None`` if the maximum time leaves none for the fewest rounds.
+        notices: Warnings about its figures.
+    """
+    leader = search.leader
+    assert leader is not None
+    seed = request.workload.seed + 1
+    jobs = tuple(_fresh(one.job, seed) for one in (search.default, leader))
+    rounds = request.rounds
+    if request.max_time_s is not None:
+        left_s = request.max_time_s - (perf_counter() - begin)
+        rounds = min(rounds, int(left_s / search.round_s(leader)))
+    if rounds < LOOKS[0]:
+        return None, ()
+    pacing = Pacing(
+        stands=lambda sides: standing(_read(sides, request).kind),
+        looks=looks_up_to(rounds),
+        seed=seed,
+        builds_each=True,
+    )
+    measured, ended = keep_rounds(jobs, pacing, request.jobs(), store, observer)
+    sides = measured.sides
+    confirmation = replace(
+        _failed(sides) if ended is Ended.GIVEN_UP else _read(sides, request),
+        seed=seed,
+        evidence=evidence_level(*sides),
+        comparison=measured.comparison,
+    )
+    named = tuple(
+        MeasuredSide(label=label, name=label, runs=runs)
+        for label, runs in zip(_LABELS, sides, strict=True)
+    )
+    comparison = MeasuredComparison(sides=named, pairs=(), threshold_pct=request.threshold_pct)
+    return confirmation, (*measured.notices(), *carried_notices(comparison))
+
+
+def _fresh(job: Job, seed: int) -> Job:
+    return replace(job, workload=replace(job.workload, seed=seed), rebuild=True)
+
+
+def _read(sides: Sides, request: TuneRequest) -> Confirmation:
+    rows = counting_rounds(sides)
+    default, candidate = (
+        [value for row in rows if (value := value_of(row[side], request.metric)) is not None]
+        for side in range(len(sides))
+    )
+    if not default or len(default) != len(candidate):
+        return _failed(sides)
+    is_rate = request.metric == "throughput"
+    return confirmed(default, candidate, request.threshold_pct, higher_is_better=is_rate)
+
+
+def _failed(sides: Sides) -> Confirmation:
+    lasts = [run for runs in sides for run in runs[-1:]]
+    why = next((_failure(run) for run in lasts if not run.is_ok), None)
+    return Confirmation(
+        kind=VerdictKind.INCONCLUSIVE,
+        reason=Reason.NO_INTERVAL,
+        why=why or "its runs have no figures",
+    )
+
+
+def _failure(run: Run) -> str:
+    return f"{run.job.backend} failed: {run.outcome.message or run.outcome.kind.value}"
 
 
 def tune(

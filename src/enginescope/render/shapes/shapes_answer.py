@@ -1,4 +1,4 @@
-"""Phrase a sweep of shapes, for terminal, Markdown, page and JSON alike."""
+"""The answer of a sweep of shapes, for terminal, Markdown, CSV, page and JSON alike."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shlex
 
 from enginescope.judge.difference import none_above
 from enginescope.judge.samples import Interval
-from enginescope.judge.units import format_significant, range_text, with_sign
+from enginescope.judge.units import format_significant, with_sign
 from enginescope.records.run.job import InputShape
 from enginescope.records.verdict.shapes import (
     CostKind,
@@ -16,9 +16,11 @@ from enginescope.records.verdict.shapes import (
     ShapeLevel,
     ShapesReport,
 )
-from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.base.data_table import UNKNOWN, ends_of, printable
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.phrases import unstable_mark
+from enginescope.render.base.phrases import rounds_text, unstable_mark
+from enginescope.render.html.answer_page import Answer
+from enginescope.render.shapes.shapes_chart import interval_text, ms, rate_text, shapes_charts
 
 _COSTS: dict[CostKind, str] = {
     "new": "first request of a new shape",
@@ -32,16 +34,34 @@ _WEIGHTS = {
     "given": "your weights",
     "trace": "weights from the trace",
 }
+_CSV_HEADERS = (
+    *("shape", "size", "items", "latency_ms", "low_ms", "high_ms", "items_per_s"),
+    *("processes", "profile", "new_ms", "again_ms", "weight", "why"),
+)
 
 
-def shape_name(report: ShapesReport, label: str | None) -> str:
-    """Return ``batch 8``, ``seq 128`` or ``image 1x3x224x224``."""
+def shapes_answer(report: ShapesReport) -> Answer:
+    """Return the shapes, the costs of changes, and the profiles to build."""
+    build = build_command(report)
+    tables = (_shape_table(report), _cost_table(report), _profile_table(report))
+    return Answer(
+        verb="shapes",
+        title="Shapes",
+        answer=unstable_mark(report.notices) + _answer(report),
+        facts=_facts(report),
+        tables=tuple(table for table in tables if table is not None),
+        notices=report.notices,
+        report=report,
+        data={"build": build},
+        csv=(_CSV_HEADERS, [_csv_row(level) for level in report.levels]),
+        leads=False,
+        charts=shapes_charts(report),
+        command=build,
+    )
+
+
+def _shape_name(report: ShapesReport, label: str | None) -> str:
     return f"{printable(report.dimension)} {UNKNOWN if label is None else label}"
-
-
-def answer_text(report: ShapesReport) -> str:
-    """Return the shape to run, or why no shape can be named."""
-    return unstable_mark(report.notices) + _answer(report)
 
 
 def _answer(report: ShapesReport) -> str:
@@ -49,10 +69,10 @@ def _answer(report: ShapesReport) -> str:
     if knee.why is not None:
         first = report.measured[0]
         if first is last:
-            return f"only {shape_name(report, last.label)} was measured: {ms(last.latency_ms)} ms"
+            return f"only {_shape_name(report, last.label)} was measured: {ms(last.latency_ms)} ms"
         return (
-            f"{shape_name(report, first.label)} takes {ms(first.latency_ms)} ms, "
-            f"{shape_name(report, last.label)} {ms(last.latency_ms)} ms"
+            f"{_shape_name(report, first.label)} takes {ms(first.latency_ms)} ms, "
+            f"{_shape_name(report, last.label)} {ms(last.latency_ms)} ms"
         )
     gain = f"{knee.gain_pct:g} %"
     if report.is_unstable:
@@ -64,17 +84,16 @@ def _answer(report: ShapesReport) -> str:
         )
     if knee.label is None:
         return (
-            f"no knee up to {shape_name(report, last.label)}: throughput still grows by {gain} or "
+            f"no knee up to {_shape_name(report, last.label)}: throughput still grows by {gain} or "
             f"more{_surely(report, knee)}"
         )
     return (
-        f"run {shape_name(report, knee.label)}: larger ones have less than {gain} more "
+        f"run {_shape_name(report, knee.label)}: larger ones have less than {gain} more "
         f"throughput{_surely(report, knee)}"
     )
 
 
 def _surely(report: ShapesReport, knee: Knee) -> str:
-    """Return the interval of the knee in parentheses."""
     if knee.low is None:
         return f" (uncertainty unknown: only {report.rounds} processes)"
     last = report.measured[-1].label
@@ -83,16 +102,15 @@ def _surely(report: ShapesReport, knee: Knee) -> str:
     return f" (95 %: {high if is_one else f'{knee.low} … {high}'})"
 
 
-def scope_facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
-    """Return costs of changes, slow shapes, profiles to build, and what was measured."""
-    level = report.evidence.value if report.evidence else "unknown"
+def _facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
+    processes = rounds_text(report, "process", "processes")
     facts = (
         ("change", _changes(report)),
         ("slower", _cliffs(report)),
         ("build for", _proposal(report)),
         ("trace", _trace(report)),
         ("model", f"{printable(report.model)} · {printable(report.backend)}"),
-        ("evidence", f"{level}, {report.rounds} processes, shapes in random order in each"),
+        ("evidence", f"{processes}, shapes in random order in each"),
     )
     return tuple((name, text) for name, text in facts if text)
 
@@ -117,14 +135,14 @@ def _cost_text(cost: ShapeCost) -> str:
         most = max(-cost.interval.low, cost.interval.high)
         return f"{none_above(most, 'ms')} is detected ({ends} ms)"
     ratio = "" if cost.ratio is None else f", × {format_significant(cost.ratio, 3)}"
-    return f"{signed_ms(cost.value_ms)} ms{ratio} ({ends})"
+    return f"{with_sign(cost.value_ms)} ms{ratio} ({ends})"
 
 
 def _cliffs(report: ShapesReport) -> str:
     if not report.cliffs:
         return _none_slower(report)
     return "; ".join(
-        f"{shape_name(report, cliff.label)} takes {cliff.ratio:.3g} × as long as {cliff.faster} "
+        f"{_shape_name(report, cliff.label)} takes {cliff.ratio:.3g} × as long as {cliff.faster} "
         f"(95 %: {cliff.interval.low:.3g} … {cliff.interval.high:.3g}): pad it to {cliff.faster}"
         for cliff in report.cliffs
     )
@@ -149,12 +167,11 @@ def _proposal(report: ShapesReport) -> str:
         f"min {profile.low}, opt {profile.opt}, max {profile.high}" for profile in report.proposals
     )
     shape = report.shape_to_run
-    alone = f"{shape_name(report, shape)} alone, or for all shapes: " if shape else ""
+    alone = f"{_shape_name(report, shape)} alone, or for all shapes: " if shape else ""
     return f"{alone}{spans}: opt is the median shape by time, with {_basis(report)}"
 
 
 def _basis(report: ShapesReport) -> str:
-    """Return what a proposal is based on."""
     return f"{_WEIGHTS[report.weights]} and times of {printable(report.backend)}"
 
 
@@ -171,24 +188,13 @@ def _trace(report: ShapesReport) -> str:
     return text
 
 
-def ms(value: float | None) -> str:
-    """Return milliseconds with four significant digits; an em dash for none."""
-    return UNKNOWN if value is None else format_significant(value, 4)
-
-
-def signed_ms(value: float) -> str:
-    """Return milliseconds with three digits and their sign."""
-    return with_sign(value)
-
-
 def _ends(interval: Interval | None) -> str:
     if interval is None:
         return "interval unknown"
-    return f"{signed_ms(interval.low)} … {signed_ms(interval.high)}"
+    return f"{with_sign(interval.low)} … {with_sign(interval.high)}"
 
 
-def shape_table(report: ShapesReport) -> TextTable:
-    """Return a row for each shape: latency, per item, throughput, and its first requests."""
+def _shape_table(report: ShapesReport) -> TextTable:
     headers = (
         *(printable(report.dimension), "ms", "95 % interval", "ms/item", "items/s"),
         *("new, ms", "again, ms"),
@@ -214,24 +220,11 @@ def _row(report: ShapesReport, level: ShapeLevel) -> tuple[str, ...]:
         interval_text(level.interval),
         ms(level.latency_ms / max(level.items, 1)),
         rate_text(level.items_per_s),
-        *(UNKNOWN if cost is None else signed_ms(cost.value_ms) for cost in (new, again)),
+        *(UNKNOWN if cost is None else with_sign(cost.value_ms) for cost in (new, again)),
     )
 
 
-def rate_text(value: float | None) -> str:
-    """Return items per second, in whole items from 1,000 up."""
-    if value is None:
-        return UNKNOWN
-    return f"{value:,.0f}" if value >= 1_000 else format_significant(value, 4)
-
-
-def interval_text(interval: Interval | None) -> str:
-    """Return ``1.61 … 1.64``; an em dash if it is not known."""
-    return UNKNOWN if interval is None else range_text(interval.low, interval.high)
-
-
-def cost_table(report: ShapesReport) -> TextTable | None:
-    """Return what changes cost over all shapes."""
+def _cost_table(report: ShapesReport) -> TextTable | None:
     if not report.costs:
         return None
     return TextTable(
@@ -240,7 +233,7 @@ def cost_table(report: ShapesReport) -> TextTable | None:
         rows=tuple(
             (
                 _COSTS[cost.kind],
-                signed_ms(cost.value_ms),
+                with_sign(cost.value_ms),
                 UNKNOWN if cost.interval is None else _ends(cost.interval),
                 UNKNOWN if cost.ratio is None else f"× {format_significant(cost.ratio, 3)}",
                 f"{cost.changes:,}",
@@ -252,8 +245,7 @@ def cost_table(report: ShapesReport) -> TextTable | None:
     )
 
 
-def profile_table(report: ShapesReport) -> TextTable | None:
-    """Return the optimization profiles to build."""
+def _profile_table(report: ShapesReport) -> TextTable | None:
     if not report.proposals:
         return None
     return TextTable(
@@ -293,3 +285,12 @@ def _bounds(profile: ProposedProfile) -> list[str]:
         for flag, shapes in bounds
         for one in shapes
     ]
+
+
+def _csv_row(level: ShapeLevel) -> tuple[object, ...]:
+    new, again = level.cost("new"), level.cost("again")
+    return (
+        *(level.label, level.size, level.items, level.latency_ms, *ends_of(level.interval)),
+        *(level.items_per_s, level.processes, level.profile, new and new.value_ms),
+        *(again and again.value_ms, level.weight, level.why),
+    )

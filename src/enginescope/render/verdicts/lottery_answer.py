@@ -1,4 +1,4 @@
-"""Phrase a lottery of builds, for terminal, Markdown, page and JSON alike."""
+"""The answer of a lottery of builds, for terminal, Markdown, page and JSON alike."""
 
 from __future__ import annotations
 
@@ -12,38 +12,56 @@ from enginescope.judge.units import counted, format_ms, format_significant, form
 from enginescope.records.verdict.lottery import DrawnBuild, LayerDraw, LotteryReport
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
+from enginescope.render.charts.estimates import Estimate, estimate_chart
+from enginescope.render.html.answer_page import Answer
+from enginescope.render.html.images import Chart
 
 _PLURAL = {"build": "builds", "process": "processes", "iteration": "iterations"}
-#: Layers that the terminal lists.
-TOP_LAYERS = 5
+#: Layers that terminal and Markdown list.
+_TOP_LAYERS = 5
 #: Heading of the column of tactics, one a line.
-TACTICS = "tactics"
+_TACTICS = "tactics"
 _LEAST_SHOWN_PCT = 0.005
+_LEVEL_HEADERS = ("level", "standard deviation", "95 % CI", "share of a median's variance")
+_BUILD_HEADERS = (
+    *("build", "median", "to all", "build time", "engine"),
+    *("device", "host", "outputs", "layers"),
+)
 
 
-def answer_text(report: LotteryReport) -> str:
-    """Return by how much builds, processes and iterations differ, in one line."""
+def lottery_answer(report: LotteryReport) -> Answer:
+    """Return the components, the builds, and layers with several tactics."""
+    components, builds = _component_table(report), _build_table(report)
+    return Answer(
+        verb="lottery",
+        title="Lottery of builds",
+        answer=_answer(report),
+        facts=_facts(report),
+        tables=(components, builds, *_layer_table(report)),
+        brief_tables=(components, builds, *_layer_table(report, _TOP_LAYERS)),
+        notices=report.notices,
+        report=report,
+        sentences=(_TACTICS,),
+        charts=(_chart(report),),
+    )
+
+
+def _answer(report: LotteryReport) -> str:
     build, *others = report.components
     name = printable(report.model)
-    rest = ", ".join(f"{_PLURAL[one.level]} by {sd_text(one)}" for one in others)
+    rest = ", ".join(f"{_PLURAL[one.level]} by {_sd_text(one)}" for one in others)
     if build.high_pct == 0:  # the variation of processes hides that of builds
         return f"inconclusive whether builds of {name} differ; {rest}"
     if build.low_pct == 0:
         return f"{none_above(build.high_pct)} between builds of {name} is detected; {rest}"
-    return f"builds of {name} differ by {_sure(build)}, {rest}"
+    return f"builds of {name} differ by {_sd_text(build)} (95 % CI {_interval_text(build)}), {rest}"
 
 
-def _sure(component: VarianceComponent) -> str:
-    return f"{sd_text(component)} (95 % CI {interval_text(component)})"
-
-
-def sd_text(component: VarianceComponent) -> str:
-    """Return a standard deviation: ``1.8 %``."""
+def _sd_text(component: VarianceComponent) -> str:
     return f"{_pct(component.sd_pct)} %"
 
 
-def interval_text(component: VarianceComponent) -> str:
-    """Return ``1.2 … 3.3 %``."""
+def _interval_text(component: VarianceComponent) -> str:
     return f"{_pct(component.low_pct)} … {_pct(component.high_pct)} %"
 
 
@@ -51,8 +69,7 @@ def _pct(value: float) -> str:
     return "0" if value < _LEAST_SHOWN_PCT else format_significant(value, 2)
 
 
-def scope_facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
-    """Return what was built and measured, the best numbers, outputs, tactics, and what to do."""
+def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
     facts = (
         ("backend", f"{report.backend}; {_counts(report)}"),
         ("a build", _made(report)),
@@ -135,33 +152,20 @@ def _next(report: LotteryReport) -> str:
     return "compare several builds (upgrade --builds)"
 
 
-def component_table(report: LotteryReport) -> TextTable:
-    """Return the components of the variance."""
+def _component_table(report: LotteryReport) -> TextTable:
     rows = tuple(
-        (one.level, sd_text(one), interval_text(one), _share(one)) for one in report.components
+        (one.level, _sd_text(one), _interval_text(one), _share(one)) for one in report.components
     )
-    headers = ("level", "standard deviation", "95 % CI", "share of a median's variance")
-    return TextTable(title="Variation", headers=headers, rows=rows, numbers=headers[1:])
+    return TextTable(
+        title="Variation", headers=_LEVEL_HEADERS, rows=rows, numbers=_LEVEL_HEADERS[1:]
+    )
 
 
 def _share(component: VarianceComponent) -> str:
     return UNKNOWN if component.share_pct is None else f"{component.share_pct:.0f} %"
 
 
-_BUILD_HEADERS = (
-    "build",
-    "median",
-    "to all",
-    "build time",
-    "engine",
-    "device",
-    "host",
-    "outputs",
-    "layers",
-)
-
-
-def build_table(report: LotteryReport) -> TextTable:
+def _build_table(report: LotteryReport) -> TextTable:
     """Return a row for each build; columns without any figure are left out."""
     rows = [_build_cells(build, report) for build in report.builds]
     kept = [at for at in range(len(_BUILD_HEADERS)) if any(row[at] != UNKNOWN for row in rows)]
@@ -176,40 +180,33 @@ def build_table(report: LotteryReport) -> TextTable:
 
 
 def _build_cells(build: DrawnBuild, report: LotteryReport) -> tuple[str, ...]:
-    change = 100 * (build.median_ms / report.median_ms - 1)
+    sizes = (build.engine_bytes, build.device_bytes, build.host_bytes)
     return (
         str(build.number),
         format_ms(build.median_ms),
-        f"{signed(change, 2)} %",
+        f"{signed(100 * (build.median_ms / report.median_ms - 1), 2)} %",
         f"{format_significant(build.build_s, 3)} s",
-        _bytes(build.engine_bytes),
-        _bytes(build.device_bytes),
-        _bytes(build.host_bytes),
+        *(UNKNOWN if size is None else format_bytes(size) for size in sizes),
         build.outputs or UNKNOWN,
         UNKNOWN if build.changed_layers is None else str(build.changed_layers),
     )
 
 
-def _bytes(value: int | None) -> str:
-    return UNKNOWN if value is None else format_bytes(value)
-
-
-def layer_table(report: LotteryReport, top: int | None = None) -> TextTable | None:
-    """Return the layers whose tactic differs between builds; ``None`` without any.
+def _layer_table(report: LotteryReport, top: int | None = None) -> Iterator[TextTable]:
+    """Yield the layers whose tactic differs between builds, if any.
 
     Args:
         top: So many at most, each with its fastest and its slowest tactic.
     """
-    if not report.layers:
-        return None
     shown = report.layers[:top]
-    return TextTable(
-        title="Layers with several tactics",
-        headers=("cost", "layer", TACTICS),
-        rows=tuple(_layer_cells(layer, is_short=top is not None) for layer in shown),
-        numbers=("cost",),
-        left_out=len(report.layers) - len(shown),
-    )
+    if shown:
+        yield TextTable(
+            title="Layers with several tactics",
+            headers=("cost", "layer", _TACTICS),
+            rows=tuple(_layer_cells(layer, is_short=top is not None) for layer in shown),
+            numbers=("cost",),
+            left_out=len(report.layers) - len(shown),
+        )
 
 
 def _layer_cells(layer: LayerDraw, *, is_short: bool) -> tuple[str, str, str]:
@@ -226,3 +223,25 @@ def _tactic_lines(layer: LayerDraw) -> Iterator[str]:
         builds = ", ".join(map(str, choice.builds))
         word = "build" if len(choice.builds) == 1 else "builds"
         yield f"{printable(choice.tactic)} ({time}{word} {builds})"
+
+
+def _chart(report: LotteryReport) -> Chart | None:
+    builds = [
+        Estimate(
+            name=f"build {build.number}",
+            value=build.median_ms,
+            kind="build",
+            low=min(build.medians_ms),
+            high=max(build.medians_ms),
+        )
+        for build in report.builds
+    ]
+    return estimate_chart(
+        "lottery_builds",
+        "Latency of each build",
+        builds,
+        axis="median latency, ms",
+        reference=report.median_ms,
+        lines="fastest to slowest process",
+        dashed="all builds",
+    )

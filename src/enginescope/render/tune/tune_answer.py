@@ -1,4 +1,4 @@
-"""Phrase a search for the fastest options, for terminal, Markdown, page and JSON alike."""
+"""The answer of a search for the fastest options, for terminal, files, page and JSON alike."""
 
 from __future__ import annotations
 
@@ -11,21 +11,61 @@ from enginescope.records.verdict.tune import (
     InvalidAlternative,
     TuneReport,
 )
-from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.base.answer_tables import with_names_first
+from enginescope.render.base.data_table import UNKNOWN, ends_of, printable, ratio_cells
 from enginescope.render.base.figures import TextTable
+from enginescope.render.charts.estimates import estimate_chart, ratio_estimate
+from enginescope.render.html.answer_page import Answer
+from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.verdict_phrases import confidence_text, range_of, ratio_text
 
 #: Heading of the column of reasons, which are sentences.
-WHY = "reason"
+_WHY = "reason"
 _LED = {
     VerdictKind.SAME: "but {none} is detected in the confirmation",
     VerdictKind.SLOWER: "but is slower in the confirmation",
     VerdictKind.INCONCLUSIVE: "and the confirmation is inconclusive",
 }
+_STATES = {
+    "default": "default",
+    "candidate": "leads",
+    "left": "kept",
+    "wrong": "wrong outputs",
+    "failed": "failed",
+}
+_CSV_HEADERS = (
+    *("backend", "batch", "state", "value", "low", "high"),
+    *("ratio", "ratio_low", "ratio_high", "rounds", "dropped_after", "why"),
+)
 
 
-def answer_text(report: TuneReport) -> str:
-    """Return the winner with its interval, or why there is none, in one line."""
+def tune_answer(report: TuneReport, *, names_first: bool = True) -> Answer:
+    """Return the answer, its facts and its tables.
+
+    Args:
+        names_first: Names of alternatives are in the first column of their figures; else in the
+            last, where a terminal has room for them.
+    """
+    figures = [part for part in (_confirmation_table(report), alternative_table(report)) if part]
+    out = _out_table(report)
+    return Answer(
+        verb="tune",
+        title="Fastest options",
+        answer=_answer(report),
+        facts=_facts(report),
+        tables=(
+            *(map(with_names_first, figures) if names_first else figures),
+            *([out] if out is not None else []),
+        ),
+        notices=report.notices,
+        report=report,
+        csv=(_CSV_HEADERS, [_csv_row(alternative) for alternative in report.alternatives]),
+        sentences=(_WHY,),
+        charts=(_chart(report),),
+    )
+
+
+def _answer(report: TuneReport) -> str:
     leader, confirmed = report.leader, report.confirmation
     name = printable(report.model)
     if leader is None:
@@ -63,8 +103,7 @@ def label_of(report: TuneReport, alternative: Alternative) -> str:
     return printable(", ".join(parts)) or "the default"
 
 
-def scope_facts(report: TuneReport) -> tuple[tuple[str, str], ...]:
-    """Return what was compared, searched and confirmed, and how to use the winner."""
+def _facts(report: TuneReport) -> tuple[tuple[str, str], ...]:
     facts = (
         ("default", _typed(report.default)),
         ("search", _search(report)),
@@ -143,28 +182,15 @@ def _use(report: TuneReport) -> str:
 
 def alternative_table(report: TuneReport) -> TextTable:
     """Return a row for each alternative: its figures in the search, and when it was dropped."""
-    unit = _unit(report)
-    headers: tuple[str, ...] = (
-        *(unit, "× default", "95 % CI", "rounds"),
+    has_routes = any(choice.trtexec_ms is not None for choice in report.alternatives)
+    headers = (
+        *(_unit(report), "× default", "95 % CI", "rounds", *(["trtexec"] if has_routes else [])),
         *("search", "alternative"),
     )
-    rows: tuple[tuple[str, ...], ...] = tuple(
-        _cells(report, alternative) for alternative in report.alternatives
-    )
-    if any(alternative.trtexec_ms is not None for alternative in report.alternatives):
-        headers = (*headers[:-2], "trtexec", *headers[-2:])
-        rows = tuple(
-            (
-                *row[:-2],
-                UNKNOWN if alternative.trtexec_ms is None else format_ms(alternative.trtexec_ms),
-                *row[-2:],
-            )
-            for row, alternative in zip(rows, report.alternatives, strict=True)
-        )
     return TextTable(
         title="Alternatives",
         headers=headers,
-        rows=rows,
+        rows=tuple(_cells(report, choice, has_routes=has_routes) for choice in report.alternatives),
         numbers=headers[:-2],
         note="figures of the search; selection makes the leader's figure look too good",
     )
@@ -177,29 +203,17 @@ def _unit(report: TuneReport) -> str:
     return "ms" if batches <= {None, 1} else "ms per item"
 
 
-_STATES = {
-    "default": "default",
-    "candidate": "leads",
-    "left": "kept",
-    "wrong": "wrong outputs",
-    "failed": "failed",
-}
-
-
-def _cells(report: TuneReport, alternative: Alternative) -> tuple[str, ...]:
-    ratio = alternative.ratio
-    state = (
-        f"dropped at {alternative.dropped_after}"
-        if alternative.dropped_after
-        else _STATES[alternative.state]
-    )
+def _cells(report: TuneReport, choice: Alternative, *, has_routes: bool) -> tuple[str, ...]:
+    dropped = choice.dropped_after
+    trtexec = UNKNOWN if choice.trtexec_ms is None else format_ms(choice.trtexec_ms)
     return (
-        UNKNOWN if alternative.value is None else _value(report, alternative.value),
-        UNKNOWN if ratio is None else ratio_text(ratio),
-        range_of(ratio),
-        str(alternative.rounds),
-        state,
-        _typed(alternative) if alternative.state == "default" else label_of(report, alternative),
+        UNKNOWN if choice.value is None else _value(report, choice.value),
+        UNKNOWN if choice.ratio is None else ratio_text(choice.ratio),
+        range_of(choice.ratio),
+        str(choice.rounds),
+        *([trtexec] if has_routes else []),
+        f"dropped at {dropped}" if dropped else _STATES[choice.state],
+        _typed(choice) if choice.state == "default" else label_of(report, choice),
     )
 
 
@@ -209,8 +223,7 @@ def _value(report: TuneReport, value: float) -> str:
     return format_ms(value).removesuffix(" ms")
 
 
-def confirmation_table(report: TuneReport) -> TextTable | None:
-    """Return the default and the leader, measured anew; ``None`` without figures."""
+def _confirmation_table(report: TuneReport) -> TextTable | None:
     confirmed, leader = report.confirmation, report.leader
     if confirmed is None or leader is None or confirmed.ratio is None:
         return None
@@ -238,10 +251,37 @@ def confirmation_table(report: TuneReport) -> TextTable | None:
     )
 
 
-def out_table(report: TuneReport) -> TextTable | None:
+def _out_table(report: TuneReport) -> TextTable | None:
     """Return what is not valid, fails, or gives wrong outputs, and why; ``None`` without any."""
     every: list[Alternative | InvalidAlternative] = [*report.alternatives, *report.invalid]
     rows = tuple((_typed(one), printable(one.why)) for one in every if one.why is not None)
     if not rows:
         return None
-    return TextTable(title="Out", headers=("alternative", WHY), rows=rows)
+    return TextTable(title="Out", headers=("alternative", _WHY), rows=rows)
+
+
+def _csv_row(choice: Alternative) -> tuple[object, ...]:
+    return (
+        *(choice.backend, choice.batch, choice.state, choice.value, *ends_of(choice.interval)),
+        *(*ratio_cells(choice.ratio), choice.rounds, choice.dropped_after, choice.why),
+    )
+
+
+def _chart(report: TuneReport) -> Chart | None:
+    estimates = [
+        ratio_estimate(label_of(report, one), one.ratio, "search")
+        for one in report.alternatives
+        if one.ratio
+    ]
+    confirmed, leader = report.confirmation, report.leader
+    if confirmed is not None and confirmed.ratio is not None and leader is not None:
+        name = label_of(report, leader)
+        estimates.insert(0, ratio_estimate(name, confirmed.ratio, "confirmation"))
+    return estimate_chart(
+        "tune_alternatives",
+        "Alternatives against the default",
+        estimates,
+        axis=f"{report.metric} ÷ the default's",
+        reference=1.0,
+        lines="intervals",
+    )

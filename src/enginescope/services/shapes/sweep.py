@@ -1,0 +1,258 @@
+"""What ``shapes`` is asked for: a sweep as workloads, and the engine that spans them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from enginescope.backends.profile_bounds import dims_text
+from enginescope.core.errors import FormatError, MissingDependencyError, UsageError
+from enginescope.core.record import Record, replace
+from enginescope.formats.arrival_trace import read_trace
+from enginescope.formats.onnx.onnx_inputs import OnnxInputs, read_onnx_inputs
+from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
+from enginescope.judge.units import counted
+from enginescope.records.run.job import DimSize, InputShape, Job, ShapePoint, Workload
+from enginescope.runner.model_inputs import settled_workload, sized
+from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS, MeasureRequest, check_bounds
+
+BATCHES = (1, 2, 4, 8, 16, 32)
+VISITS = 3
+LEAST_VISITS = 2
+REQUESTS = 20
+LEAST_REQUESTS = 4
+GAIN_PCT = 10.0
+MOST_SHAPES = 64
+MOST_PROFILES = 16
+_SIZE = re.compile(r"[1-9]\d{0,9}")
+_SPAN = re.compile(r"(\d{1,10}):(\d{1,10})(?::(\d{1,10}))?")
+_DIMS = re.compile(r"\d+(x\d+)+")
+_BOUNDS = ("min_shapes", "opt_shapes", "max_shapes")
+
+
+class Sweep(Record, frozen=True, kw_only=True):
+    """What changes from shape to shape.
+
+    Attributes:
+        name: ``batch``, a named dimension, or an input.
+        sizes: In ascending order; empty: `shapes`.
+        shapes: Whole shapes of the input.
+    """
+
+    name: str
+    sizes: tuple[int, ...] = ()
+    shapes: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the shapes."""
+        shapes = self.shapes or [(size,) for size in self.sizes]
+        return tuple("x".join(map(str, dims)) for dims in shapes)
+
+
+class ShapesRequest(MeasureRequest, frozen=True, kw_only=True):
+    """A model and its shapes: the parameters of `shapes`."""
+
+    model: Path
+    sweep: Sweep = Sweep(name="batch", sizes=BATCHES)
+    backend: str | None = None
+    gain_pct: float = GAIN_PCT
+    weights: Mapping[str, float] | None = None
+    trace: Path | None = None
+    profiles: int = 1
+    rounds: int = ROUNDS
+    visits: int = VISITS
+    requests: int = REQUESTS
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """Return ``1,2,4``, ``1:8`` or ``16:64:16`` as sizes in ascending order, each once."""
+    sizes: set[int] = set()
+    for part in text.split(","):
+        span = _SPAN.fullmatch(part.strip())
+        if span is not None:
+            first, last, step = int(span[1]), int(span[2]), int(span[3] or 1)
+            if not 0 < first <= last or not step or (last - first) // step >= MOST_SHAPES:
+                raise UsageError(
+                    f"sizes {part}", why=f"they are not 1 to {MOST_SHAPES} sizes above 0"
+                )
+            sizes |= {*range(first, last + 1, step)}
+        elif _SIZE.fullmatch(part.strip()):
+            sizes.add(int(part))
+        else:
+            raise UsageError(f"{text!r} is not a list of sizes", hint="1,2,4,8 or FROM:TO:STEP")
+    return tuple(sorted(sizes))
+
+
+def parse_sweep(text: str) -> Sweep:
+    """Return ``seq=16,32``, ``seq=16:64:16`` or ``image=1x3x224x224,1x3x256x256``."""
+    name, equals, values = text.rpartition("=")
+    if not equals or not name:
+        raise UsageError(f"{text!r} is not NAME=SIZES", hint="as in seq=16,32,64")
+    parts = [part.strip() for part in values.split(",")]
+    if all(map(_DIMS.fullmatch, parts)):
+        shapes = {tuple(map(int, part.split("x"))) for part in parts}
+        ordered = sorted(shapes, key=lambda dims: (math.prod(dims), dims))
+        return Sweep(name=name, shapes=tuple(ordered))
+    return Sweep(name=name, sizes=parse_sizes(values))
+
+
+def parse_weight(text: str) -> tuple[str, float]:
+    """Return ``8=0.5`` as a label and its weight."""
+    label, _, number = text.rpartition("=")
+    try:
+        weight = float(number)
+    except ValueError:
+        weight = -1.0
+    if not label or not 0 <= weight < float("inf"):
+        raise UsageError(f"{text!r} is not SHAPE=WEIGHT", hint="as in 8=0.5")
+    return label, weight
+
+
+def read_shape_trace(path: Path) -> tuple[int, ...]:
+    """Return the sizes of a file, one a line; raise as `read_trace`."""
+
+    def size(text: str) -> int | None:
+        return int(text) if _SIZE.fullmatch(text) else None
+
+    return tuple(read_trace(path, size, noun="size", expected="a size above 0"))
+
+
+def check_shapes_request(request: ShapesRequest) -> None:
+    """Raise `UsageError` where a request cannot be, before anything is run."""
+    sweep = request.sweep
+    if not 2 <= len(sweep.labels) <= MOST_SHAPES:
+        raise UsageError(
+            f"{counted(len(sweep.labels), 'shape')} of {sweep.name}",
+            why=f"a sweep has 2 to {MOST_SHAPES}",
+        )
+    check_bounds(
+        ("rounds", request.rounds, LEAST_ROUNDS, MOST_ROUNDS),
+        ("visits", request.visits, LEAST_VISITS, MOST_ROUNDS),
+        ("requests", request.requests, LEAST_REQUESTS, MOST_ROUNDS),
+        ("profiles", request.profiles, 1, MOST_PROFILES),
+    )
+    if not 0 < request.gain_pct <= 100:
+        raise UsageError(f"`gain` {request.gain_pct:g}", why="it is not between 0 and 100")
+    _check_weights(request, sweep.labels)
+
+
+def _check_weights(request: ShapesRequest, labels: tuple[str, ...]) -> None:
+    weights = request.weights
+    if request.trace is not None and request.sweep.shapes:
+        raise UsageError(
+            "`trace`", why="its lines are sizes, and the sweep has whole shapes", hint="`weight`"
+        )
+    if weights is None:
+        return
+    if request.trace is not None:
+        raise UsageError("`weight` and `trace`", why="each alone gives the weights")
+    unknown = next((label for label in weights if label not in labels), None)
+    if unknown is not None:
+        raise UsageError(f"weight of shape {unknown}", why=f"the sweep has {', '.join(labels)}")
+    if not any(weight > 0 for weight in weights.values()):
+        raise UsageError("weights", why="none is above 0")
+
+
+def sweep_points(model: Path, sweep: Sweep, workload: Workload) -> tuple[ShapePoint, ...]:
+    """Return the shapes of a sweep in ascending order of size.
+
+    Raises:
+        UsageError: The model's dimension is fixed, or it has none of that name.
+    """
+    inputs = _inputs_of(model)
+    if inputs is not None:
+        _check_dynamic(model, inputs, sweep)
+    sizes = sweep.sizes or tuple(math.prod(dims) for dims in sweep.shapes)
+    points = []
+    for at, (label, size) in enumerate(zip(sweep.labels, sizes, strict=True)):
+        asked, items = _workload_of(sweep, at, workload)
+        settled = replace(settled_workload([model], asked), data_set=None)
+        points.append(ShapePoint(label=label, size=size, items=items, workload=settled))
+    return tuple(points)
+
+
+def _workload_of(sweep: Sweep, at: int, workload: Workload) -> tuple[Workload, int]:
+    if sweep.shapes:
+        dims = sweep.shapes[at]
+        shape = InputShape(name=sweep.name, dims=dims)
+        return replace(workload, shapes=(*workload.shapes, shape)), dims[0]
+    size = sweep.sizes[at]
+    if sweep.name == "batch" and not any(one.name == "batch" for one in workload.dims):
+        return replace(workload, batch=size), size
+    dim = DimSize(name=sweep.name, size=size)
+    return replace(workload, dims=(*workload.dims, dim)), size * (workload.batch or 1)
+
+
+def _inputs_of(model: Path) -> OnnxInputs | None:
+    """Return what a file says of its inputs; ``None``: an engine, or it says nothing here."""
+    if model.suffix.lower() in ENGINE_SUFFIXES:
+        return None
+    try:
+        return read_onnx_inputs(model)
+    except (FormatError, MissingDependencyError, OSError):
+        return None
+
+
+def _check_dynamic(model: Path, inputs: OnnxInputs, sweep: Sweep) -> None:
+    if sweep.shapes:
+        dims = inputs.dims.get(sweep.name, (None,))
+        fixed = tuple(dim for dim in dims if isinstance(dim, int))
+        if len(fixed) == len(dims):
+            raise UsageError(
+                f"shapes of {sweep.name}",
+                why=f"{model.name} fixes it to {dims_text(fixed)}",
+                hint="export the model with dynamic dimensions",
+            )
+    elif sweep.name == "batch":
+        for name, dims in inputs.dims.items():
+            if dims and isinstance(dims[0], int):
+                raise UsageError(
+                    f"batch sizes of {model.name}",
+                    why=f"input {name} has a fixed first dimension of {dims[0]}",
+                    hint="export the model with a dynamic batch, or sweep another dimension",
+                )
+
+
+def spanning(job: Job, points: Sequence[ShapePoint]) -> Job:
+    """Return a job whose engine is built for all points, unless its options name shapes.
+
+    The optimum is the middle point, as no weights of the shapes are known before they are measured.
+    """
+    options = job.backend.options
+    is_built = job.backend.name in ("trt", "trt-rtx") and job.subject.kind == "onnx"
+    inputs = _inputs_of(Path(job.subject.path or "")) if is_built else None
+    if inputs is None or any(key in options for key in _BOUNDS):
+        return job
+    shapes = [_shapes_of(inputs, point.workload) for point in points]
+    spans = {
+        "min_shapes": {name: _ends(min, shapes, name) for name in shapes[0]},
+        "opt_shapes": shapes[len(shapes) // 2],
+        "max_shapes": {name: _ends(max, shapes, name) for name in shapes[0]},
+    }
+    texts = {
+        key: ",".join(f"{name}:{dims_text(dims)}" for name, dims in span.items())
+        for key, span in spans.items()
+        if span
+    }
+    return replace(job, backend=replace(job.backend, options={**options, **texts}))
+
+
+def _shapes_of(inputs: OnnxInputs, workload: Workload) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the inputs that have a dynamic dimension."""
+    given = {one.name: one.dims for one in workload.shapes}
+    return {
+        name: given.get(name) or sized(dims, {}, workload.batch)[0]
+        for name, dims in inputs.dims.items()
+        if not all(isinstance(dim, int) for dim in dims)
+    }
+
+
+def _ends(
+    end: Callable[..., int], shapes: Sequence[dict[str, tuple[int, ...]]], name: str
+) -> tuple[int, ...]:
+    """Return the least or the largest size of each axis."""
+    return tuple(map(end, *(one[name] for one in shapes)))
