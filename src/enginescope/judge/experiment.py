@@ -1,4 +1,4 @@
-"""The one round engine: every side is measured once a round, in a random and balanced order.
+"""The one round engine: every side is measured once a round, in an order drawn for each.
 
 What drifts from minute to minute, and what two processes of the same work differ by, meets all
 sides alike. A measurement that failed, or whose median is hardly known, is taken again at once;
@@ -159,8 +159,6 @@ class Experiment(Generic[S]):
         self.interruption: BaseException | None = None
         self._measure, self._spare, self._retries = measure, spare, retries
         self._draw = random.Random(seed)  # noqa: S311 - an order to be repeated, no secret
-        self._order: list[int] = []
-        self._left_of_block = 0
         self._rounds: list[dict[int, Entry[S]]] = []
         for _ in range(1 + max((entry.position.round for entry in recorded), default=-1)):
             self._next_order(range(sides))  # as it was drawn then
@@ -290,20 +288,14 @@ class Experiment(Generic[S]):
         return [row[side].uncertainty_pct for side in sorted(row)]
 
     def _next_order(self, active: Sequence[int]) -> list[int]:
-        """Return the order of a new round: drawn for a block of as many rounds as sides, rotated.
+        """Return the order of a new round, drawn whatever that of the rounds before was.
 
-        Within a block every side has every place once, so of two sides each goes first in one round
-        of two. A cost of going first then falls on all sides alike. A side that is dropped begins a
-        new block.
+        Without a difference, either sign of a round's difference is then equally likely, whatever
+        the signs of the others are and however the machine wanders; the test of ranks needs that.
+        In balanced blocks, neighbors lean one way: ``benchmarks/statistics/wandering.py``.
         """
-        if set(self._order) != set(active) or not self._left_of_block:
-            self._order = self._draw.sample(list(active), len(active))
-            self._left_of_block = len(self._order)
-        else:
-            self._order = [*self._order[1:], self._order[0]]
-        self._left_of_block -= 1
         self._rounds.append({})
-        return self._order
+        return self._draw.sample(list(active), len(active))
 
     def _settle(self, side: int, place: int) -> None:
         """Measure a side; again where that failed or was disturbed."""

@@ -337,7 +337,7 @@ def looks_text(found: MeasuredComparison) -> str | None:
     if estimate.interval.confidence > LOOK_CONFIDENCE:
         looks = "its looks, those of a continued comparison too"
     return (
-        f"the order is random and balanced; the comparison can stop after any of {looks}, "
+        f"the order of each round is random; the comparison can stop after any of {looks}, "
         f"so each interval has {each} % confidence, and all together have at least 95 %"
     )
 
