@@ -23,9 +23,7 @@ from enginescope.cli.options import (
     tags_option,
 )
 from enginescope.core.errors import UsageError
-from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.records.run.job import Limits, StopRule, Workload
-from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS
 from enginescope.store.location import without_password
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -85,6 +83,9 @@ report_options = add_options(
 
 def rounds_option(text: str) -> Callable[[F], F]:
     """Add ``--rounds`` of a verb whose rounds all count, with `text` as its help."""
+    from enginescope.judge.comparison.ratio import MOST_ROUNDS
+    from enginescope.services.measurement.jobs import LEAST_ROUNDS, ROUNDS
+
     return count_option("--rounds", LEAST_ROUNDS, MOST_ROUNDS, ROUNDS, text)
 
 
