@@ -31,7 +31,7 @@ def temporary_folder(*, is_short: bool = False) -> Iterator[Path]:
     _sweep(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=_SHORT_PREFIX if is_short else _PREFIX))
     try:
-        lock = _locked(folder)
+        lock = locked(folder)
         try:
             yield folder
         finally:
@@ -64,13 +64,13 @@ def _sweep(top: Path) -> None:
             status = folder.lstat()
             if status.st_uid != os.getuid() or time.time() - status.st_ctime < _FRESH_S:
                 continue
-            lock = _locked(folder)
+            lock = locked(folder)
             if lock is not None:
                 shutil.rmtree(folder, ignore_errors=True)
                 os.close(lock)
 
 
-def _locked(folder: Path) -> int | None:
+def locked(folder: Path) -> int | None:
     """Lock a folder, and return what holds the lock; ``None``: another does, or there are none."""
     try:
         import fcntl

@@ -205,6 +205,30 @@ def test_a_whole_lottery_is_not_continued_with_builds_that_are_gone(
     assert len(runs.builds) == 2 * 9
 
 
+def test_builds_of_a_running_lottery_stay_and_what_a_killed_one_left_goes(
+    convnet, tmp_path, planted, monkeypatch
+) -> None:
+    planted()
+    homes = tmp_path / "store" / "lottery"
+    build_engines, running, left = service.build_engines, [], []
+
+    def twice(jobs, *given, **more):
+        if not running:
+            running.extend(homes.iterdir())
+            key = running[0].name.split("-")[0]
+            left.append(homes / f"{key}-killed")
+            left[0].mkdir()
+            service.hold_lottery(asked(convnet, tmp_path, continues=False), MeasurementObserver())
+            assert list(homes.iterdir()) == running
+        return build_engines(jobs, *given, **more)
+
+    monkeypatch.setattr(service, "build_engines", twice)
+    with workers_in_process():
+        report = service.hold_lottery(asked(convnet, tmp_path), MeasurementObserver())
+    assert [build.number for build in report.builds] == [1, 2, 3]
+    assert not left[0].exists()
+
+
 def test_the_time_that_is_left_is_told_after_the_first_round(convnet, tmp_path, planted) -> None:
     planted()
     texts: list[str] = []

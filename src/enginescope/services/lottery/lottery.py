@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -22,6 +24,7 @@ from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, EnginescopeError, UsageError
 from enginescope.core.jsonio import decode, encode, write_atomic
 from enginescope.core.record import Record, replace
+from enginescope.core.temporary_folder import locked
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.notice import Notice
@@ -71,40 +74,51 @@ class LotteryRequest(MeasureRequest, frozen=True, kw_only=True):
 def hold_lottery(request: LotteryRequest, observer: MeasurementObserver) -> LotteryReport:
     """Build a model several times, and measure each build in several processes.
 
-    Builds stay in the store until all processes are measured, so that an interrupted lottery can
-    be continued. Raise as `lottery` and `writable_store`.
+    Builds stay in the store until it ends, so that an interrupted one can be continued. Raise as
+    `lottery` and `writable_store`.
     """
     _check(request)
     store = writable_store(request.store)
     job = _job(request, store)
-    folder = _folder(request, job, store)
-    lottery = _Lottery(request, job, store, observer)
-    try:
-        report = lottery.run(folder)
-    except EnginescopeError:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    if lottery.is_whole:
-        shutil.rmtree(folder, ignore_errors=True)
+    with _builds_folder(request, job, store) as folder:
+        report = _Lottery(request, job, store, observer).run(folder)
+        if observer.interruption is None:
+            shutil.rmtree(folder, ignore_errors=True)
     return report
 
 
-def _folder(request: LotteryRequest, job: Job, store: Store) -> Path:
-    """Return the folder of the builds: that of an equal lottery to continue, else a new one.
+@contextmanager
+def _builds_folder(request: LotteryRequest, job: Job, store: Store) -> Iterator[Path]:
+    """Yield the folder of the builds: that of an equal lottery to continue, else a new one.
 
-    It has a name of its own, which tells the recorded rounds of these builds from others'.
+    It has a name of its own, which tells the recorded rounds of these builds from others'. It is
+    locked: what an equal lottery has left goes, and not what one that is running makes.
     """
     cache = request.timing_cache and sha256_of(request.timing_cache)
     asked = encode((replace(job, engine_cache=None), cache, request.builds))
     key = hashlib.sha256(asked).hexdigest()[:12]
-    earlier = sorted((store.path / "lottery").glob(f"{key}-*"))
-    if request.continues and earlier:
-        return earlier[-1]
-    for folder in earlier:
+    folder, lock = None, None
+    for earlier in (store.path / "lottery").glob(f"{key}-*"):
+        held = locked(earlier)
+        if request.continues and folder is None and held is not None:
+            folder, lock = earlier, held
+        elif held is not None:
+            shutil.rmtree(earlier, ignore_errors=True)
+            os.close(held)
+    if folder is None:
+        folder = store.path / "lottery" / f"{key}-{secrets.token_hex(4)}"
+        made = folder.with_name(f"new-{folder.name}")
+        made.mkdir(parents=True)
+        lock = locked(made)
+        made.rename(folder)
+    try:
+        yield folder
+    except EnginescopeError:
         shutil.rmtree(folder, ignore_errors=True)
-    folder = store.path / "lottery" / f"{key}-{secrets.token_hex(4)}"
-    folder.mkdir(parents=True)
-    return folder
+        raise
+    finally:
+        if lock is not None:
+            os.close(lock)
 
 
 def _check(request: LotteryRequest) -> None:
@@ -175,11 +189,7 @@ class _Built(Record, frozen=True, kw_only=True, eq=False):
 
 
 class _Lottery:
-    """Builds, then measures in rounds: one process of each build.
-
-    Attributes:
-        is_whole: Whether every process that was asked for is measured.
-    """
+    """Builds, then measures in rounds: one process of each build."""
 
     def __init__(
         self, request: LotteryRequest, job: Job, store: Store, observer: MeasurementObserver
@@ -189,7 +199,6 @@ class _Lottery:
         self._lost: dict[int, str] = {}
         self._notices: list[Notice] = []
         self._begin, self._earlier_s = perf_counter(), 0.0
-        self.is_whole = False
 
     def run(self, folder: Path) -> LotteryReport:
         """Return the report; record the variation between builds."""
@@ -319,7 +328,6 @@ class _Lottery:
                 break
         if rounds.not_stored is not None:
             self._observer.warn(rounds.not_stored)
-        self.is_whole = done == request.processes
         if self._observer.interruption is not None:
             if done < FEWEST_PROCESSES:
                 raise self._observer.interruption
