@@ -109,7 +109,7 @@ def process_fields(options: dict[str, Any], *names: str) -> dict[str, Any]:
     limits = Limits(timeout_s=options["timeout"] / 1e3) if options["timeout"] else None
     most_ms = options.get("max_time")
     return {
-        **{name: options[name] for name in names},
+        **picked(options, *names),
         "process_limits": limits,
         "continues": options.get("continues", False),
         "max_time_s": most_ms and most_ms / 1e3,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
 from time import perf_counter
@@ -40,7 +39,7 @@ from enginescope.services.load.request import (
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
 from enginescope.services.measurement.recorded import recorded_rounds
 from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
-from enginescope.services.own_command import stored_fields
+from enginescope.services.own_command import made_now, stored_fields
 from enginescope.services.verdicts.run_selection import tagged_runs
 
 if TYPE_CHECKING:
@@ -265,7 +264,7 @@ class _Trials:
             steps=tuple(steps),
             evidence=evidence_level(self._runs),
             notices=weightiest(first.values()),
-            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            **made_now(self._request.command),
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -39,7 +38,7 @@ from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import interrupted_notice
-from enginescope.services.own_command import stored_fields
+from enginescope.services.own_command import made_now, stored_fields
 from enginescope.services.sensitivity.conversion import Conversion, Outputs, read_layers
 from enginescope.services.sensitivity.request import (
     ROUNDS,
@@ -154,7 +153,7 @@ def _report(
         comparisons=tuple(timing.comparison for timing in search.timings),
         samples=len(samples),
         random_samples=not any(one.files or one.images or one.data_set for one in samples),
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        **made_now(request.command),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import Stack, UpgradeReport
 from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.own_command import own_command
+from enginescope.services.own_command import made_now, own_command
 from enginescope.services.store_access import place_of
 from enginescope.services.upgrade.evidence import (
     Evidence,
@@ -87,8 +86,7 @@ def _recomputed(
     report = evidence.bundle.report
     pairs = pairs_of(*evidence.sides())
     models = compare_recorded(pairs, report.limits, Store(request.store), observer)
-    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return replace(report, models=models, created=created, command=request.command)
+    return replace(report, models=models, **made_now(request.command))
 
 
 def _measured(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,7 +53,7 @@ from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, Va
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.jobs import jobs_of
 from enginescope.services.measurement.rounds import Pacing, looks_up_to, run_rounds
-from enginescope.services.own_command import stored_fields
+from enginescope.services.own_command import made_now, stored_fields
 from enginescope.services.upgrade.evidence import (
     MOST_BYTES,
     KeptOutputs,
@@ -133,8 +132,9 @@ def checked_upgrade(
         models = compare_recorded(pairs, request.limits, store, observer)
         both = (run for pair in pairs for job in (pair.a, pair.b) if job for run in job.runs)
         runs = tuple({run.id: run for run in both}.values())
-    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    report = copied(UpgradeReport, request, old=old, new=new, models=models, created=created)
+    report = copied(
+        UpgradeReport, request, old=old, new=new, models=models, **made_now(request.command)
+    )
     return report, runs
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timezone
 from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
@@ -44,7 +43,7 @@ from enginescope.services.accuracy.request import (
 from enginescope.services.accuracy.sides import sides_of
 from enginescope.services.accuracy.validation_run import Plan, ValidationRun
 from enginescope.services.bisection.bisect import add_bisection, check_bisectable
-from enginescope.services.own_command import own_command
+from enginescope.services.own_command import made_now, own_command
 from enginescope.store.archive import Store
 from enginescope.store.location import parse_place
 from enginescope.store.machine_records import record_validation
@@ -77,8 +76,7 @@ def validate_models(request: ValidateRequest, observer: ValidationObserver) -> V
         if inside.is_wanted:
             observer.check_cancelled()
             result = add_bisection(result, plan, observer.side_progressed, inside)
-        created = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        result = replace(result, command=request.command, created=created)
+        result = replace(result, **made_now(request.command))
         _record(result, plan, request, observer)
         return write_files(result, run, output) if output is not None else result
 
