@@ -204,7 +204,6 @@ HEAVY = {
     "fsspec": {"store/artifact_root.py"},
     "xlsxwriter": {"render/plans/explore_workbook.py"},
     "vl_convert": {"render/html/images.py"},
-    "pygraphviz": {"render/graph/write/graphviz_child.py"},
     "jinja2": {"render/html/page_frame.py"},
     "rich": {
         "render/base/text.py",

@@ -11,7 +11,6 @@ python benchmarks/explore/graph.py [PLAN.graph.json …]
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import statistics
@@ -76,21 +75,19 @@ def whole_process(rounds: int = 5) -> None:
         path.write_text(json.dumps(plan))
         profile = json.dumps(synthetic_plans.profile_of(plan))
         path.with_name("small.profile.json").write_text(profile)
-        layouts = ["own", "dot"] if importlib.util.find_spec("pygraphviz") else ["own"]
-        for layout in layouts:
-            options = ["--svg", str(path.with_name("small.svg")), "--layout", layout]
-            command = [sys.executable, "-m", "enginescope", "explore", str(path), *options]
-            walls, cpus = [], []
-            for _ in range(rounds):
-                start, before = time.perf_counter(), _cpu_of_children()
-                subprocess.run(command, check=True, capture_output=True)
-                walls.append(time.perf_counter() - start)
-                cpus.append(_cpu_of_children() - before)
-            print(
-                f"{len(plan['Layers'])} layers to SVG, whole process, --layout {layout}: median "
-                f"{statistics.median(walls):.2f} s, {min(walls):.2f} … {max(walls):.2f}; "
-                f"CPU {statistics.median(cpus):.2f} s"
-            )
+        options = ["--svg", str(path.with_name("small.svg"))]
+        command = [sys.executable, "-m", "enginescope", "explore", str(path), *options]
+        walls, cpus = [], []
+        for _ in range(rounds):
+            start, before = time.perf_counter(), _cpu_of_children()
+            subprocess.run(command, check=True, capture_output=True)
+            walls.append(time.perf_counter() - start)
+            cpus.append(_cpu_of_children() - before)
+        print(
+            f"{len(plan['Layers'])} layers to SVG, whole process: median "
+            f"{statistics.median(walls):.2f} s, {min(walls):.2f} … {max(walls):.2f}; "
+            f"CPU {statistics.median(cpus):.2f} s"
+        )
     print()
 
 

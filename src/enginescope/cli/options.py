@@ -302,4 +302,9 @@ context_options = add_options(
         help="Read the ONNX model behind the plan, and show the cost of its nodes.",
     ),
     option("--build-log", type=EXISTING, help="Read the verbose build log, and show its summary."),
+    option(
+        "--overlay",
+        type=EXISTING,
+        help="Color the graph by your own figures: CSV or JSON of layer name and value.",
+    ),
 )

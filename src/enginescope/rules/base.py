@@ -12,7 +12,7 @@ from enginescope.analysis.claims.saving import Saving
 from enginescope.analysis.roofline.layer_work import LayerWork
 from enginescope.core.record import Record
 from enginescope.records.environment import Device
-from enginescope.records.plan.plan import Plan, Profile
+from enginescope.records.plan.plan import EXECUTED, Plan, Profile
 from enginescope.records.tensor import Tensor
 from enginescope.rules.view import LintView
 
@@ -60,13 +60,13 @@ class LintInput(Record, frozen=True, kw_only=True):
 
     @classmethod
     def of_run(cls, view: RunView, device: Device | None = None) -> LintInput | None:
-        """Make the input of the rules from a run; return ``None`` if it has no plan.
+        """Make the input of the rules from a run; return ``None`` if it has no TensorRT plan.
 
         Args:
             device: GPU of the plan; by default that of the run.
         """
         run = view.given
-        if run.plan is None:
+        if run.plan is None or run.plan.source_schema == EXECUTED:
             return None
         enqueue = view.summary("enqueue")
         return cls(

@@ -10,6 +10,8 @@ import numpy as np
 import onnxruntime
 import pytest
 
+from enginescope.analysis.graph.plan_graph import plan_graph
+from enginescope.analysis.layers.layer_table import attribute
 from enginescope.backends.base import Measured
 from enginescope.backends.onnxruntime.backend import OrtBackend, cpu, cuda, tensorrt
 from enginescope.backends.onnxruntime.providers.opening import setup_of
@@ -89,6 +91,19 @@ def test_layer_times_come_from_a_pass_of_their_own(convnet) -> None:
     assert "Gemm" in kinds
     assert "Conv" in kinds or "FusedConv" in kinds
     assert {layer.provider for layer in result.profile.layers} == {"CPUExecutionProvider"}
+
+
+def test_the_executed_graph_is_stored_with_its_node_times(convnet) -> None:
+    result = measured(convnet)
+    assert result.plan is not None
+    assert result.profile is not None
+    found = attribute(result.plan, result.profile)
+    assert found.unmatched == ()
+    assert all(one.timing is not None for one in found.layers)
+    graph = plan_graph(result.plan)
+    assert len(graph.edges) >= len(result.plan.layers)
+    shapes = [one.shape for layer in result.plan.layers for one in layer.outputs]
+    assert None not in shapes
 
 
 def test_layer_times_can_be_left_out(convnet) -> None:

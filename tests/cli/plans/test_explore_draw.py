@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import pytest
 
 from enginescope.cli.main import main
-from enginescope.render.graph.write import picture
 
 NAME = "small_convnet.onnx.engine"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -27,7 +26,7 @@ def test_three_files_at_once(plan, tmp_path, capsys) -> None:
     pytest.importorskip("vl_convert")
     files = {one: tmp_path / f"x.{one}" for one in ("svg", "png", "dot")}
     options = [word for one, path in files.items() for word in (f"--{one}", str(path))]
-    assert main(["explore", plan, *options, "--layout", "own"]) == 0
+    assert main(["explore", plan, *options]) == 0
     said = capsys.readouterr().err
     assert all(f"written: {path}" in said for path in files.values())
     assert files["png"].read_bytes().startswith(b"\x89PNG")
@@ -71,7 +70,6 @@ def test_only_what_is_meant(plan, tmp_path) -> None:
         (["--filter", "type:Reformat"], "--png FILE"),
         (["--highlight", "x"], "--highlight"),
         (["--color", "time"], "it is of the drawing"),
-        (["--layout", "own"], "it is of the drawing"),
         (["--constants"], "it is of the drawing"),
         (["--png-scale", "2"], "--png-scale"),
         (["--svg", "x.svg", "--png-scale", "2"], "it is of the PNG"),
@@ -95,24 +93,3 @@ def test_colours_by_time_without_times(plan, tmp_path, capsys) -> None:
     target = str(tmp_path / "x.svg")
     assert main(["explore", str(bare), "--svg", target, "--color", "time"]) == 2
     assert "--profile FILE" in capsys.readouterr().err
-
-
-def test_graphviz_that_is_not_there(plan, tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(picture, "is_installed", lambda _: False)
-    target = str(tmp_path / "x.svg")
-    assert main(["explore", plan, "--svg", target]) == 0
-    assert main(["explore", plan, "--svg", target, "--layout", "dot"]) == 2
-    assert "pip install 'enginescope[graphviz]'" in capsys.readouterr().err
-
-
-def test_graphviz_that_fails_is_said(plan, tmp_path, monkeypatch, capsys) -> None:
-    from enginescope.render.graph.write.picture import GraphvizError
-
-    def fails(*_: object) -> None:
-        raise GraphvizError("Graphviz gave no layout", why="signal 6")
-
-    monkeypatch.setattr(picture, "is_installed", lambda _: True)
-    monkeypatch.setattr(picture, "graphviz_layout", fails)
-    assert main(["explore", plan, "--svg", str(tmp_path / "x.svg"), "--layout", "dot"]) == 0
-    said = capsys.readouterr().err
-    assert "laid out by enginescope itself: Graphviz gave no layout: signal 6 (W-GRAPHVIZ)" in said

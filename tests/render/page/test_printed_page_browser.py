@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.formats.plan.plan_json import parse_plan
+from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.page.page import report_page
+from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.services.plans.resolve_plan import resolve_plan
+from tests.analysis.compared_plans import run_a, run_b
 from tests.conftest import DATA
 from tests.render.browser import chromium_tab
 from tests.render.runs import imported_run
@@ -71,20 +75,54 @@ def test_long_tables_end_after_a_few_pages_and_say_so(tab, tmp_path) -> None:
     assert tab.complaints() == []
 
 
-def test_the_graph_is_on_paper_before_it_was_ever_seen(tab, tmp_path) -> None:
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_the_whole_graph_is_on_one_sheet(tab, tmp_path, is_seen) -> None:
     open_page(
         tab, tmp_path, resolve_plan(str(DATA / "trt86-h200" / "resnet18.graph.json")).as_run()
     )
-    still = "document.querySelector('.graph-still')"
-    assert tab.evaluate(f"{still} === null")
-    tab.evaluate(BEFORE)
-    names = tab.evaluate(f"{still}.shadowRoot.querySelector('svg').textContent")
-    assert "/conv1/Conv" in names
-    assert (
-        tab.evaluate(f"getComputedStyle({still}).display") == "none"
-    )  # the screen has the live one
-    tab.evaluate("document.querySelector('.graph').scrollIntoView()")
-    tab.until(f"{still} === null")
+    assert_whole_on_paper(tab, is_seen=is_seen, names=["/conv1/Conv"])
+
+
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_both_graphs_of_a_comparison_are_on_one_sheet(tab, tmp_path, is_seen) -> None:
+    tab.events.clear()
+    path = tmp_path / "compare.html"
+    path.write_bytes(compare_page(compare((run_a(), run_b())), Chosen()))
+    tab.open(path)
+    assert_whole_on_paper(tab, is_seen=is_seen, names=["Conv_0", "Conv_0"])
+
+
+def assert_whole_on_paper(tab, *, is_seen: bool, names: list[str]) -> None:
+    """The screen has the live graph, A4 the picture: all of it, on a sheet of its own height."""
+    stills = "[...document.querySelectorAll('.graph-still')]"
+    shown = f"{stills}.map((one) => getComputedStyle(one).display)"
+    assert tab.evaluate(shown) == ["none"] * len(names)
+    if is_seen:
+        tab.evaluate("document.querySelector('.graph').scrollIntoView({behavior: 'instant'})")
+        tab.until("document.querySelector('.graph').dataset.state === 'ready'")
+    tab.send("Emulation.setEmulatedMedia", media="print")
+    wide, tall = (round(96 * mm / 25.4) for mm in (210 - 20, 297 - 20))
+    screen = {"deviceScaleFactor": 1, "mobile": False}
+    tab.send("Emulation.setDeviceMetricsOverride", width=wide, height=tall, **screen)
+    try:
+        assert tab.evaluate(shown) == ["block"] * len(names)
+        assert tab.evaluate("getComputedStyle(document.querySelector('.graph-live')).display") == (
+            "none"
+        )
+        texts = tab.evaluate(
+            f"{stills}.map((one) => one.querySelector('div').shadowRoot.querySelector('svg')"
+            ".textContent)"
+        )
+        assert all(name in text for name, text in zip(names, texts, strict=True))
+        boxes = tab.evaluate(
+            f"{stills}.map((one) => one.querySelector('div').shadowRoot.querySelector('svg')"
+            ".getBoundingClientRect()).map(({ width, height }) => [width, height])"
+        )
+        assert all(100 < width <= wide for width, _ in boxes)
+        assert sum(height for _, height in boxes) < tall
+    finally:
+        tab.send("Emulation.setEmulatedMedia", media="")
+        tab.send("Emulation.clearDeviceMetricsOverride")
     assert tab.complaints() == []
 
 

@@ -25,6 +25,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
 from enginescope.core.result import Result
 from enginescope.judge.notice import Notice
+from enginescope.records.plan.plan import EXECUTED
 from enginescope.records.run.run import Run
 
 #: Mean times over fewer iterations than this are hardly means.
@@ -48,7 +49,8 @@ def comparison_notices(
 ) -> tuple[Notice, ...]:
     """Return what must be known before the differences are believed, the weightiest first."""
     summaries = [plan.summary for plan in plans]
-    conditions = tuple(_conditions(summaries))
+    is_engine = any(plan.plan.source_schema != EXECUTED for plan in plans)
+    conditions = tuple(_conditions(summaries, is_engine=is_engine))
     codes = {notice.code for notice in conditions}
     builds = build_notices({plan.label: plan.view.run for plan in plans})
     return (
@@ -61,7 +63,7 @@ def comparison_notices(
     )
 
 
-def _conditions(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
+def _conditions(plans: Sequence[PlanSummary], *, is_engine: bool) -> Iterator[Notice]:
     facts: tuple[tuple[str, str, Callable[[PlanSummary], object], str], ...] = (
         ("W-OTHER-GPU", "GPU", lambda one: one.gpu, "part of the difference is the GPU's"),
         (
@@ -73,7 +75,7 @@ def _conditions(plans: Sequence[PlanSummary]) -> Iterator[Notice]:
         ("W-OTHER-BATCH", "batch", lambda one: one.batch, "compare the times per item"),
     )
     unknown = []
-    for code, what, fact, so in facts:
+    for code, what, fact, so in facts if is_engine else facts[2:]:
         values = {plan.label: fact(plan) for plan in plans}
         known = {label: value for label, value in values.items() if value is not None}
         if len(set(known.values())) > 1:

@@ -57,10 +57,12 @@ from enginescope.core.optional import is_installed, require
 from enginescope.core.record import replace
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.formats.lenient_json import read_json
+from enginescope.formats.onnx.onnx_precision import external_files
+from enginescope.formats.onnxruntime.ort_graph import executed_plan
 from enginescope.formats.onnxruntime.ort_profile import arenas_of, ort_profile_of
 from enginescope.judge.notice import Notice
 from enginescope.records.plan.build import Preparation
-from enginescope.records.plan.plan import Profile
+from enginescope.records.plan.plan import Plan, Profile
 from enginescope.records.progress import Phase
 from enginescope.records.run.job import BackendSpec, Job, StopRule
 from enginescope.records.run.run import ArenaUse
@@ -150,6 +152,9 @@ _MAX_RUNS = 200
 _MAX_S = 2.0
 #: An event is about a kilobyte of JSON.
 _MAX_EVENTS = 60_000
+#: Providers whose sessions can write the graph that they execute; its size at most, with weights.
+_WRITING = frozenset({"CPUExecutionProvider", "CUDAExecutionProvider"})
+_MAX_GRAPH_BYTES = 2 << 30
 
 
 class ProfilePass:
@@ -157,6 +162,7 @@ class ProfilePass:
 
     Attributes:
         reasons: Operator -> why the provider did not take it.
+        plan: The executed graph; ``None`` where the session cannot write it.
     """
 
     def __init__(self, ort: Any, setup: Setup) -> None:
@@ -164,6 +170,7 @@ class ProfilePass:
         self._setup = _without_graph(setup)
         self.arenas: tuple[ArenaUse, ...] = ()
         self.reasons: dict[str, str] = {}
+        self.plan: Plan | None = None
 
     def __call__(self, job: Job, feeds: Feeds) -> tuple[Profile, tuple[Notice, ...]]:
         """Run the model under the profiler and return what each node took.
@@ -174,7 +181,10 @@ class ProfilePass:
             prefix = str(folder / "profile")
             trace = KernelTrace() if self._setup.provider.on_cuda else None
             with trace or nullcontext():
-                session = OrtSession(self._ort, _plain(job), self._setup, profile_prefix=prefix)
+                graph = folder / "graph.onnx" if self._can_write() else None
+                session = OrtSession(
+                    self._ort, _plain(job), self._setup, profile_prefix=prefix, graph=graph
+                )
                 session.bind(feeds)
                 session.step()
                 session.settle()
@@ -182,10 +192,20 @@ class ProfilePass:
             since_ns = session.session.get_profiling_start_time_ns()
             path = Path(session.end_profiling())
             document = read_json(read_bytes(path), path.name)
+            if graph is not None:
+                self.plan = executed_plan(graph, document, job.subject.name)
         self.arenas = arenas_of(document)
         if any(share.provider != self._setup.provider.name for share in session.placement):
             self.reasons = self._reasons(job, session)
         return ort_profile_of(document, trace.result(since_ns) if trace else None)
+
+    def _can_write(self) -> bool:
+        model = Path(self._setup.model)
+        files = (model, *(model.parent / one for one in external_files(str(model))))
+        return (
+            self._setup.provider.name in _WRITING
+            and sum(file.stat().st_size for file in files) <= _MAX_GRAPH_BYTES
+        )
 
     def _run(self, session: OrtSession, stop: StopRule) -> None:
         """Run no more often and no longer than the timed loop was asked to."""
@@ -337,6 +357,7 @@ class OrtBackend:
             measured,
             placement=placement,
             arenas=profiling.arenas,
+            plan=profiling.plan,
             phases=phases,
             notices=(*precision_notices(job, self.provider, found), *said),
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from enginescope.backends.onnxruntime.providers.providers import Provider, check_value
@@ -186,6 +187,18 @@ def session_options(
     if pinned_cores and made.intra_op_num_threads == 0:
         made.intra_op_num_threads = len(pinned_cores)
     return made
+
+
+_EXTERNAL = "session.optimized_model_external_initializers"
+#: Smaller weights stay in the file; ONNX Runtime cannot write a file above 2 GB.
+_LEAST_BYTES = 1 << 20
+
+
+def write_graph(options: Any, target: Path) -> None:
+    """Let a session of these options write the graph that it executes, beside its large weights."""
+    options.optimized_model_filepath = str(target)
+    options.add_session_config_entry(f"{_EXTERNAL}_file_name", f"{target.name}.weights")
+    options.add_session_config_entry(f"{_EXTERNAL}_min_size_in_bytes", str(_LEAST_BYTES))
 
 
 def _member(enum: Any, key: str, value: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from array import array
+from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
@@ -17,7 +18,7 @@ from enginescope.backends.base import Feeds, InputSpec
 from enginescope.backends.loop import MOST_BYTES, OutputLook, Recorder, Step, StepRecorder
 from enginescope.backends.native_loop import NativeSteps, Program, python_notice, require_native
 from enginescope.backends.onnxruntime.native import COST, NativeSession, NativeThreads
-from enginescope.backends.onnxruntime.options import dtype_of, session_options
+from enginescope.backends.onnxruntime.options import dtype_of, session_options, write_graph
 from enginescope.backends.onnxruntime.providers.missing import translated
 from enginescope.backends.onnxruntime.providers.opening import (
     Setup,
@@ -151,10 +152,19 @@ class OrtSession:
 
     On a GPU a request is timed in two ways, interleaved, unless the mode asks for one: with its
     tensors in host memory, copies inside the step; and with its tensors on the device.
+
+    Args:
+        graph: File for the graph that the session executes.
     """
 
     def __init__(
-        self, ort: Any, job: Job, setup: Setup, *, profile_prefix: str | None = None
+        self,
+        ort: Any,
+        job: Job,
+        setup: Setup,
+        *,
+        profile_prefix: str | None = None,
+        graph: Path | None = None,
     ) -> None:
         self._ort = ort
         self._setup = setup
@@ -168,6 +178,8 @@ class OrtSession:
         if profile_prefix is not None:
             options.enable_profiling = True
             options.profile_file_prefix = profile_prefix
+        if graph is not None:
+            write_graph(options, graph)
         self._notices: list[Notice] = []
         self._session = open_session(ort, setup, options, self._notices)
         self.placement = read_placement(self._session)

@@ -83,12 +83,6 @@ file_options = add_options(
         help="Color the graph by this property.",
     ),
     option(
-        "--layout",
-        type=click.Choice(["auto", "own", "dot"]),
-        default="auto",
-        help="Place the layers with this engine; auto: Graphviz for small plans, if installed.",
-    ),
-    option(
         "--details",
         type=click.Choice(["few", "usual", "all"]),
         default="usual",
@@ -122,9 +116,7 @@ file_options = add_options(
     option("--constants", is_flag=True, help="Also draw constants."),
     option("--html", "html_file", type=FILE, help="Write one HTML page with everything to FILE."),
 )
-_DRAWING = (
-    *("color", "layout", "details", "beam", "filter", "highlight", "fold", "regions", "constants"),
-)
+_DRAWING = (*("color", "details", "beam", "filter", "highlight", "fold", "regions", "constants"),)
 
 
 def files_of(options: dict[str, Any]) -> ExploreFiles:

@@ -22,7 +22,8 @@ from enginescope.formats.onnx.onnx_precision import (
 from enginescope.records.plan.plan import Plan
 from enginescope.records.tensor import DataType
 
-_TYPES = {
+#: ONNX names of types.
+DATA_TYPES = {
     "DOUBLE": DataType.FP64,
     "FLOAT": DataType.FP32,
     "FLOAT16": DataType.FP16,
@@ -188,7 +189,7 @@ def _tensors(graph: Any) -> Iterator[tuple[str, FlowTensor]]:
             yield (
                 value.name,
                 FlowTensor(
-                    dtype=_TYPES.get(type_name(tensor.elem_type) or ""),
+                    dtype=DATA_TYPES.get(type_name(tensor.elem_type) or ""),
                     shape=tuple(_size(one) for one in tensor.shape.dim) if known else None,
                 ),
             )

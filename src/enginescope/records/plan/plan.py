@@ -17,6 +17,10 @@ from enginescope.records.tensor import DataType, Tensor
 INERT_TYPES = frozenset({"Constant", "NoOp", "signal", "wait", "shape_call"})
 
 
+#: `Plan.source_schema` of the graph that ONNX Runtime executed.
+EXECUTED = "onnxruntime"
+
+
 class Weights(Record, frozen=True, kw_only=True, gc=False):
     """Constant values that a layer carries: kernel, bias, …
 
@@ -104,8 +108,8 @@ class Plan(Record, frozen=True, kw_only=True):
 
     Attributes:
         layers: In the source's order, inert layers included.
-        source_schema: ``"trt8-10"`` (joined format and type), ``"trt11"`` (``I/O Tensors``), or
-            ``"names-only"``.
+        source_schema: ``"trt8-10"`` (joined format and type), ``"trt11"`` (``I/O Tensors``),
+            ``"names-only"``, or `EXECUTED`.
         extra: Top-level fields beyond layers and tensors.
     """
 

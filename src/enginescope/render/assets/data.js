@@ -49,7 +49,19 @@ function pageSelect(id, name, row, from = "chart") {
   const names = pageLayers(id).columns.find((one) => one.title === "Layer");
   reportData.chosen = { prefix: /^(run-\d+-)?/.exec(id)[0], row: place, name: pageValue(names, place), from };
   document.dispatchEvent(new CustomEvent("layer", { detail: reportData.chosen }));
+  const layer = pageValue(pageLayers(id).columns.find((one) => one.title === "#"), place);
+  if (from !== "graph") document.dispatchEvent(new CustomEvent("enginescope:select", { detail: { layer, from, prefix: reportData.chosen.prefix } }));
 }
+
+// The row of a layer by its place in the plan; -1 for none.
+function pageRowOf(id, layer) {
+  const places = pageLayers(id)?.columns.find((one) => one.title === "#");
+  return places ? (places.values ?? places.at.map((one) => places.words[one])).indexOf(layer) : -1;
+}
+
+document.addEventListener("enginescope:select", ({ detail }) => {
+  if (detail.from === "graph") pageSelect(detail.prefix, null, pageRowOf(detail.prefix, detail.layer), "graph");
+});
 
 function pageValue({ words, at, values }, row) { return words ? words[at[row]] : values[row]; }
 

@@ -61,6 +61,7 @@ from enginescope.render.plan_comparison.plans_stacked import (
     time_by_type,
 )
 from enginescope.render.plans.build_text import comparison_rows
+from enginescope.render.sections.graph import still
 from enginescope.render.verdicts.measured_section import MeasuredSection, SideCard, measured_section
 from enginescope.render.verdicts.verdict_writers import verdict_csv
 
@@ -301,8 +302,8 @@ def pair_columns(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
     }
 
 
-def graphs_data(found: Comparison) -> tuple[Markup, ...]:
-    """Return the graphs of two plans as the page carries them; none if one of them is empty."""
+def graphs_data(found: Comparison) -> tuple[dict[str, Markup | None], ...]:
+    """Return the graphs of two plans, each with its picture; none if one of them is empty."""
     layers = found.layers
     if layers is None:
         return ()
@@ -319,12 +320,16 @@ def graphs_data(found: Comparison) -> tuple[Markup, ...]:
         )
 
 
-def _graph(plan: ComparedPlan, graph: PlanGraph, changes: dict[str, Any], most_ms: float) -> Markup:
+def _graph(
+    plan: ComparedPlan, graph: PlanGraph, changes: dict[str, Any], most_ms: float
+) -> dict[str, Markup | None]:
     profile = plan.view.run.profile
-    times = times_of(attribute(plan.plan, profile) if profile else None)
-    made = canvas(graph, times or Times(time_ms={}, sum_ms=0.0), {})
+    attribution = attribute(plan.plan, profile) if profile else None
+    times = times_of(attribution)
+    made = canvas(graph, times or Times(time_ms={}, sum_ms=0.0), {}, is_wrapped=False)
     whole = {**made.data, **changes, "label": plan.label, "mostChange": most_ms}
-    return Markup(container(whole))  # noqa: S704 - base64
+    data = Markup(container(whole))  # noqa: S704 - base64
+    return {"data": data, "still": still(graph, made, attribution)}
 
 
 def _changes(

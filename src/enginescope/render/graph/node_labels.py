@@ -46,6 +46,8 @@ def _characters(one: str) -> int:
 
 #: Characters of a name that fit a node; the whole stands in its title.
 NAME_CHARACTERS = 30
+#: Of a group, which is called by the first and the last that it holds.
+GROUP_CHARACTERS = 44
 #: Of a title, beside the name, which is never cut.
 _TITLE_CHARACTERS = 4000
 #: Of a line and lines of a name, where everything is written.
@@ -217,7 +219,7 @@ def _of_group(
         time = _time_words(time_ms, times) if time_ms is not None else None
     lines = (count, time, shortened(codes) if wording.details != "few" else None)
     about = (count, time, codes, *(f"{name} × {number:,}" for name, number in types.most_common()))
-    name = wording.short_names.get(node.name) or shortened(node.name)
+    name = wording.short_names.get(node.name) or shortened(node.name, GROUP_CHARACTERS)
     return name, tuple(filter(None, lines)), "\n".join(filter(None, about))
 
 

@@ -31,6 +31,7 @@ from enginescope.render.graph.categories import (
     legend_text,
 )
 from enginescope.render.graph.node_labels import (
+    GROUP_CHARACTERS,
     NAME_CHARACTERS,
     NodeLabel,
     Times,
@@ -61,8 +62,10 @@ def sketch(
 ) -> GraphScene:
     """Return what is to be drawn, with times on layers where they are known."""
     wording = (wording or Wording()).checked()
-    names = [node.name for node in graph.nodes if node.held_layers]
-    short = dict(zip(names, shorten_apart(names, NAME_CHARACTERS), strict=True))
+    short: dict[str, str] = {}
+    for is_group, limit in ((False, NAME_CHARACTERS), (True, GROUP_CHARACTERS)):
+        named = [one.name for one in graph.nodes if one.held_layers and bool(one.layers) is is_group]
+        short |= zip(named, shorten_apart(named, limit), strict=True)
     wording = replace(wording, short_names=short)
     times = times_of(attribution)
     with gc_paused():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from types import SimpleNamespace
 
 from enginescope.analysis.roofline.gpu_limits import GpuLimits
@@ -22,20 +21,13 @@ from enginescope.render.sections.graph import graph
 _FRAME = "main { padding: 4px 8px; } section { margin: 0; }"
 
 
-class _Alone(PageSubject):
-    @cached_property
-    def row_of_layer(self) -> dict[int, int]:
-        """There is no table of layers to lead to."""
-        return {}
-
-
 def graph_page(view: RunView, color: str, *, gpu: GpuLimits | None = None) -> bytes | None:
     """Return the graph; ``None`` for a plan in which nothing is connected.
 
     Args:
         color: What it is colored by at first: ``type``, ``precision``, ``time``, ``findings``.
     """
-    section = graph(_Alone(view, gpu=gpu))
+    section = graph(PageSubject(view, gpu=gpu))
     if section is None or section.empty:
         return None
     # In a frame of its own origin the address cannot be changed afterwards, so nothing is kept.

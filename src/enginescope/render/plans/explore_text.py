@@ -16,6 +16,7 @@ from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
+from enginescope.records.plan.plan import EXECUTED
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import inert_text
 from enginescope.render.base.facts import tensor_text
@@ -188,6 +189,7 @@ _SCHEMAS = {
     "trt8-10": "plan format of TensorRT 8.2 to 10",
     "trt11": "plan format of TensorRT 11",
     "names-only": "layer names only",
+    EXECUTED: "graph that ONNX Runtime executed",
 }
 #: What a column of names keeps on a narrow terminal, and the columns between two cells.
 _LEAST_NAME = 12

@@ -18,6 +18,7 @@ from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
+from enginescope.formats.plan.overlay_file import Overlay
 from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.environment import Device
 from enginescope.records.plan.build_trace import BuildTrace
@@ -57,6 +58,7 @@ class PageSubject:
         gpu: For the roofline; by default those of the run's device, where they are known.
         onnx: The model that the plan was built from.
         story: What the log of its build tells.
+        overlay: The reader's own figures of its layers.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class PageSubject:
         gpu: GpuLimits | None = None,
         onnx: OnnxGraph | None = None,
         story: BuildTrace | None = None,
+        overlay: Overlay | None = None,
     ) -> None:
         self.view = view
         devices = view.run.environment.devices
@@ -74,6 +77,7 @@ class PageSubject:
         self.gpu = gpu or gpu_limits(self.device_name)
         self.onnx = onnx
         self.story = story
+        self.overlay = overlay
 
     @property
     def device_name(self) -> str | None:

@@ -8,15 +8,16 @@ from enginescope.analysis.graph.folding.fold import folded
 from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.core.gc_paused import gc_paused
 from enginescope.judge.units import counted, format_ms
+from enginescope.records.plan.plan import Attribution
 from enginescope.render.graph.node_labels import Times, times_of
-from enginescope.render.graph.view.canvas import Canvas, canvas, container, packed
-from enginescope.render.graph.write.svg import draw, svg
+from enginescope.render.graph.view.canvas import Canvas, canvas, container
+from enginescope.render.graph.write.svg import SvgLook, draw, svg
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
 KEY = "graph"
 _NOTHING = "No layer of the plan uses a tensor or launches work, so there is no graph."
-#: Nodes of the picture for readers without JavaScript; a page with more says so instead.
+#: Nodes of the picture for paper and without JavaScript; a page with more says so instead.
 MOST_STILL = 200
 
 
@@ -30,30 +31,24 @@ def graph(subject: PageSubject) -> Section | None:
         if not found.nodes:
             return Section(key=KEY, title="Graph", empty=_NOTHING)
         times = times_of(view.attribution) or Times(time_ms={}, sum_ms=0.0)
-        made = canvas(found, times, subject.findings_of_layer)
-        rows = [
-            subject.row_of_layer.get(node.layer.index, -1) if node.layer else -1
-            for node in found.nodes
-        ]
-        data = container({**made.data, "rows": packed("i4", rows)})
+        made = canvas(found, times, subject.findings_of_layer, overlay=subject.overlay)
     return Section(
         key=KEY,
         title="Graph",
         facts={
-            "data": Markup(data),  # noqa: S704 - base64
-            "still": _still(subject, found, made),
+            "data": Markup(container(made.data)),  # noqa: S704 - base64
+            "still": still(found, made, view.attribution),
             "sentence": _sentence(subject, found),
-            "kinds": _kinds(found),
         },
     )
 
 
-def _still(subject: PageSubject, found: PlanGraph, made: Canvas) -> Markup | None:
-    """Return the graph as it opens, for readers without JavaScript."""
-    if len(made.groups.members) > MOST_STILL:
+def still(graph: PlanGraph, made: Canvas, attribution: Attribution | None) -> Markup | None:
+    """Return the graph as it opens, for paper and for readers without JavaScript."""
+    if len(made.seen.members) > MOST_STILL:
         return None
-    attribution = subject.plan.attribution if subject.plan else None
-    return Markup(svg(draw(folded(found, made.groups), attribution)))  # noqa: S704 - ours, escaped
+    look = SvgLook(theme="light", is_titled=False)
+    return Markup(svg(draw(folded(graph, made.seen), attribution), look))  # noqa: S704 - ours, escaped
 
 
 def _sentence(subject: PageSubject, found: PlanGraph) -> str:
@@ -65,21 +60,3 @@ def _sentence(subject: PageSubject, found: PlanGraph) -> str:
 
 
 _UNTIMED = "no profile, so layers have no times (trtexec --exportProfile writes one)"
-
-
-def _kinds(found: PlanGraph) -> dict[str, bool]:
-    """Return which kinds of nodes and edges there are to be explained."""
-    readers: dict[tuple[int, str], int] = {}
-    for edge in found.edges:
-        if edge.tensor is not None:
-            key = edge.source, edge.tensor.name
-            readers[key] = readers.get(key, 0) + 1
-    return {
-        "reformat": any(
-            node.layer is not None and "reformat" in node.layer.type.lower() for node in found.nodes
-        ),
-        "fork": any(count > 1 for count in readers.values()),
-        "reuse": any(edge.kind == "reuse" for edge in found.edges),
-        "order": any(edge.kind == "order" for edge in found.edges),
-        "carried": any(edge.is_carried for edge in found.edges),
-    }

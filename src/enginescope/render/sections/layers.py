@@ -19,7 +19,7 @@ from enginescope.analysis.layers.reformats import (
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
 from enginescope.formats.plan.plan_layer import layer_json
 from enginescope.judge.units import format_ms, format_significant
-from enginescope.records.plan.plan import Layer
+from enginescope.records.plan.plan import EXECUTED, Layer
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
 from enginescope.render.base.facts import shape_text
@@ -285,7 +285,7 @@ _CONVERSIONS = 30
 def reformat_layers(subject: PageSubject) -> Section | None:
     """Reformats by origin, by conversion, and one by one; ``None`` without a plan."""
     run = subject.view.run
-    if run.plan is None or run.plan.source_schema == "names-only":
+    if run.plan is None or run.plan.source_schema in ("names-only", EXECUTED):
         return None
     found = reformats(run.plan, subject.view.layers)
     profile = subject.view.run.profile

@@ -105,6 +105,7 @@ def explore(
     gpu: str | None = None,
     onnx: str | PathLike[str] | None = None,
     build_log: str | PathLike[str] | None = None,
+    overlay: str | PathLike[str] | None = None,
     csv: str | PathLike[str] | None = None,
     xlsx: str | PathLike[str] | None = None,
     netron: str | PathLike[str] | None = None,
@@ -130,6 +131,8 @@ def explore(
             ``"tactic"``, ``"weights"``, ``"activations"`` or ``"footprint"``.
         gpu: Compare each layer with this GPU's limits.
         onnx, build_log: The model that the plan was built from, and the verbose log of the build.
+        overlay: Your own figure of each layer, to color the page's graph by: a CSV or JSON file of
+            names and values.
         csv, xlsx: Write the layers; write all tables.
         netron: Write the plan for Netron; with `onnx`, that model with times on its nodes.
         model_explorer: Write the plan for Model Explorer, and its times beside it; with `onnx`, the
@@ -138,7 +141,7 @@ def explore(
         html: Write everything as one page.
         svg, png, dot: Write the plan as a graph.
         store: Store of the runs; by default the command line's.
-        **drawing: Options of the graph: ``color``, ``layout``, ``details``, ``regions``,
+        **drawing: Options of the graph: ``color``, ``details``, ``regions``,
             ``constants``, ``beam``, ``fold``, ``filter``, ``highlight``, ``png_scale``.
 
     Raises:
@@ -171,6 +174,7 @@ def explore(
             gpu=gpu,
             onnx=Path(onnx) if onnx is not None else None,
             build_log=Path(build_log) if build_log is not None else None,
+            overlay=Path(overlay) if overlay is not None else None,
         ),
         files=ExploreFiles(**{name: Path(path) for name, path in paths.items() if path}),
         png_scale=drawing.pop("png_scale", None),
@@ -210,6 +214,8 @@ def check_options(request: ExploreRequest) -> None:
         hint = "`svg` FILE, `png` FILE or `dot` FILE"
         why = "it is of the drawing"
         raise UsageError(f"`{_OPTIONS.get(field, field)}`", why=why, hint=hint)
+    if request.context.overlay is not None and files.html is None:
+        raise UsageError("`overlay`", why="it colors the graph of the page", hint="`html` FILE")
     if request.png_scale is not None and files.png is None:
         raise UsageError("`png_scale`", why="it is of the PNG", hint="`png` FILE")
 
@@ -299,12 +305,14 @@ def _sheets(view: PlanView | None) -> tuple[Sheet, ...]:
 
 def _findings(explored: Explored) -> tuple[Finding, ...] | None:
     """Return what the rules find, on the GPU that was named as on the page."""
-    if explored.source.plan is None:
-        return None
     from enginescope.records.environment import Device
+    from enginescope.records.plan.plan import EXECUTED
     from enginescope.rules.engine import lint
     from enginescope.services.plans.lint import lint_input
 
+    plan = explored.source.plan
+    if plan is None or plan.source_schema == EXECUTED:
+        return None
     subject = lint_input(explored.source)
     if explored.gpu is not None:
         subject = replace(subject, device=Device(name=explored.gpu))

@@ -23,6 +23,7 @@ from enginescope.services.plans.plan_input import NO_COMPANIONS, CompanionFiles,
 from enginescope.store.location import StorePlace
 
 if TYPE_CHECKING:
+    from enginescope.formats.plan.overlay_file import Overlay
     from enginescope.judge.notice import Notice
     from enginescope.records.plan.build_trace import BuildTrace
     from enginescope.records.run.run import Run
@@ -39,6 +40,7 @@ class ContextFiles(Record, frozen=True, kw_only=True):
     gpu: str | GpuLimits | None = None
     onnx: Path | None = None
     build_log: Path | None = None
+    overlay: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class PlanContext(Generic[V]):
     view: V | None = None
     story: BuildTrace | None = None
     notices: tuple[Notice, ...] = ()
+    overlay: Overlay | None = None
 
     def data(self) -> dict[str, Any]:
         """Return what was read, for a JSON document: ``roofline``, ``onnx``, ``build``."""
@@ -74,7 +77,7 @@ def read_context(source: PlanInput, files: ContextFiles, view: V | None) -> Plan
     Args:
         view: Of the same plan; the context shares the tables that it has computed.
     """
-    context, story = None, None
+    context, story, overlay = None, None, None
     notices: tuple[Notice, ...] = ()
     if files.gpu or files.onnx:
         if view is None:
@@ -89,7 +92,15 @@ def read_context(source: PlanInput, files: ContextFiles, view: V | None) -> Plan
 
         story, found = build_story_of(plain_bytes(files.build_log), files.build_log.name)
         notices += found
-    return PlanContext(context, story, notices)
+    if files.overlay:
+        from enginescope.formats.plan.overlay_file import read_overlay
+
+        if view is None:
+            raise UsageError("`overlay`", why="there is no plan whose layers it could color")
+        data = plain_bytes(files.overlay)
+        overlay, found = read_overlay(data, files.overlay.name, view.plan)
+        notices += found
+    return PlanContext(context, story, notices, overlay)
 
 
 def page_subject(
@@ -104,6 +115,7 @@ def page_subject(
         gpu=context.view.gpu if context.view else None,
         onnx=context.view.onnx if context.view else None,
         story=context.story,
+        overlay=context.overlay,
     )
 
 

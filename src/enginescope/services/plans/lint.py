@@ -132,7 +132,12 @@ def lint_input(source: PlanInput) -> LintInput:
     """Return what the rules look at."""
     source.needed_plan()
     found = LintInput.of_run(RunView(source.as_run()), next(iter(source.devices), None))
-    assert found is not None
+    if found is None:
+        raise UsageError(
+            f"{source.where} was executed by ONNX Runtime",
+            why="the rules are about TensorRT's plans",
+            hint="`explore` shows its layers and their times",
+        )
     return found
 
 

@@ -94,6 +94,7 @@ def write_report(
     gpu: str | None = None,
     onnx: str | PathLike[str] | None = None,
     build_log: str | PathLike[str] | None = None,
+    overlay: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
 ) -> WrittenReport:
     """Write the report of `runs` into `folder`.
@@ -105,7 +106,8 @@ def write_report(
         outputs: Comparisons of outputs in files: ``output_diff.json``, or folders that validate
             wrote.
         gpu: Compare each layer with this GPU's limits.
-        onnx, build_log: Model and verbose build log of the only engine.
+        onnx, build_log, overlay: Of the only engine: its model, the verbose log of its build, and
+            your own figures of its layers.
         store: Store of the runs; by default the command line's.
 
     Raises:
@@ -124,6 +126,7 @@ def write_report(
             gpu=gpu,
             onnx=Path(onnx) if onnx is not None else None,
             build_log=Path(build_log) if build_log is not None else None,
+            overlay=Path(overlay) if overlay is not None else None,
         ),
         store=place_of(store),
     )
@@ -172,7 +175,8 @@ def _named_runs(
 def _subjects(
     inputs: Sequence[PlanInput], files: ContextFiles, observer: PlanObserver
 ) -> list[PageSubject]:
-    for name, value in (("onnx", files.onnx), ("build_log", files.build_log)):
+    for name in ("onnx", "build_log", "overlay"):
+        value = getattr(files, name)
         if value and len(inputs) > 1:
             raise UsageError(
                 f"`{name}` {value}",

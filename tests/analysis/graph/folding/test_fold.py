@@ -64,7 +64,7 @@ def check_sound(graph: PlanGraph, whole: Group) -> None:
 def test_a_transformer_folds_to_one_block() -> None:
     graph = plan_graph(transformer(32, name="n_{}_{}"))
     whole = fold(graph, "block")
-    assert shown(graph, whole) == ["x", "embed", "[block × 32]", "head", "y"]
+    assert shown(graph, whole) == ["x", "embed", "[n_0_Norm … n_31_Add × 32]", "head", "y"]
     assert whole is not None
     check_sound(graph, whole)
     repeat = next(whole.groups())
@@ -85,7 +85,7 @@ def test_its_modules() -> None:
 def test_many_modules_that_are_alike_are_one() -> None:
     graph = plan_graph(transformer(32))
     whole = fold(graph, "module")
-    assert shown(graph, whole) == ["x", "embed", "[layers.* × 32]", "head", "y"]
+    assert shown(graph, whole) == ["x", "embed", "[layers.0 … layers.31 × 32]", "head", "y"]
     assert whole is not None
     check_sound(graph, whole)
     assert next(whole.groups()).members[3].path == "layers.3"  # type: ignore[union-attr]
@@ -153,7 +153,11 @@ def test_a_group_holds_its_layers() -> None:
     whole = fold(graph, "module")
     assert whole is not None
     group = folded(graph, whole).nodes[2]
-    assert (group.kind, group.name, len(group.layers)) == ("group", "layers.* × 32", 160)
+    assert (group.kind, group.name, len(group.layers)) == (
+        "group",
+        "layers.0 … layers.31, 32 blocks",
+        160,
+    )
 
 
 @pytest.mark.parametrize("folding", ["module", "block"])

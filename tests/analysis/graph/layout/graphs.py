@@ -52,7 +52,8 @@ def assert_sound(given: Boxes, laid_out: LaidOut) -> None:
             *((source, route[0]) if laid_out.is_back[edge] else (target, route[-1])),
         )
         if source != target:
-            assert (y[target] > y[source]) != laid_out.is_back[edge]
+            ranks = laid_out.ranks
+            assert (ranks[target] > ranks[source]) != laid_out.is_back[edge]
 
 
 def assert_touches(given: Boxes, laid_out: LaidOut, node: int, point: np.ndarray) -> None:

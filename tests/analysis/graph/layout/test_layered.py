@@ -58,7 +58,7 @@ def test_a_loop_stays_beside_its_node() -> None:
 def test_edges_of_one_source_share_their_bends() -> None:
     readers = [(0, node) for node in range(2, 40)]
     chain = [(node, node + 1) for node in range(1, 39)]
-    together = lay_out(boxes(40, [*chain, *readers]))
+    together = lay_out(boxes(40, [*chain, *readers]), Spacing(aspect=None))
     apart = boxes(40, [*chain, *readers])
     apart = Boxes(
         widths=apart.widths,
@@ -66,15 +66,15 @@ def test_edges_of_one_source_share_their_bends() -> None:
         edges=apart.edges,
         groups=np.arange(len(apart.edges)),
     )
-    assert together.width < lay_out(apart).width / 3
+    assert together.width < lay_out(apart, Spacing(aspect=None)).width / 3
     assert_sound(apart, together)
 
 
 def test_what_would_need_too_many_bends_runs_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     edges = [(node, node + 1) for node in range(19)] + [(0, 19), (1, 18), (15, 17)]
-    free = lay_out(boxes(20, edges))
+    free = lay_out(boxes(20, edges), Spacing(aspect=None))
     monkeypatch.setattr(ordering, "_MAX_BENDS", 0)
-    tight = lay_out(boxes(20, edges))
+    tight = lay_out(boxes(20, edges), Spacing(aspect=None))
     assert_sound(boxes(20, edges), tight)
     outer, inner, short = (float(tight.route(edge)[:, 0].max()) for edge in (19, 20, 21))
     border = float((tight.x + tight.widths / 2).max())

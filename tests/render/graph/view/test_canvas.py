@@ -78,7 +78,7 @@ def test_nodes_and_edges_point_at_their_words() -> None:
 
 
 def test_small_plans_open_whole_and_large_ones_folded() -> None:
-    small, large = data_of(transformer(6)), data_of(transformer(40))
+    small, large = data_of(transformer(7)), data_of(transformer(8))  # 37 and 42 layers
     assert (small["first"], large["first"]) == ("none", "module")
     assert list(small["foldings"]) == ["module", "block", "none"]
 

@@ -188,7 +188,7 @@ def test_keys_walk_unfold_and_fold(tab, tmp_path) -> None:
     for _ in range(3):
         press(tab, "ArrowDown")
         seen.append(title(tab))
-    assert seen == ["x", "embed", "layers.* × 32"]
+    assert seen == ["x", "embed", "layers.0 … layers.31, 32 blocks"]
     assert "group of 160 layers" in tab.evaluate(f"{VIEW}.part('live').textContent")
     press(tab, "Enter")
     assert tab.evaluate(f"{VIEW}.scene.count") == 4 + 32
@@ -225,7 +225,7 @@ def test_mouse_wheel_and_fingers(tab, tmp_path) -> None:
     x, y = place_of(tab, f"{VIEW}.scene.ids.findIndex((id) => id < 0)")
     for kind in ("mousePressed", "mouseReleased"):
         tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
-    assert title(tab) == "layers.* × 32"
+    assert title(tab) == "layers.0 … layers.31, 32 blocks"
     tab.send("Input.dispatchMouseEvent", **{**wheel, "x": x, "y": y})
     tab.until(f"{scale} > {before}")
     before = tab.evaluate(scale)
@@ -262,14 +262,18 @@ def test_names_are_text(tab, tmp_path) -> None:
     assert tab.complaints() == []
 
 
-def test_filters_and_neighbourhood_dim_the_rest(tab, tmp_path) -> None:
+def test_the_legend_and_what_is_around_dim_the_rest(tab, tmp_path) -> None:
     opened(tab, page_of(tmp_path, transformer(4)))
     dimmed = f"{VIEW}.scene.ids.filter((_, box) => {VIEW}.marks.isDimmed?.(box)).length"
     assert tab.evaluate(dimmed) == 0
-    choose(tab, "type", "attention", "change")
-    assert tab.evaluate(dimmed) == 24 - 4
-    assert tab.evaluate(f"{VIEW}.part('said').textContent") == "4 of 22 layers pass the filter"
-    choose(tab, "type", "", "change")
+    choose(tab, "color", "type")
+    chip = f"{VIEW}.part('legend').querySelector('button')"
+    tab.evaluate(f"{chip}.click()")
+    assert tab.evaluate(f"{chip}.getAttribute('aria-pressed')") == "true"
+    assert 0 < tab.evaluate(dimmed) < 24
+    assert tab.evaluate(f"{VIEW}.part('said').textContent").endswith(" of 22 layers shown")
+    tab.evaluate(f"{chip}.click()")
+    assert tab.evaluate(dimmed) == 0
     choose(tab, "near", "1", "input")
     assert "choose a layer" in tab.evaluate(f"{VIEW}.part('said').textContent")
     tab.evaluate(f"{VIEW}.select(3)")  # attention of the first block: norm before, gemm after
@@ -375,8 +379,67 @@ def test_without_javascript_there_is_a_picture(tab, tmp_path) -> None:
     finally:
         tab.send("Emulation.setScriptExecutionDisabled", value=False)
     assert "The interactive graph needs JavaScript" in words
-    assert "layers.* \\u00d7 32" in words
+    assert "layers.0 \\u2026 layers.31" in words
     assert '"nodeName": "svg"' in words
+
+
+def test_hovering_tells_what_a_box_is(tab, tmp_path) -> None:
+    opened(tab, page_of(tmp_path, transformer(32)))
+    tip = f"{VIEW}.part('tip')"
+    for box, words in ((1, ["embed", "20 µs"]), (2, ["layers.0 … layers.31", "Layers", "160"])):
+        x, y = place_of(tab, str(box))
+        tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        tab.until(f"!{tip}.hidden && {tip}.textContent.includes('{words[0]}')")
+        assert all(one in tab.evaluate(f"{tip}.textContent") for one in words)
+    assert tab.complaints() == []
+
+
+def test_the_page_and_the_graph_tell_each_other_what_is_chosen(tab, tmp_path) -> None:
+    opened(tab, page_of(tmp_path, transformer(32)))
+    tab.evaluate(
+        "var seen = []; document.addEventListener('enginescope:select',"
+        "({ detail }) => seen.push([detail.layer, detail.from]));"
+        "document.dispatchEvent(new CustomEvent('enginescope:select',"
+        "{ detail: { layer: 7, from: 'table' } }))"
+    )
+    assert title(tab) == "/layers.1/Attention"
+    tab.evaluate(f"{VIEW}.select(1)")
+    assert tab.evaluate("seen").pop() == [0, "graph"]
+
+
+def test_one_scale_of_time_for_layers_and_groups(tab, tmp_path) -> None:
+    opened(tab, page_of(tmp_path, transformer(32)))
+    # Green rises all along viridis.
+    greens = tab.evaluate(f"""(() => {{
+      const {{ coloring, scene }} = {VIEW};
+      return scene.ids.map((id, at) => [coloring.ms(id), coloring.of(at)]).filter(([ms]) => ms > 0)
+        .sort((a, b) => a[0] - b[0]).map(([, color]) => parseInt(color.slice(3, 5), 16));
+    }})()""")
+    assert len(greens) == 3
+    assert greens == sorted(greens)
+    assert greens[0] < greens[-1]
+    assert "ms, logarithmic" in tab.evaluate(f"{VIEW}.part('legend').textContent")
+
+
+def test_open_groups_grow_within_their_column(tab, tmp_path) -> None:
+    opened(tab, page_of(tmp_path, transformer(32)))
+    tab.evaluate(f"{VIEW}.toggle(1)")
+    overlaps = f"""(() => {{
+      const {{ boxes, frames, count }} = {VIEW}.scene, found = [];
+      const all = Array.from({{ length: count }}, (_, at) => Array.from(boxes.slice(4 * at, 4 * at + 4)));
+      for (let a = 0; a < all.length; a++) for (let b = 0; b < a; b++) {{
+        const [x, y, w, h] = all[a], [u, v, s, t] = all[b];
+        if (Math.abs(x - u) < (w + s) / 2 - 1 && Math.abs(y - v) < (h + t) / 2 - 1) found.push([a, b]);
+      }}
+      return found;
+    }})()"""
+    before = tab.evaluate(f"[{VIEW}.scene.width, {VIEW}.scene.height]")
+    assert 0.5 < before[0] / before[1] < 4  # 32 blocks in columns
+    assert tab.evaluate(overlaps) == []
+    tab.evaluate(f"{VIEW}.toggle(5)")
+    assert tab.evaluate(overlaps) == []
+    assert tab.evaluate(f"{VIEW}.scene.height") < 2.5 * before[1]
+    assert tab.complaints() == []
 
 
 @pytest.mark.slow

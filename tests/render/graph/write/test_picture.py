@@ -7,7 +7,6 @@ import pytest
 
 from enginescope.core.errors import UsageError
 from enginescope.render.graph.node_labels import text_width
-from enginescope.render.graph.write import picture as module
 from enginescope.render.graph.write.picture import Picture, Wish, graph_png
 from tests.analysis.graph.test_plan_graph import made
 
@@ -17,7 +16,7 @@ CHAIN = made(*((f"l{one}", f"t{one}", f"t{one + 1}") for one in range(6)), io="t
 
 def shown(**wish: object) -> list[str]:
     """Names of what is drawn, those that are framed with a star."""
-    text = Picture(CHAIN, wish=Wish(layout="own", **wish)).svg()
+    text = Picture(CHAIN, wish=Wish(**wish)).svg()
     inside = ElementTree.fromstring(text).findall(f"{SVG}g")[-1]
     nodes = [one for one in inside if "n" in one.get("class", "").split()]
     return [
@@ -37,29 +36,15 @@ def test_what_is_drawn_and_framed() -> None:
     assert shown(regions="all")[:4] == ["t0", "l0", "t1", "l1"]
 
 
-@pytest.mark.parametrize(
-    "wish", [{"details": "many"}, {"layout": "neato"}, {"regions": "none"}, {"coloring": "heat"}]
-)
+@pytest.mark.parametrize("wish", [{"details": "many"}, {"regions": "none"}, {"coloring": "heat"}])
 def test_wrong_wishes_are_told(wish) -> None:
     with pytest.raises(UsageError, match="no such"):
         Picture(CHAIN, wish=Wish(**wish)).svg()
 
 
-def test_what_happened_on_the_way_is_kept(monkeypatch) -> None:
-    from enginescope.analysis.graph.layout.layered import lay_out
-    from enginescope.judge.notice import Notice
-
-    said = Notice(code="W-GRAPHVIZ", message="m")
-    monkeypatch.setattr(module, "laid_out_by", lambda _, boxes: (lay_out(boxes), said))
-    picture = Picture(CHAIN)
-    assert picture.notices == ()
-    picture.svg()
-    assert picture.notices == (said,)
-
-
 def test_png_has_the_size_of_the_svg() -> None:
     pytest.importorskip("vl_convert")
-    picture = Picture(CHAIN, wish=Wish(layout="own"))
+    picture = Picture(CHAIN)
     root = ElementTree.fromstring(picture.svg())
     for scale, given in ((2, None), (1, 1.0), (0.5, 0.5)):
         png = picture.png(given)

@@ -7,13 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from enginescope.analysis.graph.folding.flow_order import (
-    NUMBERS,
-    NodeTraits,
-    by_module,
-    ends_outside,
-)
-from enginescope.analysis.graph.folding.levels import FOLDINGS, Group, Member, Path, shared_path
+from enginescope.analysis.graph.folding.flow_order import NodeTraits, by_module, ends_outside
+from enginescope.analysis.graph.folding.levels import FOLDINGS, Group, Member
 from enginescope.analysis.graph.plan_graph import GraphEdge, GraphNode, PlanGraph
 from enginescope.core.errors import UsageError
 from enginescope.core.gc_paused import gc_paused
@@ -161,11 +156,10 @@ class _Folder:
 
     def __init__(self, traits: NodeTraits) -> None:
         self._traits = traits
-        self._graph, self._module, self._of_node = traits.graph, traits.paths, traits.kinds
+        self._graph, self._of_node = traits.graph, traits.kinds
         self._first_number = max(self._of_node, default=-1) + 1
         self._number: dict[Any, int] = {}  # of groups
         self._runs: dict[tuple[int, ...], tuple[Run, ...]] = {}
-        self._starred: dict[Path, Path] = {}
 
     def folded(self, members: Sequence[Member]) -> tuple[Member, ...]:
         """Return `members` with each stretch that repeats as one group."""
@@ -190,56 +184,33 @@ class _Folder:
         copies: tuple[Member, ...] = tuple(members)
         if run.period > 1:
             starts = range(0, len(members), run.period)
-            copies = tuple(
-                self._copy(members[start : start + run.period], number)
-                for number, start in enumerate(starts, start=1)
-            )
-        name = self._pattern(members) or self._kind(members)
-        return Group(name=name, path=name, kind="repeat", members=copies, copies=run.copies)
+            copies = tuple(self._copy(members[start : start + run.period]) for start in starts)
+        return Group(
+            name=self._span(members, "name"),
+            path=self._span(members, "path"),
+            kind="repeat",
+            members=copies,
+            copies=run.copies,
+            period=run.period,
+        )
 
-    def _copy(self, members: Sequence[Member], number: int) -> Group:
-        ends = members[0], members[-1]
-        module = "/".join(shared_path(paths)) if (paths := self._paths(members)) else ""
-        name = f"{module} · block {number:,}" if module else f"block {number:,}"
-        if isinstance(ends[0], Group) and isinstance(ends[1], Group):
-            name = f"{ends[0].path} … {ends[1].path}"
-        return Group(name=name, path=name, kind="block", members=self.folded(members))
+    def _copy(self, members: Sequence[Member]) -> Group:
+        name, path = (self._span(members, which) for which in ("name", "path"))
+        return Group(name=name, path=path, kind="block", members=self.folded(members))
 
-    def _pattern(self, members: Sequence[Member]) -> str:
-        """Return the modules the copies share, ``*`` for the numbers that tell them apart."""
-        starred = [self._star(path) for path in set(self._paths(members))]
-        return "/".join(shared_path(starred)) if starred else ""
-
-    def _star(self, path: Path) -> Path:
-        found = self._starred.get(path)
-        if found is None:
-            found = self._starred[path] = tuple([NUMBERS.sub("*", step) for step in path])
-        return found
-
-    def _kind(self, members: Sequence[Member]) -> str:
-        one = members[0]
-        if isinstance(one, Group) or len({self._of_member(member) for member in members}) > 1:
-            return "block"
-        node = self._graph.nodes[one]
-        return node.layer.type if node.layer is not None else node.kind
-
-    def _paths(self, members: Sequence[Member]) -> list[Path]:
-        module = self._module
-        found = [
-            module[member] if isinstance(member, int) else _path_of_group(member)
-            for member in members
-        ]
-        return [path for path in found if path is not None]
+    def _span(self, members: Sequence[Member], which: str) -> str:
+        """Return the names that a stretch holds: its first and its last."""
+        first, last = (
+            self._graph.nodes[one].name if isinstance(one, int) else getattr(one, which)
+            for one in (members[0], members[-1])
+        )
+        return f"{first} … {last}"
 
     def _of_member(self, member: Member) -> int:
         if isinstance(member, int):
             return self._of_node[member]
         key = (member.copies, *map(self._of_member, member.members))
         return self._number.setdefault(key, self._first_number + len(self._number))
-
-
-def _path_of_group(group: Group) -> Path | None:
-    return tuple(group.path.split("/")) if group.kind == "module" else None
 
 
 def fold(graph: PlanGraph, folding: str, traits: NodeTraits | None = None) -> Group | None:
@@ -314,6 +285,6 @@ def _of_group(graph: PlanGraph, group: Group, inside: tuple[int, ...], at: int) 
     return GraphNode(
         id=at,
         kind="group",
-        name=f"{group.path} × {group.copies:,}" if group.copies else group.path,
+        name=group.label,
         layers=tuple(layer for layer in layers if layer is not None),
     )

@@ -28,7 +28,7 @@ class Group(Record, frozen=True, kw_only=True):
         path: The whole name.
         kind: ``"repeat"`` holds equal ``"block"`` groups; its nodes are alike copy by copy.
         members: Node ids and groups, so that edges within one iteration lead forwards.
-        copies: Of a repeat.
+        copies, period: Of a repeat, and the members of the given graph in each copy.
     """
 
     name: str
@@ -36,6 +36,27 @@ class Group(Record, frozen=True, kw_only=True):
     kind: str
     members: tuple[Member, ...]
     copies: int | None = None
+    period: int = 1
+
+    @property
+    def is_span(self) -> bool:
+        """Whether it is named by the first and the last that it holds."""
+        return self.kind in ("repeat", "block")
+
+    @property
+    def repeat(self) -> str | None:
+        """How often what comes again: ``"431 × 8 blocks"``; ``None`` of what is no repeat."""
+        if self.copies is None:
+            return None
+        first = self.members[0]
+        held = first.members if self.period > 1 and isinstance(first, Group) else (first,)
+        noun = "blocks" if any(isinstance(one, Group) for one in held) else "layers"
+        return f"{self.copies:,} {f'× {self.period} ' if self.period > 1 else ''}{noun}"
+
+    @property
+    def label(self) -> str:
+        """Its whole name, and how often it repeats."""
+        return f"{self.path}, {self.repeat}" if self.copies else self.path
 
     def nodes(self) -> Iterator[int]:
         """Yield the ids of the nodes in it, those of groups in it too."""
@@ -57,6 +78,30 @@ class Group(Record, frozen=True, kw_only=True):
 
 
 Member = int | Group
+
+
+def opened(whole: Group, most: int) -> tuple[list[Group], tuple[Member, ...]]:
+    """Open each module that holds over half of the nodes: folded, it would hide the graph.
+
+    Args:
+        most: Boxes that may be seen.
+
+    Returns:
+        The open modules, and what is seen: the members of the whole and of these.
+    """
+    found: list[Group] = []
+    seen = list(whole.members)
+    total = sum(1 for _ in whole.nodes())
+    while True:
+        for at, one in enumerate(seen):
+            if isinstance(one, Group) and one.kind == "module":
+                fits = len(seen) - 1 + len(one.members) <= most
+                if fits and 2 * sum(1 for _ in one.nodes()) > total:
+                    found.append(one)
+                    seen[at : at + 1] = one.members
+                    break
+        else:
+            return found, tuple(seen)
 
 
 #: Ends of edges that come from outside of a group, or lead there.
@@ -172,7 +217,7 @@ def left_out(graph: PlanGraph, kept: Collection[int]) -> Group:
     ]
     for first, nodes in runs.items():
         if any(graph.nodes[one].held_layers for one in nodes):
-            group = Group(name=NAME, path=NAME, kind="block", members=tuple(nodes))
+            group = Group(name=NAME, path=NAME, kind="rest", members=tuple(nodes))
             members.append((depth[first], False, first, group))
         else:
             members += [(depth[one], False, one, one) for one in nodes]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from enginescope.analysis.graph.layout.columns import Sheet, wrapped
 from enginescope.analysis.graph.layout.coordinates import against_flow, horizontal
 from enginescope.analysis.graph.layout.ordering import Layers, Order, layered, ordered
 from enginescope.analysis.graph.layout.routes import Placed, Point, loop, ranks, routes
@@ -47,8 +48,8 @@ class LaidOut(Record, frozen=True, kw_only=True, eq=False):
         starts: Edge k has the points ``starts[k]`` to ``starts[k + 1]``.
         is_back: Whether the edge runs upwards, to close a cycle; loops are.
         width, height: Of the whole.
-        crossings: Between consecutive layers; ``None`` if they were not counted.
-        is_curved: Points are those of cubic curves: one, then three for each.
+        crossings: Between consecutive layers.
+        borders: Left and right of each column of a single part; empty for one column.
     """
 
     x: np.ndarray
@@ -61,16 +62,16 @@ class LaidOut(Record, frozen=True, kw_only=True, eq=False):
     is_back: np.ndarray
     width: float
     height: float
-    crossings: int | None
-    is_curved: bool = False
+    crossings: int
+    borders: tuple[float, ...] = ()
 
     def route(self, edge: int) -> np.ndarray:
         """Return the points of one edge, shape (k, 2)."""
         return self.points[self.starts[edge] : self.starts[edge + 1]]
 
 
-#: Width over height that many parts together aim at.
-_ASPECT = 1.6
+#: Width over height that columns, and many parts together, aim at.
+ASPECT = 1.6
 
 
 def connected_parts(
@@ -103,7 +104,7 @@ def shelves(sizes: Sequence[tuple[float, float]], gap: float) -> list[tuple[floa
     with room for all would be.
     """
     area = sum((width + gap) * (height + gap) for width, height in sizes)
-    limit = max([math.sqrt(area * _ASPECT), *(width for width, _ in sizes)])
+    limit = max([math.sqrt(area * ASPECT), *(width for width, _ in sizes)])
     corners: list[tuple[float, float]] = []
     left = top = tallest = 0.0
     for width, height in sizes:
@@ -120,11 +121,16 @@ _BEND = 6.0
 
 
 class Spacing(Record, frozen=True, kw_only=True):
-    """Free space, pixels: between neighbors in a layer, between layers, between parts."""
+    """Free space, pixels: between neighbors in a layer, between layers, between parts.
+
+    Attributes:
+        aspect: Width over height of a tall part's columns; ``None``: it stays one column.
+    """
 
     beside: float = 24.0
     below: float = 40.0
     parts: float = 48.0
+    aspect: float | None = ASPECT
 
 
 @dataclass(frozen=True)
@@ -133,13 +139,10 @@ class _Part:
 
     nodes: list[int]
     edges: list[int]
-    placed: Placed
+    sheet: Sheet
     ranks: list[int]
-    lines: list[list[Point]]
     turned: list[bool]
     crossings: int
-    width: float
-    height: float
 
 
 def lay_out(boxes: Boxes, spacing: Spacing | None = None) -> LaidOut:
@@ -191,17 +194,21 @@ def _draw(
     for index, (a, b) in enumerate(down):
         if a == b:
             lines[index] = loop(placed, a)
-    right = max((x for line in lines for x, _ in line), default=0.0)
+    sheet = Sheet(
+        x=placed.x[: len(nodes)],
+        y=placed.y[: len(nodes)],
+        widths=placed.widths[: len(nodes)],
+        lines=lines,
+        width=max([placed.right, *(x for line in lines for x, _ in line)]),
+        height=placed.bottoms[-1],
+    )
     return _Part(
         nodes=nodes,
         edges=chosen,
-        placed=placed,
+        sheet=wrapped(sheet, placed.bottoms, spacing.aspect) if spacing.aspect else sheet,
         ranks=rank,
-        lines=lines,
         turned=[turn or a == b for turn, (a, b) in zip(turned, down, strict=True)],
         crossings=crossings,
-        width=max(placed.right, right),
-        height=placed.bottoms[-1],
     )
 
 
@@ -240,18 +247,19 @@ def _placed(
 
 
 def _together(boxes: Boxes, spacing: Spacing, parts: list[_Part]) -> LaidOut:
-    corners = shelves([(part.width, part.height) for part in parts], spacing.parts)
+    sizes = [(part.sheet.width, part.sheet.height) for part in parts]
+    corners = shelves(sizes, spacing.parts)
+    placed = list(zip(sizes, corners, strict=True))
     count, m = len(boxes.widths), len(boxes.edges)
     x, y, rank = np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64)
     is_back = np.zeros(m, dtype=bool)
     lines: list[list[Point]] = [[] for _ in range(m)]
     for part, (left, top) in zip(parts, corners, strict=True):
-        size = len(part.nodes)
-        x[part.nodes] = np.array(part.placed.x[:size]) + left
-        y[part.nodes] = np.array(part.placed.y[:size]) + top
+        x[part.nodes] = np.array(part.sheet.x) + left
+        y[part.nodes] = np.array(part.sheet.y) + top
         rank[part.nodes] = part.ranks
         is_back[part.edges] = part.turned
-        for edge, line in zip(part.edges, part.lines, strict=True):
+        for edge, line in zip(part.edges, part.sheet.lines, strict=True):
             lines[edge] = [(a + left, b + top) for a, b in line]
     starts = np.zeros(m + 1, dtype=np.int64)
     np.cumsum([len(line) for line in lines], out=starts[1:])
@@ -265,13 +273,8 @@ def _together(boxes: Boxes, spacing: Spacing, parts: list[_Part]) -> LaidOut:
         points=np.array(flat, dtype=np.float64).reshape(len(flat), 2),
         starts=starts,
         is_back=is_back,
-        width=max((left + part.width for part, (left, _) in _zip(parts, corners)), default=0.0),
-        height=max((top + part.height for part, (_, top) in _zip(parts, corners)), default=0.0),
+        width=max((left + size[0] for size, (left, _) in placed), default=0.0),
+        height=max((top + size[1] for size, (_, top) in placed), default=0.0),
         crossings=sum(part.crossings for part in parts),
+        borders=parts[0].sheet.borders if len(parts) == 1 else (),
     )
-
-
-def _zip(
-    parts: list[_Part], corners: list[tuple[float, float]]
-) -> list[tuple[_Part, tuple[float, float]]]:
-    return list(zip(parts, corners, strict=True))

@@ -34,7 +34,7 @@ from enginescope.backends.onnxruntime.convert.model_io import (
     state_types,
     write_model,
 )
-from enginescope.backends.onnxruntime.options import fp16_way, session_options
+from enginescope.backends.onnxruntime.options import fp16_way, session_options, write_graph
 from enginescope.backends.onnxruntime.providers.opening import Setup, open_session
 from enginescope.core.errors import (
     BackendError,
@@ -267,7 +267,6 @@ def _as_text(options: Fp16Options) -> dict[str, str]:
     }
 
 
-_EXTERNAL = "session.optimized_model_external_initializers"
 #: Operators that move or convert values and compute none: they have FP16 kernels everywhere.
 _MOVES = frozenset(
     {
@@ -288,9 +287,7 @@ def fp16_notice(ort: Any, job: Job, setup: Setup) -> tuple[Notice, ...]:
     options = session_options(ort, job.backend.options, job.conditions.pinned_cores)
     with temporary_folder() as folder:
         file = folder / "optimized.onnx"
-        options.optimized_model_filepath = str(file)
-        options.add_session_config_entry(f"{_EXTERNAL}_file_name", "weights.bin")
-        options.add_session_config_entry(f"{_EXTERNAL}_min_size_in_bytes", "1024")
+        write_graph(options, file)
         try:
             open_session(ort, setup, options)
             left, nodes = _in_fp16(load_without_weights(str(file)))

@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from enginescope.backends.onnxruntime.options import STORED_GRAPH, session_options
+from enginescope.backends.onnxruntime.options import STORED_GRAPH, session_options, write_graph
 from enginescope.backends.onnxruntime.providers.opening import Setup, open_session
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, FormatError, UsageError
@@ -195,9 +195,6 @@ def _notice(
 
 
 TOOL = "onnxruntime.SessionOptions.optimized_model_filepath"
-_EXTERNAL = "session.optimized_model_external_initializers"
-#: Smaller weights stay in the file; ONNX Runtime cannot write a file above 2 GB.
-_LEAST_BYTES = 1 << 20
 
 
 def optimized_model(ort: Any, job: Job, setup: Setup) -> MadeModel:
@@ -222,8 +219,6 @@ def optimized_model(ort: Any, job: Job, setup: Setup) -> MadeModel:
 
 
 def _write(ort: Any, options: Any, setup: Setup, target: Path) -> dict[str, int]:
-    options.optimized_model_filepath = str(target)
-    options.add_session_config_entry(f"{_EXTERNAL}_file_name", f"{target.name}.weights")
-    options.add_session_config_entry(f"{_EXTERNAL}_min_size_in_bytes", str(_LEAST_BYTES))
+    write_graph(options, target)
     open_session(ort, setup, options)
     return {}

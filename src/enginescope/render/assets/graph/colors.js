@@ -35,15 +35,18 @@
       const { plan } = scene;
       this.scene = scene;
       this.mode = mode === "time" && !plan.isTimed ? "type" : mode;
-      // Compare layers with the slowest layer, and groups with the longest visible group: a layer keeps
-      // its color when groups fold.
-      this.most = this.mode === "change" ? plan.mostChange : plan.nodes.ms.reduce((most, one) => (one > most ? one : most), 0);
+      // One scale for all that is on the screen, layers and groups: logarithmic, from the fastest tenth up.
+      const times = this.mode === "time" ? scene.ids.map((id) => this.ms(id)).filter((ms) => ms > 0).sort((a, b) => a - b) : [];
+      this.most = this.mode === "change" ? plan.mostChange : times.at(-1) ?? 0;
+      this.least = Math.min(times[Math.floor(times.length / 10)] ?? 0, this.most / 2);
+      if (this.mode === "overlay") [this.least, this.most] = plan.overlay.of.reduce(([low, high], one) => [one < low ? one : low, one > high ? one : high], [Infinity, -Infinity]);
+      this.longest = scene.ids.reduce((most, id) => Math.max(most, this.ms(id) || 0), 0);
       this.neutral = this.mode === "change" ? surface().line : null;
-      this.mostOfGroups = scene.ids.reduce((most, id) => Math.max(most, id < 0 ? this.ms(id) ?? 0 : 0), 0);
+      this.parts = new Map();
       this.cached = scene.ids.map((id) => this.colorOf(id));
     }
 
-    get isFilled() { return this.mode === "time" || this.mode === "change"; }
+    get isFilled() { return ["time", "change", "overlay"].includes(this.mode); }
 
     ms(id) {
       const { plan, folding } = this.scene;
@@ -56,7 +59,11 @@
       if (id >= 0 && !plan.isLayer[id]) return null;
       if (this.mode === "time") {
         const ms = this.ms(id);
-        return ms === null || Number.isNaN(ms) ? null : viridis(Math.sqrt(ms / ((id < 0 ? this.mostOfGroups : this.most) || 1)));
+        return ms === null || Number.isNaN(ms) ? null : viridis(ms > this.least ? Math.log(ms / this.least) / Math.log(this.most / this.least) : 0);
+      }
+      if (this.mode === "overlay") {
+        const own = (id >= 0 ? plan.overlay.of[id] : folding.sums[-1 - id].own) ?? NaN;
+        return Number.isNaN(own) ? null : viridis((own - this.least) / (this.most - this.least || 1));
       }
       if (this.mode === "change") {
         const ms = id >= 0 ? plan.change[id] : folding.sums[-1 - id].change;
@@ -66,21 +73,28 @@
         const severity = id >= 0 ? plan.severity[id] : folding.sums[-1 - id].severity;
         return SEVERITY_COLORS[SEVERITIES[severity]];
       }
-      const table = this.mode === "type" ? plan.families : plan.precisions;
-      if (id >= 0) return table[this.mode === "type" ? plan.nodes.family[id] : plan.nodes.precision[id]][1];
+      const [table, column] = this.table;
+      if (id >= 0) return table[column[id]][1];
       const parts = this.partsOf(-1 - id);
       return parts.length ? parts[0][0] : PLAIN;
     }
 
     of(box) { return this.cached[box]; }
 
+    // How long the bar of a box is: its part of the longest time on the screen; whole where there are no times.
+    partOf(id) { return this.longest ? (this.ms(id) || 0) / this.longest : 1; }
+
+    // Types, or precisions where these are shown: their names and colors, and the number of each node's.
+    get table() {
+      const { plan } = this.scene;
+      return this.mode === "precision" ? [plan.precisions, plan.nodes.precision] : [plan.families, plan.nodes.family];
+    }
+
     // Return the colors in a group with their share, the largest share first.
     partsOf(group) {
-      const { plan, folding } = this.scene, sum = folding.sums[group];
-      const [table, map] = this.mode === "precision" ? [plan.precisions, sum.precisions] : [plan.families, sum.families];
-      const whole = [...map.values()].reduce((a, b) => a + b, 0);
-      if (!whole) return [];
-      return [...map].sort((a, b) => b[1] - a[1]).map(([key, weight]) => [table[key][1], weight / whole, table[key][0]]);
+      const { plan, folding } = this.scene, [table, column] = this.table;
+      if (!this.parts.has(group)) this.parts.set(group, plan.parts(plan.within(folding, group), column).map(({ key, part }) => [table[key][1], part, table[key][0]]));
+      return this.parts.get(group);
     }
 
     edge(edge) {
@@ -91,28 +105,25 @@
 
     // Return names and colors of the layers' types or precisions.
     kinds() {
-      const { plan } = this.scene, [table, column] = this.mode === "precision" ? [plan.precisions, plan.nodes.precision] : [plan.families, plan.nodes.family];
+      const { plan } = this.scene, [table, column] = this.table;
       return [...new Set(column.filter((_, node) => plan.isLayer[node]))].map((one) => table[one]);
     }
 
     // Return the rows of the legend: color, text, and a test for nodes.
     legend() {
-      const { plan, folding } = this.scene, sum = folding.sums[0];
+      const { plan, folding } = this.scene, layers = plan.within(folding, 0);
       if (this.mode === "findings") {
         const counts = [0, 0, 0, 0];
-        for (let node = 0; node < plan.count; node++) if (plan.isLayer[node]) counts[plan.severity[node]] += 1;
+        for (const node of layers) counts[plan.severity[node]] += 1;
         return SEVERITIES.map((name, at) => ({
           color: SEVERITY_COLORS[name], key: "s" + at, words: (name === "none" ? "no finding" : name) + " " + counts[at].toLocaleString("en-US"),
           has: (node) => plan.isLayer[node] && plan.severity[node] === at,
         })).filter((_, at) => counts[at]).reverse();
       }
-      const isType = this.mode !== "precision", table = isType ? plan.families : plan.precisions;
-      const column = isType ? plan.nodes.family : plan.nodes.precision, weights = isType ? sum.families : sum.precisions;
-      const counts = new Map();
-      for (let node = 0; node < plan.count; node++) if (plan.isLayer[node]) add(counts, column[node], 1);
-      return [...counts].sort((a, b) => (weights.get(b[0]) ?? 0) - (weights.get(a[0]) ?? 0) || b[1] - a[1]).map(([key, count]) => ({
-        color: table[key][1], key: (isType ? "t" : "p") + table[key][0],
-        words: [table[key][0], count.toLocaleString("en-US"), plan.isTimed ? "· " + (shareText(weights.get(key), plan.totalMs) || "0 %") : ""].join(" "),
+      const [table, column] = this.table;
+      return plan.parts(layers, column).map(({ key, count, weight }) => ({
+        color: table[key][1], key: this.mode[0] + table[key][0],
+        words: [table[key][0], count.toLocaleString("en-US"), plan.isTimed ? "· " + (shareText(weight, plan.totalMs) || "0 %") : ""].join(" "),
         has: (node) => plan.isLayer[node] && column[node] === key,
       }));
     }

@@ -5,28 +5,22 @@
       const { plan, state } = view, part = view.part;
       for (const option of [...part("folding").options]) if (!Object.hasOwn(plan.foldings, option.value)) option.remove();
       if (part("folding").options.length < 2) part("folding").closest("label").hidden = true;
-      if (!plan.isTimed) { part("color").querySelector('[value="time"]').remove(); part("least").closest("label").hidden = true; }
-      this.fill(part("type"), new Set(Array.from(plan.nodes.type).filter((_, at) => plan.isLayer[at]).map((one) => plan.strings[one])));
-      this.fill(part("precision"), new Set(plan.precisions.map(([name]) => name)));
+      if (plan.overlay) part("color").append(new Option(plan.overlay.title, "overlay"));
+      if (!plan.isTimed) part("color").querySelector('[value="time"]').remove();
       this.on("folding", "change", (value) => view.refold(value));
       this.on("color", "change", (value) => { state.mode = value; state.only = null; view.recolor(); view.showSelected(); view.keep(); });
-      for (const name of ["type", "precision"]) this.on(name, "change", (value) => { state[name] = value; this.filtered(); });
-      for (const name of ["least", "near"]) this.on(name, "input", (value) => { state[name] = Number(value) || 0; this.filtered(); });
+      this.on("near", "input", (value) => { state.near = Number(value) || 0; this.filtered(); });
       this.on("search", "input", (value) => { state.words = value.trim(); this.found = null; this.at = -1; this.filtered(); });
       part("search").addEventListener("keydown", (event) => this.searching(event));
       part("unfold").addEventListener("click", () => view.all(true));
       part("fold").addEventListener("click", () => view.all(false));
       part("fit").addEventListener("click", () => view.fit(false));
+      part("shapes").addEventListener("click", () => { state.shapes = state.shapes ? "" : "1"; this.show(); view.changed(); });
       part("in").addEventListener("click", () => view.zoom(STEP));
       part("out").addEventListener("click", () => view.zoom(1 / STEP));
       part("wide").addEventListener("click", () => this.widen());
       this.at = -1;
       this.show();
-    }
-
-    fill(select, names) {
-      for (const name of [...names].filter(Boolean).sort()) select.append(new Option(name, name));
-      if (select.options.length < 3) select.closest("label").hidden = true;
     }
 
     on(name, kind, act) { this.view.part(name).addEventListener(kind, (event) => act(event.target.value)); }
@@ -38,12 +32,9 @@
       part("folding").value = state.folding;
       part("color").value = state.mode;
       part("search").value = state.words;
-      part("type").value = state.type;
-      part("precision").value = state.precision;
-      part("least").value = state.least || "";
       part("near").value = state.near;
+      part("shapes").setAttribute("aria-pressed", String(Boolean(state.shapes)));
       this.found = null;
-      if (state.type || state.precision || state.least || state.near) part("filter").open = true;
     }
 
     // Return the nodes that contain the words; null if there are no words.
@@ -66,8 +57,8 @@
     said() {
       const { view } = this, { plan, state, part } = view, found = this.matches(), words = [];
       if (found) words.push(found.length ? (this.at >= 0 ? (this.at + 1).toLocaleString("en-US") + " of " : "") + found.length.toLocaleString("en-US") + " found" + (this.at < 0 ? ", Enter goes there" : "") : "nothing found");
-      if (view.passing !== plan.layerCount) words.push(view.passing.toLocaleString("en-US") + " of " + countText(plan.layerCount, "layer") + " pass the filter");
-      if (state.near && view.marks.selected < 0) words.push("choose a layer for its neighborhood");
+      if (view.passing !== plan.layerCount) words.push(view.passing.toLocaleString("en-US") + " of " + countText(plan.layerCount, "layer") + " shown");
+      if (state.near && view.marks.selected < 0) words.push("choose a layer to see what is around it");
       part("said").textContent = words.join(" · ");
     }
 
@@ -76,11 +67,12 @@
       for (const name of ["unfold", "fold"]) this.view.part(name).hidden = !hasGroups;
       const { view } = this, { coloring, state } = view, place = view.part("legend");
       if (coloring.mode !== state.mode) { state.mode = coloring.mode; view.part("color").value = coloring.mode; }
-      if (coloring.mode === "time") {
-        const bar = element("span", null, "graph-heat");
-        bar.style.background = "linear-gradient(to right, " + Array.from({ length: 9 }, (_, at) => viridis(Math.sqrt(at / 8))).join(", ") + ")";
-        const words = coloring.mostOfGroups ? " a layer, " + msText(coloring.mostOfGroups) + " a group" : " a layer";
-        place.replaceChildren(element("span", "0"), bar, element("span", msText(coloring.most) + words));
+      if (coloring.mode === "time" || coloring.mode === "overlay") {
+        const isTime = coloring.mode === "time", bar = element("span", null, "graph-heat");
+        bar.style.background = "linear-gradient(to right, " + Array.from({ length: 9 }, (_, at) => viridis(at / 8)).join(", ") + ")";
+        const [from, to] = isTime ? ["time of a layer or group: up to " + msText(coloring.least), msText(coloring.most) + ", logarithmic"]
+          : [view.plan.overlay.title + ": " + number(coloring.least), number(coloring.most) + "; of a group, its largest"];
+        place.replaceChildren(element("span", from), bar, element("span", to));
         return;
       }
       place.replaceChildren(...coloring.legend().map((one) => {

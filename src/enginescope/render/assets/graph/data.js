@@ -32,37 +32,60 @@
       this.isTimed = this.nodes.ms.some((one) => !Number.isNaN(one));
       this.isLayer = this.nodes.kind.map((kind) => (kind === 0 ? 1 : 0));
       this.layerCount = this.isLayer.reduce((sum, one) => sum + one, 0);
-      for (const one of Object.values(this.foldings)) this.prepare(one);
       // Sum over the whole profile: layers that are not drawn take time too.
       this.totalMs = this.total_ms;
     }
 
-    // Compute the position of each node and the sums of each group.
-    prepare(folding) {
-      const groups = folding.parent.length;
+    // Return a folding with the group that holds each node, and the sums of each group.
+    folding(name) {
+      const folding = this.foldings[name], { parent, starts, member } = folding;
+      if (folding.sums) return folding;
       folding.home = new Int32Array(this.count);
-      folding.sums = Array.from({ length: groups }, () => ({
-        layers: 0, nodes: 0, ms: null, change: null, severity: 0, families: new Map(), precisions: new Map(),
-      }));
-      for (let group = 0; group < groups; group++) {
-        for (let at = folding.starts[group]; at < folding.starts[group + 1]; at++) {
-          if (folding.member[at] >= 0) folding.home[folding.member[at]] = group;
+      folding.sums = Array.from(parent, () => ({ layers: 0, ms: null, change: null, own: null, severity: 0 }));
+      const sum = (one, other) => (other === null || other === undefined || Number.isNaN(other) ? one : (one ?? 0) + other);
+      for (let group = parent.length - 1; group >= 0; group--) {
+        const into = folding.sums[group];
+        for (let at = starts[group]; at < starts[group + 1]; at++) {
+          const node = member[at], held = node < 0 ? folding.sums[-1 - node] : this.sumOf(node);
+          if (node >= 0) folding.home[node] = group;
+          if (node >= 0 && !this.isLayer[node]) continue;
+          into.layers += held.layers;
+          into.ms = sum(into.ms, held.ms);
+          into.change = sum(into.change, held.change);
+          into.own = held.own === null ? into.own : Math.max(into.own ?? held.own, held.own);
+          into.severity = Math.max(into.severity, held.severity);
         }
       }
-      for (let node = 0; node < this.count; node++) {
-        const ms = this.nodes.ms[node], weight = this.isTimed ? ms || 0 : this.isLayer[node];
-        for (let group = folding.home[node]; group >= 0; group = folding.parent[group]) {
-          const sum = folding.sums[group];
-          sum.nodes += 1;
-          if (!this.isLayer[node]) continue;
-          sum.layers += 1;
-          if (!Number.isNaN(ms)) sum.ms = (sum.ms ?? 0) + ms;
-          if (this.change && !Number.isNaN(this.change[node])) sum.change = (sum.change ?? 0) + this.change[node] / this.sharing.get(this.pairs[node]);
-          sum.severity = Math.max(sum.severity, this.severity[node]);
-          add(sum.families, this.nodes.family[node], weight);
-          add(sum.precisions, this.nodes.precision[node], weight);
+      return folding;
+    }
+
+    sumOf(node) {
+      const own = this.overlay?.of[node] ?? NaN;
+      return { layers: 1, ms: this.nodes.ms[node], change: this.change ? this.change[node] / this.sharing.get(this.pairs[node]) : null, own: Number.isNaN(own) ? null : own, severity: this.severity[node] };
+    }
+
+    // Return the layers in a group.
+    within(folding, group) {
+      const found = [], waiting = [group];
+      while (waiting.length) {
+        const one = waiting.pop();
+        for (let at = folding.starts[one]; at < folding.starts[one + 1]; at++) {
+          const node = folding.member[at];
+          if (node < 0) waiting.push(-1 - node); else if (this.isLayer[node]) found.push(node);
         }
       }
+      return found;
+    }
+
+    // Return how many layers have each value of a column, and their part of the time or of the layers.
+    parts(nodes, column) {
+      const counts = new Map(), weights = new Map();
+      for (const node of nodes) {
+        add(counts, column[node], 1);
+        add(weights, column[node], this.isTimed ? this.nodes.ms[node] || 0 : 1);
+      }
+      const whole = [...weights.values()].reduce((sum, one) => sum + one, 0) || 1;
+      return [...counts].map(([key, count]) => ({ key, count, weight: weights.get(key), part: weights.get(key) / whole })).sort((a, b) => b.weight - a.weight || b.count - a.count);
     }
 
     name(node) { return this.strings[this.nodes.name[node]]; }
@@ -90,21 +113,25 @@
     }
 
     shortGroup(folding, group) {
-      folding.short ??= pageShorten(Array.from(folding.name, (_, at) => this.groupName(folding, at)), 26);
-      return folding.short.get(this.groupName(folding, group)) ?? this.groupName(folding, group);
+      folding.short ??= new Map();
+      if (!folding.short.has(group)) folding.short.set(group, shortened(this.groupName(folding, group, "name", false), 26));
+      return folding.short.get(group);
     }
 
     isReformat(node) { return /reformat/i.test(this.strings[this.nodes.type[node]]); }
 
-    groupName(folding, group) {
-      const copies = folding.copies[group];
-      return this.strings[folding.name[group]] + (copies ? " × " + copies.toLocaleString("en-US") : "");
+    // A module has a name of its own; what repeats is called by the first and the last that it holds.
+    groupName(folding, group, names = "name", isWhole = true) {
+      const repeat = this.strings[folding.repeat[group]], end = (id, isLast) => {
+        if (id >= 0) return this.name(id);
+        const at = -1 - id, own = this.strings[folding[names][at]];
+        return own || end(folding.member[isLast ? folding.starts[at + 1] - 1 : folding.starts[at]], isLast);
+      };
+      const words = this.strings[folding[names][group]] || end(-1 - group, false) + " … " + end(-1 - group, true);
+      return words + (repeat && isWhole ? ", " + repeat : "");
     }
 
-    groupPath(folding, group) {
-      const copies = folding.copies[group];
-      return this.strings[folding.path[group]] + (copies ? " × " + copies.toLocaleString("en-US") : "");
-    }
+    groupPath(folding, group) { return this.groupName(folding, group, "path"); }
 
     // Return the nodes whose name, type, tactic or ONNX nodes contain the words; search each string once.
     search(words) {
@@ -124,9 +151,10 @@
 
   function msText(ms) {
     if (ms === null || ms === undefined || Number.isNaN(ms)) return "";
-    if (ms === 0) return "0 ms";
-    return (ms >= 100 ? Math.round(ms).toLocaleString("en-US") : Number(ms.toPrecision(3)).toString()) + " ms";
+    const [value, unit] = ms && ms < 1 ? [1000 * ms, " µs"] : [ms, " ms"];
+    return (value >= 100 ? Math.round(value).toLocaleString("en-US") : Number(value.toPrecision(3)).toString()) + unit;
   }
+  function number(value) { return Number(value.toPrecision(4)).toLocaleString("en-US"); }
   function shareText(ms, total) {
     return ms && total ? Number(((100 * ms) / total).toPrecision(2)) + " %" : "";
   }

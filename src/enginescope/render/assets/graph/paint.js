@@ -1,5 +1,5 @@
-  // Drawing by zoom level: dots, then boxes, then names, then times and the tensors on the edges.
-  const DOTS = 0.07, NAMES = 0.36, FLOWS = 0.8;
+  // Drawing by zoom level: dots, then bars of time, then boxes with names and times.
+  const DOTS = 0.07, NAMES = 0.5;
   const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif";
 
   function surface() {
@@ -93,7 +93,7 @@
         if (k >= NAMES / 2) pen.fill(one.ends);
       }
       pen.globalAlpha = 1;
-      if (k >= FLOWS) this.flows(edges);
+      if (k >= NAMES) this.flows(shown.hasShapes ? edges : edges.filter((edge) => marks.selected >= 0 && [scene.from[edge], scene.to[edge]].includes(marks.selected)));
     }
 
     line({ path, ends }, edge, begin, end) {
@@ -169,17 +169,33 @@
       pen.globalAlpha = marksDim(marks, box) ? 0.2 : 1;
       const radius = isGroup ? 8 : isRound ? h / 2 : plan.isLayer[id] ? 5 : 0;
       pen.lineWidth = Math.max(1.2, 0.8 / k);
-      if (isGroup && k >= NAMES / 2) for (const shift of [8, 4]) this.shape(x + shift, y + shift, w, h, radius, look.paper, color ?? look.soft);
-      const fill = color === null ? look.paper : coloring.isFilled ? color : k < NAMES ? mixed(color, look.paper, 0.6) : mixed(color, look.paper, 0.2);
+      if (k < NAMES) {
+        pen.fillStyle = withAlpha(look.soft, 0.2);
+        pen.fillRect(x - w / 2, y - h / 2, w, h);
+        pen.fillStyle = color ?? look.soft;
+        pen.fillRect(x - w / 2, y - h / 2, Math.max(2 / k, w * coloring.partOf(id)), h / 3);
+        const name = isGroup ? plan.shortGroup(scene.folding, -1 - id) : plan.shortName(id), fits = Math.floor((w * k - 4) / 5);
+        pen.font = 9 / k + "px " + FONT;
+        pen.fillStyle = look.ink;
+        pen.textAlign = "left";
+        pen.textBaseline = "middle";
+        if (h * k >= 15 && fits >= 6) pen.fillText(shortened(name, fits), x - w / 2 + 2 / k, y + h / 6, w - 4 / k);
+        if (marks.found?.has(box)) this.ring(box, look.warn, 3);
+        if (marks.selected === box) this.ring(box, look.accent, 3);
+        pen.globalAlpha = 1;
+        return;
+      }
+      if (isGroup) for (const shift of [8, 4]) this.shape(x + shift, y + shift, w, h, radius, look.paper, color ?? look.soft);
+      const fill = color === null ? look.paper : coloring.isFilled ? color : mixed(color, look.paper, 0.2);
       if (!isGroup && plan.isAlone?.[id]) this.ring(box, look.ink, 2);
       pen.lineWidth = Math.max(1.2, 0.8 / k);
       if (isRound) pen.setLineDash([4, 2]);
       this.shape(x, y, w, h, radius, fill, coloring.isFilled ? look.soft : color ?? look.soft);
       pen.setLineDash([]);
-      if (k >= NAMES) this.words(id, x, y, w, h, coloring.isFilled && color !== null ? inkOn(color) : look.ink);
-      if (isGroup && k >= NAMES / 2) this.parts(-1 - id, x, y, w, h);
+      this.words(id, x, y, w, h, coloring.isFilled && color !== null ? inkOn(color) : look.ink);
+      if (isGroup) this.parts(-1 - id, x, y, w, h);
       const severity = isGroup ? scene.folding.sums[-1 - id].severity : plan.severity[id];
-      if (severity >= 2 && k >= NAMES / 2) this.badge(x + w / 2 - 4, y - h / 2 + 4, severity);
+      if (severity >= 2) this.badge(x + w / 2 - 4, y - h / 2 + 4, severity);
       if (marks.found?.has(box)) this.ring(box, look.warn, 3);
       if (marks.selected === box) this.ring(box, look.accent, 3);
       pen.globalAlpha = 1;
@@ -198,10 +214,10 @@
     words(id, x, y, w, h, ink) {
       const { pen, shown } = this, { scene } = shown, { plan, folding } = scene;
       const isGroup = id < 0, sum = isGroup ? folding.sums[-1 - id] : null, ms = isGroup ? sum.ms : plan.nodes.ms[id];
-      const part = plan.change ? plan.changeText(folding, id) : plan.isTimed ? shareText(ms, plan.totalMs) || "0 %" : "";
+      const part = plan.change ? plan.changeText(folding, id) : plan.isTimed && (isGroup || plan.isLayer[id]) ? shareText(ms, plan.totalMs) || "0 %" : "";
       const time = [plan.isTimed && ms !== null && !Number.isNaN(ms) ? msText(ms) : "", part].filter(Boolean).join(" · ");
       const first = isGroup ? "▸ " + plan.shortGroup(folding, -1 - id) : plan.heading(id);
-      const lines = isGroup ? [countText(sum.layers, "layer"), time] : [plan.shortName(id), time];
+      const lines = isGroup ? [[plan.strings[folding.repeat[-1 - id]], countText(sum.layers, "layer")].filter(Boolean).join(" · "), time] : [plan.shortName(id), time];
       pen.fillStyle = ink;
       pen.textAlign = "center";
       pen.textBaseline = "middle";
@@ -280,7 +296,9 @@
 
     paint(shown, look, sight) {
       const ratio = devicePixelRatio || 1, { canvas, pen } = this, width = canvas.clientWidth, height = canvas.clientHeight;
-      if (!width) return;
+      const { scene } = shown, isWhole = sight[0] <= 0 && sight[1] <= 0 && sight[2] >= scene.width && sight[3] >= scene.height;
+      canvas.style.visibility = isWhole ? "hidden" : "";
+      if (!width || isWhole) return;
       this.shown = shown;
       if (this.key !== shown.coloring || this.look !== look || this.size !== width + " " + height) this.still(ratio, width, height, look);
       pen.setTransform(1, 0, 0, 1, 0, 0);

@@ -32,6 +32,7 @@
       const facts = [];
       if (isLayer) {
         facts.push(["Time", plan.isTimed ? [msText(ms) || "not in the profile", shareText(ms, plan.totalMs)].filter(Boolean).join(" · ") : "no profile"]);
+        if (plan.overlay) facts.push([plan.overlay.title, Number.isNaN(plan.overlay.of[node]) ? "not in the file" : number(plan.overlay.of[node])]);
         facts.push(["Precision", plan.precisions[nodes.precision[node]][0]]);
         if (nodes.tactic[node]) facts.push(["Tactic", strings[nodes.tactic[node]]]);
         facts.push(...this.act.facts(node));
@@ -65,22 +66,19 @@
 
     group(scene, group) {
       const { plan, folding } = scene, sum = folding.sums[group];
-      const copies = folding.copies[group], facts = [["Layers", sum.layers.toLocaleString("en-US")]];
-      if (copies) facts.push(["Copies", copies.toLocaleString("en-US") + ", " + Math.round(sum.layers / copies).toLocaleString("en-US") + " layers each"]);
+      const repeat = plan.strings[folding.repeat[group]], facts = [["Layers", sum.layers.toLocaleString("en-US")]];
+      if (repeat) facts.push(["Repeats", repeat]);
       if (plan.isTimed) facts.push(["Time", [msText(sum.ms) || "not in the profile", shareText(sum.ms, plan.totalMs)].filter(Boolean).join(" · ")]);
       const kinds = scene.coloringParts(group).map(([, part, name]) => [name, Math.round(100 * part) + " %"]);
       const found = new Map();
-      for (let node = 0; node < plan.count; node++) {
-        if (!plan.severity[node] || !isWithin(folding, node, group)) continue;
-        for (const one of plan.findingsOf.get(node)) found.set(one, (found.get(one) ?? 0) + 1);
-      }
+      for (const node of plan.within(folding, group)) for (const one of plan.findingsOf.get(node) ?? []) add(found, one, 1);
       const open = element("button", "Unfold (Enter)");
       open.type = "button";
       open.addEventListener("click", () => this.act.unfold(group));
       const row = element("p", null, "graph-acts");
       row.append(open);
       return [
-        element("h3", plan.groupPath(folding, group)), element("p", copies ? "repeats" : "group", "quiet"), row,
+        element("h3", plan.groupPath(folding, group)), element("p", repeat ? "repeats" : "group", "quiet"), row,
         this.facts([...facts, ...kinds]), this.findings([...found.keys()]),
       ];
     }
@@ -165,23 +163,24 @@
     }
   }
 
-  function isWithin(folding, node, group) {
-    for (let at = folding.home[node]; at >= 0; at = folding.parent[at]) if (at === group) return true;
-    return false;
+  // A fact of the table of layers in words: bytes and times with their units.
+  function worded([title, text]) {
+    const value = Number(text.replaceAll(",", "")), [what, unit] = title.split(/, (?=bytes$)| (?=ms$)/);
+    if (!unit || Number.isNaN(value)) return [title, text];
+    const size = value < 1024 ? value + " B" : value < 2 ** 20 ? Number((value / 1024).toPrecision(3)) + " KiB" : Number((value / 2 ** 20).toPrecision(3)).toLocaleString("en-US") + " MiB";
+    return [what, unit === "ms" ? msText(value) : size];
   }
 
-  // What a tooltip says of a box: its name, and everything that is known of it.
-  function tipOf(scene, box, factsOf) {
-    const { plan } = scene, id = scene.ids[box], found = plan.findingsOf.get(id) ?? [];
-    if (id < 0 || !plan.isLayer[id]) return [element("div", spoken(scene, box))];
-    const time = [msText(plan.nodes.ms[id]), shareText(plan.nodes.ms[id], plan.totalMs)].filter(Boolean).join(" · ");
-    const facts = [["Type", plan.heading(id)], ["Time", time], ["Difference", plan.changeText(scene.folding, id)], ["Precision", plan.precisions[plan.nodes.precision[id]][0]], ...factsOf(id)];
-    if (plan.nodes.tactic[id]) facts.push(["Tactic", plan.strings[plan.nodes.tactic[id]]]);
+  // What a tooltip says of a box: name, time, precision, tactic, findings.
+  function tipOf(scene, box) {
+    const { plan, folding } = scene, id = scene.ids[box], isLayer = id >= 0 && plan.isLayer[id], sum = id < 0 ? folding.sums[-1 - id] : null;
+    const ms = sum ? sum.ms : plan.nodes.ms[id], facts = [["Time", [msText(ms), shareText(ms, plan.totalMs)].filter(Boolean).join(" · ")], ["Difference", plan.changeText(folding, id)]];
+    if (sum) facts.push(["Layers", sum.layers.toLocaleString("en-US")]); else facts.push(["Type", plan.heading(id)]);
+    if (isLayer) facts.push(["Precision", plan.precisions[plan.nodes.precision[id]][0]], ["Tactic", plan.strings[plan.nodes.tactic[id]]]);
+    facts.push(...(plan.findingsOf.get(id) ?? []).slice(0, 3).map((one) => [one[0], one[2]]));
     const list = element("dl");
-    for (const [name, value] of [...facts, ...found.slice(0, 3).map((one) => [one[0], one[2]])]) {
-      if (value) list.append(element("dt", name), element("dd", value));
-    }
-    return [element("strong", plan.name(id)), list];
+    for (const [name, value] of facts) if (value) list.append(element("dt", name), element("dd", value));
+    return [element("strong", scene.label(box)), list];
   }
 
   // Describe a box in one line, for screen readers.

@@ -85,7 +85,7 @@
       const box = view.grid.boxAt(...view.world(px, py)), tip = view.part("tip");
       view.canvas.style.cursor = box >= 0 ? "pointer" : "";
       if (box < 0) { this.hide(); return; }
-      tip.replaceChildren(...tipOf(view.scene, box, view.factsOf));
+      tip.replaceChildren(...tipOf(view.scene, box));
       tip.hidden = false;
       const { clientX: x, clientY: y } = event, { offsetWidth: width, offsetHeight: height } = tip;
       tip.style.left = Math.max(4, x + 14 + width > innerWidth ? x - width - 14 : x + 14) + "px";

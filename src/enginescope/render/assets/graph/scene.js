@@ -1,4 +1,4 @@
-  // Layout of the visible graph: open groups grow in place, and the rest makes room.
+  // Layout of the visible graph: open groups grow in place, and the rest of their column makes room.
   const PAD = 16, HEAD = 30;
   const ENTRY = -1, EXIT = -2;
 
@@ -37,6 +37,39 @@
     }
   }
 
+  // The columns that a tall level is wrapped into: each stretches by itself.
+  class Columns {
+    constructor(layout) {
+      const { borders } = layout, count = Math.max(1, borders.length / 2);
+      this.layout = layout;
+      this.right = Array.from({ length: count }, (_, at) => (borders.length ? borders[2 * at + 1] : Infinity));
+      this.tall = this.right.map(() => []);
+      this.made = [];
+    }
+
+    grow(x, interval) { this.tall[this.at(x)].push(interval); }
+
+    // The column of a place; the lines between two columns belong to the one on their left.
+    at(x) {
+      const { borders } = this.layout;
+      let found = 0;
+      while (2 * found + 2 < borders.length && x >= borders[2 * found + 2] - 0.5) found += 1;
+      return found;
+    }
+
+    map(x, y) {
+      const at = this.at(x), isHead = x > this.right[at] + 0.5 && y < this.layout.height / 3;
+      return isHead ? y : (this.made[at] ??= new Stretch(this.tall[at])).map(y);
+    }
+
+    get height() {
+      const { x, y, height } = this.layout, feet = this.right.map(() => 0);
+      for (let place = 0; place < x.length; place++) feet[this.at(x[place])] = Math.max(feet[this.at(x[place])], y[place]);
+      const below = height - Math.max(...feet);
+      return Math.max(height, ...feet.map((foot, at) => (this.tall[at].length ? this.map(this.right.length > 1 ? this.right[at] : 0, foot + below) : 0)));
+    }
+  }
+
   class Scene {
     constructor(plan, folding, open) {
       this.plan = plan;
@@ -64,7 +97,7 @@
     // Compute sizes from the inner groups to the outer groups.
     measure(group) {
       const { folding, plan } = this, layout = plan.layouts[folding.layout[group]];
-      const [groupWidth, groupHeight] = plan.sizes.group, inner = new Map(), wide = [], tall = [];
+      const [groupWidth, groupHeight] = plan.sizes.group, inner = new Map(), wide = [], columns = new Columns(layout);
       for (let at = folding.starts[group], place = 0; at < folding.starts[group + 1]; at++, place++) {
         const child = -1 - folding.member[at];
         if (child < 0 || !this.open.has(child)) continue;
@@ -74,15 +107,15 @@
         inner.set(place, size);
         const x = layout.x[place], y = layout.y[place];
         wide.push([x - groupWidth / 2, x + groupWidth / 2, Math.max(0, size.frameWidth - groupWidth)]);
-        tall.push([y - groupHeight / 2, y + groupHeight / 2, Math.max(0, size.frameHeight - groupHeight)]);
+        columns.grow(x, [y - groupHeight / 2, y + groupHeight / 2, Math.max(0, size.frameHeight - groupHeight)]);
       }
-      const across = new Stretch(wide), down = new Stretch(tall);
-      return { layout, inner, across, down, width: across.map(layout.width), height: down.map(layout.height) };
+      const across = new Stretch(wide);
+      return { layout, inner, across, columns, width: across.map(layout.width), height: columns.height };
     }
 
     // Compute positions from the outer groups to the inner groups. `frame` belongs to the open group, whose border its edges cross.
     place(group, size, left, top, frame) {
-      const { folding, plan } = this, { layout, across, down } = size, ends = [];
+      const { folding, plan } = this, { layout, across, columns } = size, ends = [];
       const [groupWidth, groupHeight] = plan.sizes.group, [layerWidth, layerHeight] = plan.sizes.layer;
       for (let at = folding.starts[group], place = 0; at < folding.starts[group + 1]; at++, place++) {
         const member = folding.member[at], inner = size.inner.get(place), isLayer = member >= 0;
@@ -92,7 +125,7 @@
           oldX, oldY, oldW, oldH, inner, seen: -1, frame: null,
           w: inner ? inner.frameWidth : oldW, h: inner ? inner.frameHeight : oldH,
           x: left + (across.map(oldX - oldW / 2) + across.map(oldX + oldW / 2)) / 2,
-          y: top + (down.map(oldY - oldH / 2) + down.map(oldY + oldH / 2)) / 2,
+          y: top + (columns.map(oldX, oldY - oldH / 2) + columns.map(oldX, oldY + oldH / 2)) / 2,
         };
         ends.push(end);
         if (inner) {
@@ -111,7 +144,7 @@
     }
 
     route(group, size, [left, top], ends, frame) {
-      const { layout, across, down } = size, { edges } = this.plan, first = this.folding.edgeStarts[group];
+      const { layout, across, columns } = size, { edges } = this.plan, first = this.folding.edgeStarts[group];
       for (let edge = 0; edge < layout.source.length; edge++) {
         const flat = this.folding.edge[first + edge], key = edges.kind[flat] + " " + edges.tensor[flat];
         const source = ends[layout.source[edge]], target = ends[layout.target[edge]];
@@ -128,12 +161,13 @@
             y = box.y + (y > box.oldY ? box.h / 2 : -box.h / 2);
             if (box.frame) (box === target ? box.frame.entries : box.frame.exits).set(key, x);
           } else {
-            x = left + across.map(x);
-            y = top + down.map(y);
+            [x, y] = [left + across.map(x), top + columns.map(x, y)];
           }
           this.points.push(x, y);
         }
-        if (layout.target[edge] === EXIT && frame.exits.has(key)) this.points.push(frame.exits.get(key), frame.y + frame.h / 2);
+        if (layout.target[edge] === EXIT && frame.exits.has(key)) {
+          this.points.push(this.points.at(-2), top + size.height, frame.exits.get(key), frame.y + frame.h / 2);
+        }
         this.starts.push(this.points.length / 2);
         this.flat.push(flat);
         this.from.push(source ? source.seen : -1);

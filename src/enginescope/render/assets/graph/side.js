@@ -3,7 +3,7 @@
     furnish() {
       this.panel = { empty() {}, show() {} };
       this.controls = { legend: () => this.pair.legend(), show() {}, said() {}, matches: () => null, widen: () => this.pair.widen() };
-      Object.assign(this.state, { mode: this.pair.isTimed ? "change" : "precision", folding: this.pair.folding(this.plan) });
+      Object.assign(this.state, { mode: this.pair.isTimed ? "change" : "precision", folding: this.pair.folding(this.plan), open: new Set() });
     }
 
     read() { return false; }

@@ -3,6 +3,10 @@
   const SAID = ["#", "Layer", "Time ms", "Share %", "Type", "Precision", "Findings", "Tactic", "Implementation", "Raw ms", "ONNX nodes"];
   const isStill = matchMedia("(prefers-reduced-motion: reduce)");
 
+  // What was chosen last, for graphs that start later.
+  let latest = null;
+  document.addEventListener("enginescope:select", ({ detail }) => { latest = detail; });
+
   class View {
     constructor(box, plan, pair) {
       this.box = box;
@@ -13,7 +17,7 @@
       this.canvas = this.part("canvas");
       this.painter = new Painter(this.canvas);
       this.map = new Minimap(this.part("map"));
-      this.state = { folding: plan.first, mode: plan.isTimed ? "time" : "type", open: new Set(), selected: null, near: 0, words: "", type: "", precision: "", least: 0, only: null };
+      this.state = { folding: plan.first, mode: plan.overlay ? "overlay" : plan.isTimed ? "time" : "type", open: new Set(plan.foldings[plan.first].open), selected: null, near: 0, words: "", only: null, shapes: "" };
       this.camera = { x: 0, y: 0, scale: 1 };
       this.look = surface();
       this.furnish();
@@ -28,16 +32,22 @@
       this.panel = new Panel(this.part("panel"), {
         unfold: (group) => this.toggle(group), foldAround: () => this.foldAround(), select: (one) => this.select(one, true),
         isInGroup: () => this.state.selected >= 0 && this.folding.home[this.state.selected] > 0,
-        line: () => ({ table: this.prefix + "table-layers", row: this.plan.rows?.[this.state.selected] ?? -1 }),
+        line: () => ({ table: this.prefix + "table-layers", row: this.rowOf(this.state.selected) }),
         facts: (node) => this.factsOf(node),
         leave: () => this.box.classList.contains("wide") && this.controls.widen(),
       });
       // What the table of layers has of a node, but for what is said in the graph's own words.
-      this.factsOf = (node) => (this.plan.rows?.[node] >= 0 ? pageFacts(this.prefix, this.plan.rows[node], SAID) : []);
+      this.factsOf = (node) => {
+        const row = this.rowOf(node);
+        return row < 0 ? [] : pageFacts(this.prefix, row, SAID).filter(([, text]) => !/^0x[0-9a-f]+$/i.test(text)).map(worded);
+      };
       this.controls = new Controls(this);
     }
 
-    get folding() { return this.plan.foldings[this.state.folding]; }
+    // The row of a node in the table of layers; -1 for none.
+    rowOf(node) { return node >= 0 && this.plan.isLayer[node] ? pageRowOf(this.prefix, this.plan.nodes.index[node]) : -1; }
+
+    get folding() { return this.plan.folding(this.state.folding); }
 
     // Rebuild the scene after folding, unfolding, or a change of the fold mode.
     rebuild(isFit) {
@@ -56,23 +66,14 @@
       this.controls.legend();
     }
 
-    // Dim boxes without a node that passes all filters, and boxes that are too far away.
+    // Dim boxes without a node of the chosen color, and boxes that are too far away.
     remark() {
       const { plan, scene, state } = this, found = this.controls.matches();
-      const tests = [];
-      if (state.type) tests.push((node) => plan.isLayer[node] && plan.strings[plan.nodes.type[node]] === state.type);
-      if (state.precision) tests.push((node) => plan.isLayer[node] && plan.precisions[plan.nodes.precision[node]][0] === state.precision);
-      if (state.least > 0) tests.push((node) => plan.nodes.ms[node] >= state.least);
       const only = state.only && this.coloring.legend().find((one) => one.key === state.only);
-      if (only) tests.push(only.has);
-      let passes = null;
-      this.passing = plan.layerCount;
-      if (tests.length) {
-        passes = new Set();
-        this.passing = 0;
-        for (let node = 0; node < plan.count; node++) {
-          if (tests.every((test) => test(node))) { passes.add(scene.boxOf[node]); this.passing += 1; }
-        }
+      const passes = only ? new Set() : null;
+      this.passing = only ? 0 : plan.layerCount;
+      for (let node = 0; only && node < plan.count; node++) {
+        if (only.has(node)) { passes.add(scene.boxOf[node]); this.passing += 1; }
       }
       const selected = this.selectedBox();
       const near = state.near && selected >= 0 ? scene.around(selected, state.near) : null;
@@ -97,7 +98,7 @@
     }
 
     paint() {
-      const shown = { scene: this.scene, grid: this.grid, coloring: this.coloring, marks: this.marks };
+      const shown = { scene: this.scene, grid: this.grid, coloring: this.coloring, marks: this.marks, hasShapes: Boolean(this.state.shapes) };
       this.painter.paint(this.camera, shown, this.look);
       this.map.paint(shown, this.look, this.painter.sight);
       this.box.dataset.drawn = this.painter.drawn;
@@ -111,11 +112,11 @@
       this.look_at(x, y, scale, isFirst || isPart);
     }
 
-    // Return the place and scale that show everything. At first, a graph too large for one screen shows its beginning.
+    // Return the place and scale that show everything. At first, a graph that would be dots shows its beginning.
     whole(isFirst, most = Infinity) {
       const width = this.canvas.clientWidth || 800, height = this.canvas.clientHeight || 500, { scene } = this;
       const whole = Math.min(width / (scene.width + 60), height / (scene.height + 60), 1.1, most);
-      if (!isFirst || whole > 0.42) return { x: scene.width / 2, y: scene.height / 2, scale: whole };
+      if (!isFirst || whole > (this.pair ? 0.42 : DOTS)) return { x: scene.width / 2, y: scene.height / 2, scale: whole };
       const scale = Math.min(most, Math.max(0.62, Math.min(1, width / (scene.width + 60))));
       const start = scene.boxes[0] ?? scene.width / 2;
       return { x: scene.width * scale < width ? scene.width / 2 : start, y: height / 2 / scale - 24, scale, isPart: true };
@@ -168,7 +169,8 @@
       this.showSelected();
       this.remark();
       if (box >= 0 && isShown) this.bring(box);
-      if (this.isReady) pageSelect(this.prefix, null, this.plan.rows?.[this.state.selected] ?? -1, "graph");
+      const layer = this.plan.isLayer[this.state.selected] ? this.plan.nodes.index[this.state.selected] : null;
+      if (this.isReady) document.dispatchEvent(new CustomEvent("enginescope:select", { detail: { layer, from: "graph", prefix: this.prefix } }));
       this.keep();
     }
 
@@ -238,7 +240,7 @@
 
     refold(folding) {
       const { selected } = this.state;
-      Object.assign(this.state, { folding, open: new Set(), selected: null });
+      Object.assign(this.state, { folding, open: new Set(this.plan.foldings[folding].open), selected: null });
       this.controls.show();
       this.rebuild(true);
       if (selected !== null && selected >= 0) this.select(this.scene.boxOf[selected], true);
@@ -297,15 +299,13 @@
       new MutationObserver(relook).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", relook);
       addEventListener("hashchange", () => this.read());
-      document.addEventListener("layer", ({ detail }) => {
-        if (detail.from !== "graph") this.follow(detail);
-      });
-      if (reportData.chosen) this.follow(reportData.chosen);
+      document.addEventListener("enginescope:select", ({ detail }) => this.follow(detail));
+      if (latest) this.follow(latest);
     }
 
     // A layer that was chosen elsewhere on the page.
-    follow({ prefix, row }) {
-      const node = prefix === this.prefix ? this.plan.rows?.indexOf(row) ?? -1 : -1;
+    follow({ prefix = "", layer, from }) {
+      const node = from === "graph" || prefix !== this.prefix ? -1 : this.plan.nodes.index.indexOf(layer);
       if (node >= 0) this.reveal(node);
     }
 
@@ -317,7 +317,7 @@
         const { state, camera, folding } = this, open = [...state.open], all = folding.parent.length - 1;
         const parts = { fold: state.folding, color: state.mode, open: open.length === all && all ? "all" : open.join("."), at: [camera.x.toFixed(0), camera.y.toFixed(0), camera.scale.toPrecision(3)].join(",") };
         if (state.selected !== null) parts.on = state.selected;
-        for (const name of ["near", "words", "type", "precision", "least", "only"]) if (state[name]) parts[name] = state[name];
+        for (const name of ["near", "words", "only", "shapes"]) if (state[name]) parts[name] = state[name];
         if (parts.open.length > 1500) delete parts.open;
         history.replaceState(null, "", "#" + this.prefix + "graph?" + new URLSearchParams(parts));
       }, 250);
@@ -328,12 +328,12 @@
       if (!location.hash.startsWith(start)) return false;
       const found = new URLSearchParams(location.hash.slice(start.length)), { state, plan } = this;
       if (Object.hasOwn(plan.foldings, found.get("fold") ?? "")) state.folding = found.get("fold");
-      if (["type", "precision", "time", "findings"].includes(found.get("color"))) state.mode = found.get("color");
+      if ([...this.part("color").options].some((one) => one.value === found.get("color"))) state.mode = found.get("color");
       const groups = this.folding.parent.length, open = found.get("open") ?? "";
       const wanted = open === "all" ? Array.from({ length: groups }, (_, at) => at) : open.split(".").map(Number);
       state.open = new Set(wanted.filter((one) => Number.isInteger(one) && one > 0 && one < groups));
-      for (const name of ["words", "type", "precision", "only"]) state[name] = found.get(name) ?? "";
-      for (const name of ["near", "least"]) state[name] = Math.max(0, Number(found.get(name)) || 0);
+      for (const name of ["words", "only", "shapes"]) state[name] = found.get(name) ?? "";
+      state.near = Math.max(0, Number(found.get("near")) || 0);
       const on = Number(found.get("on") ?? NaN);
       state.selected = Number.isInteger(on) && on < plan.count && on >= -groups ? on : null;
       this.controls.show();

@@ -12,10 +12,11 @@ import numpy as np
 
 from enginescope.analysis.graph.folding.flow_order import NodeTraits
 from enginescope.analysis.graph.folding.fold import fold
-from enginescope.analysis.graph.folding.levels import ENTRY, FOLDINGS, Group, Level, levels
+from enginescope.analysis.graph.folding.levels import ENTRY, FOLDINGS, Group, Level, levels, opened
 from enginescope.analysis.graph.layout.layered import Boxes, LaidOut, Spacing, lay_out
 from enginescope.analysis.graph.plan_graph import GraphNode, PlanGraph
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
+from enginescope.formats.plan.overlay_file import Overlay
 from enginescope.records.plan.plan import Layer
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.facts import shape_text
@@ -214,12 +215,14 @@ GROUP_SIZE = (204.0, 64.0)
 #: What is outside of a group lies above and below its members, and takes no room.
 _OUTSIDE_SIZE = (60.0, 0.0)
 _SPACING = Spacing(beside=26.0, below=38.0, parts=44.0)
+_ONE_COLUMN = replace(_SPACING, aspect=None)
 
 
 class LevelLayouts:
     """Layouts of levels; levels that are alike share one, as the copies of a block do."""
 
-    def __init__(self) -> None:
+    def __init__(self, spacing: Spacing) -> None:
+        self._spacing = spacing
         self._number: dict[Any, int] = {}
         self._packed: list[dict[str, Any]] = []
 
@@ -235,7 +238,7 @@ class LevelLayouts:
         found = self._number.get(key)
         if found is None:
             found = self._number[key] = len(self._packed)
-            self._packed.append(_pack(is_layer, edges))
+            self._packed.append(_pack(is_layer, edges, self._spacing))
         return found
 
     @property
@@ -244,8 +247,10 @@ class LevelLayouts:
         return self._packed
 
 
-def _pack(is_layer: Sequence[bool], edges: Sequence[tuple[int, int, int]]) -> dict[str, Any]:
-    laid_out = _laid_out(is_layer, edges)
+def _pack(
+    is_layer: Sequence[bool], edges: Sequence[tuple[int, int, int]], spacing: Spacing
+) -> dict[str, Any]:
+    laid_out = _laid_out(is_layer, edges, spacing)
     members, count = len(is_layer), len(edges)
     last = int(laid_out.starts[count])
     return {
@@ -258,10 +263,13 @@ def _pack(is_layer: Sequence[bool], edges: Sequence[tuple[int, int, int]]) -> di
         "starts": packed("u4", laid_out.starts[: count + 1]),
         "points": packed("f4", laid_out.points[:last].ravel()),
         "back": packed("u1", laid_out.is_back[:count]),
+        "borders": laid_out.borders,
     }
 
 
-def _laid_out(is_layer: Sequence[bool], edges: Sequence[tuple[int, int, int]]) -> LaidOut:
+def _laid_out(
+    is_layer: Sequence[bool], edges: Sequence[tuple[int, int, int]], spacing: Spacing
+) -> LaidOut:
     members = len(is_layer)
     sizes = [LAYER_SIZE if one else GROUP_SIZE for one in is_layer]
     ends = {end for source, target, _ in edges for end in (source, target) if end < 0}
@@ -279,7 +287,7 @@ def _laid_out(is_layer: Sequence[bool], edges: Sequence[tuple[int, int, int]]) -
         edges=np.array(pairs, dtype=np.int64).reshape(len(pairs), 2),
         groups=np.array(groups, dtype=np.int64),
     )
-    return lay_out(boxes, _SPACING)
+    return lay_out(boxes, spacing)
 
 
 def _held_apart(
@@ -299,9 +307,8 @@ def _held_apart(
 
 #: Graphs with more nodes are laid out as a whole only if nothing in them can be folded.
 MOST_UNFOLDED = 6_000
-#: Graphs with more nodes open folded.
-LARGE = 150
-_GROUP_KINDS = ("whole", "module", "repeat", "block")
+#: Graphs with more layers open folded.
+LARGE = 40
 
 
 class Canvas(Record, frozen=True, kw_only=True):
@@ -310,42 +317,55 @@ class Canvas(Record, frozen=True, kw_only=True):
     Attributes:
         data: For `packing.container`.
         folding: The one it opens with.
-        groups: The tree of that folding.
+        seen: What it shows then.
     """
 
     data: dict[str, Any]
     folding: str
-    groups: Group
+    seen: Group
 
 
-def canvas(graph: PlanGraph, times: Times, findings: Mapping[int, Sequence[Finding]]) -> Canvas:
+def canvas(
+    graph: PlanGraph,
+    times: Times,
+    findings: Mapping[int, Sequence[Finding]],
+    *,
+    is_wrapped: bool = True,
+    overlay: Overlay | None = None,
+) -> Canvas:
     """Return the data of the view.
 
     Args:
         times: Those of no layer, where there is no profile.
         findings: By layer index.
+        is_wrapped: In columns; otherwise in one, whose places another graph's can be level with.
     """
     names = Names()
     trees = _trees(graph)
-    layouts = LevelLayouts()
+    layouts = LevelLayouts(_SPACING if is_wrapped else _ONE_COLUMN)
+    open_ = {name: opened(tree, LARGE) for name, tree in trees.items()}
     foldings = {
-        folding: _packed_folding(levels(graph, tree), names, layouts)
-        for folding, tree in trees.items()
+        name: _packed_folding(levels(graph, tree), open_[name][0], names, layouts)
+        for name, tree in trees.items()
     }
     first = next(iter(trees))
-    folding = first if "none" not in trees or len(graph.nodes) > LARGE else "none"
+    layers = sum(node.kind == "layer" for node in graph.nodes)
+    own = [overlay and node.layer and overlay.values.get(node.layer.index) for node in graph.nodes]
+    folding = first if "none" not in trees or layers > LARGE else "none"
     data = {
         "first": folding,
         "sizes": {"layer": LAYER_SIZE, "group": GROUP_SIZE},
         "total_ms": times.sum_ms if times.time_ms else None,
         "nodes": packed_nodes(graph, names, times.time_ms),
         "edges": packed_edges(graph, names),
+        "overlay": {"title": overlay.title, "of": packed("f4", own)} if overlay else None,
         "findings": _packed_findings(graph, findings),
         "foldings": foldings,
         "layouts": layouts.packed,
         **names.packed(),
     }
-    return Canvas(data=data, folding=folding, groups=trees[folding])
+    seen = replace(trees[folding], members=open_[folding][1])
+    return Canvas(data=data, folding=folding, seen=seen)
 
 
 def _trees(graph: PlanGraph) -> dict[str, Group]:
@@ -361,7 +381,9 @@ def _trees(graph: PlanGraph) -> dict[str, Group]:
     return found
 
 
-def _packed_folding(found: Sequence[Level], names: Names, layouts: LevelLayouts) -> dict[str, Any]:
+def _packed_folding(
+    found: Sequence[Level], open_: Sequence[Group], names: Names, layouts: LevelLayouts
+) -> dict[str, Any]:
     numbers = names.strings.numbers
     place = {id(one.group): at for at, one in enumerate(found)}
     starts, members, edge_starts, edges = [0], [], [0], []
@@ -376,10 +398,10 @@ def _packed_folding(found: Sequence[Level], names: Names, layouts: LevelLayouts)
     groups = [one.group for one in found]
     return {
         "parent": packed("i4", [-1 if one.parent is None else one.parent for one in found]),
-        "name": packed("u4", numbers(group.name for group in groups)),
-        "path": packed("u4", numbers(group.path for group in groups)),
-        "kind": packed("u1", [_GROUP_KINDS.index(group.kind) for group in groups]),
-        "copies": packed("u4", [group.copies or 0 for group in groups]),
+        "name": packed("u4", numbers(None if one.is_span else one.name for one in groups)),
+        "path": packed("u4", numbers(None if one.is_span else one.path for one in groups)),
+        "open": [place[id(one)] for one in open_],
+        "repeat": packed("u4", numbers(group.repeat for group in groups)),
         "layout": packed("u4", [layouts.number(one) for one in found]),
         "starts": packed("u4", starts),
         "member": packed("i4", members),

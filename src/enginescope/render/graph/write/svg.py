@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -62,14 +63,9 @@ def draw(graph: PlanGraph, attribution: Attribution | None = None) -> Drawing:
     return drawn(sketch(graph, attribution))
 
 
-def drawn(given: GraphScene, laid_out: LaidOut | None = None) -> Drawing:
-    """Return `given` with its places.
-
-    Args:
-        laid_out: Of `boxes_of` the same; our own layout's unless given.
-    """
-    if laid_out is None:
-        laid_out = lay_out(boxes_of(given))
+def drawn(given: GraphScene) -> Drawing:
+    """Return `given` with its places."""
+    laid_out = lay_out(boxes_of(given))
     with gc_paused():
         labels = _edge_labels(given, laid_out) if given.wording.details != "few" else ()
     return Drawing(
@@ -253,6 +249,7 @@ def legend(drawing: Drawing, colors: Paint) -> Iterator[tuple[str, str, str]]:
         yield "e back", _LINE, "back, for the next iteration"
 
 
+_TOOLTIP = re.compile(r"<title>[^<]*</title>")
 _MARGIN = 24.0
 _LEAST_WIDTH = 560.0
 _LEGEND_ROW = 22.0
@@ -270,10 +267,12 @@ class SvgLook(Record, frozen=True, kw_only=True):
 
     Attributes:
         theme: ``"auto"``: as the viewer prefers.
+        is_titled: With tooltips, which are most of its bytes.
     """
 
     coloring: str = "type"
     theme: str = "auto"
+    is_titled: bool = True
 
 
 def svg(drawing: Drawing, look: SvgLook | None = None, part: GraphPart | None = None) -> str:
@@ -289,6 +288,7 @@ def svg(drawing: Drawing, look: SvgLook | None = None, part: GraphPart | None = 
     head, top = _head(drawing, colors, part, width)
     shift = (width - (right - left)) / 2 - left
     height = top + drawing.laid_out.height + _MARGIN
+    body = "\n".join((*_edges(drawing, colors), *_nodes(drawing, colors, part), *_labels(drawing)))
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     return "\n".join(
         [
@@ -299,9 +299,7 @@ def svg(drawing: Drawing, look: SvgLook | None = None, part: GraphPart | None = 
             '<rect class="paper" width="100%" height="100%"/>',
             *head,
             f'<g transform="translate({shift:.1f} {top:.1f})">',
-            *_edges(drawing, colors),
-            *_nodes(drawing, colors, part),
-            *_labels(drawing),
+            body if look.is_titled else _TOOLTIP.sub("", body),
             "</g>",
             "</svg>",
             "",
@@ -361,7 +359,6 @@ def _edges(drawing: Drawing, colors: Paint) -> Iterator[str]:
     graph, laid_out = drawing.graph, drawing.laid_out
     points, starts = laid_out.points.round(1).tolist(), laid_out.starts.tolist()
     back = laid_out.is_back.tolist()
-    path_of = _curves if laid_out.is_curved else _path
     for index, (edge, title) in enumerate(zip(graph.edges, edge_titles(graph), strict=True)):
         classes = ["e"]
         if edge.kind != "data":
@@ -371,7 +368,7 @@ def _edges(drawing: Drawing, colors: Paint) -> Iterator[str]:
         color = colors.edges[index]
         if color is not None:
             classes.append(f"k{color}")
-        path = path_of(points[starts[index] : starts[index + 1]])
+        path = _path(points[starts[index] : starts[index + 1]])
         yield (
             f'<g class="{" ".join(classes)}"><title>{xml_text(title)}'
             f'</title><path d="{path}" marker-end="url(#end)"/></g>'
@@ -382,12 +379,6 @@ def _labels(drawing: Drawing) -> Iterator[str]:
     for label in drawing.labels:
         place = f'x="{label.x:.1f}" y="{label.y + 3.5:.1f}"'
         yield f'<text class="x" {place}>{xml_text(label.text)}</text>'
-
-
-def _curves(points: list[list[float]]) -> str:
-    """Cubic curves: a point, then three for each."""
-    (x, y), *rest = points
-    return f"M{x:g} {y:g}C{' '.join(f'{a:g} {b:g}' for a, b in rest)}"
 
 
 def _path(points: list[list[float]]) -> str:

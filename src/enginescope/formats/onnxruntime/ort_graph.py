@@ -1,0 +1,112 @@
+"""The graph that ONNX Runtime executed: nodes of its optimized model, shapes of its profile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from enginescope.formats.lenient_json import Document
+from enginescope.formats.onnx.onnx_graph import DATA_TYPES, reads
+from enginescope.formats.onnx.onnx_precision import load_without_weights, node_name
+from enginescope.formats.onnxruntime.ort_profile import SUFFIX
+from enginescope.records.plan.plan import EXECUTED, IOTensor, Layer, Plan, Weights
+from enginescope.records.tensor import DataType, Tensor
+
+_NAMES = {"float": DataType.FP32, "double": DataType.FP64}
+
+#: Types and shapes of the inputs and of the outputs of one node.
+_Uses = tuple[Sequence[Tensor], Sequence[Tensor]]
+
+
+def executed_plan(model: Path, profile: Document, name: str) -> Plan:
+    """Return the nodes as layers, with the tensors that flow between them.
+
+    Args:
+        model: As the profiled session wrote it.
+        profile: Its profile. Shapes of nodes whose name is there for several are not known.
+    """
+    graph = load_without_weights(str(model)).graph
+    weights = {one.name for one in graph.initializer}
+    uses = _uses(profile.value)
+    tensors: dict[str, Tensor] = {}
+    layers = tuple(
+        _layer(at, node, weights, uses.get(node.name), tensors)
+        for at, node in enumerate(graph.node)
+    )
+    ends = (("input", graph.input), ("output", graph.output))
+    return Plan(
+        name=name,
+        layers=layers,
+        io=tuple(
+            IOTensor(tensor=tensors.get(one.name) or Tensor(name=one.name), mode=mode)
+            for mode, values in ends
+            for one in values
+            if one.name not in weights
+        ),
+        source_schema=EXECUTED,
+    )
+
+
+def _layer(
+    index: int, node: Any, weights: set[str], uses: _Uses | None, tensors: dict[str, Tensor]
+) -> Layer:
+    names = [one for one in node.input if one]
+    made = [one for one in node.output if one]
+    read = _named(names, uses[0] if uses else ())
+    written = _named(made, uses[1] if uses else ())
+    inside = [Tensor(name=one) for one in dict.fromkeys(reads(node)) if one not in names]
+    for one in (*read, *written):
+        tensors.setdefault(one.name, one)
+    return Layer(
+        index=index,
+        name=node.name or node_name(node),
+        type=node.op_type,
+        inputs=tuple(one for one in (*read, *inside) if one.name not in weights),
+        outputs=tuple(written),
+        weights=tuple(
+            Weights(role=one.name, dtype=one.dtype, count=_count(one))
+            for one in read
+            if one.name in weights
+        ),
+    )
+
+
+def _named(names: Sequence[str], uses: Sequence[Tensor]) -> list[Tensor]:
+    if len(uses) != len(names):
+        return [Tensor(name=name) for name in names]
+    pairs = zip(names, uses, strict=True)
+    return [Tensor(name=name, shape=use.shape, dtype=use.dtype) for name, use in pairs]
+
+
+def _count(tensor: Tensor) -> int | None:
+    if tensor.shape is None:
+        return None
+    return math.prod(one or 0 for one in tensor.shape)
+
+
+def _uses(events: Iterable[Any]) -> dict[str, _Uses]:
+    """Return what the nodes read and wrote, by names that are one node's."""
+    found: dict[str, _Uses] = {}
+    numbers: dict[str, set[Any]] = {}
+    for event in events:
+        arguments: Any = event.get("args") if isinstance(event, dict) else None
+        name = event.get("name") if isinstance(arguments, dict) else None
+        if isinstance(name, str) and name.endswith(SUFFIX):
+            node = name.removesuffix(SUFFIX)
+            numbers.setdefault(node, set()).add(arguments.get("node_index"))
+            found[node] = (
+                _typed(arguments.get("input_type_shape")),
+                _typed(arguments.get("output_type_shape")),
+            )
+    return {name: uses for name, uses in found.items() if len(numbers[name]) == 1}
+
+
+def _typed(values: Any) -> list[Tensor]:
+    """Return ``[{"float": [1, 3, 224, 224]}]`` as tensors without names."""
+    return [
+        Tensor(name="", shape=tuple(shape), dtype=_NAMES.get(kind) or DATA_TYPES.get(kind.upper()))
+        for one in values or ()
+        for kind, shape in one.items()
+    ]

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from enginescope.formats.lenient_json import Document
+from enginescope.formats.onnxruntime.ort_graph import executed_plan
+from enginescope.records.plan.plan import EXECUTED
+from enginescope.records.tensor import DataType
+from tests.backends.onnxruntime.models import info, write
+
+
+def event(name: str, index: str, inputs: list[list[int]], outputs: list[list[int]]) -> Any:
+    typed = {
+        "input_type_shape": [{"float": one} for one in inputs],
+        "output_type_shape": [{"float": one} for one in outputs],
+    }
+    return {"cat": "Node", "name": f"{name}_kernel_time", "args": {"node_index": index, **typed}}
+
+
+def model(path: Path) -> Path:
+    weights = numpy_helper.from_array(np.ones((4, 2), np.float32), "w")
+    return write(
+        path,
+        [
+            helper.make_node("MatMul", ["x", "w"], ["1"], name="m"),
+            helper.make_node("Clip", ["1", "", "1"], ["2"], name="c"),
+            helper.make_node("Relu", ["2"], ["3"], name="same"),
+            helper.make_node("Neg", ["3"], ["y"], name="same"),
+        ],
+        [info("x", TensorProto.FLOAT, "n", 4)],
+        [info("y", TensorProto.FLOAT, "n", 2)],
+        weights=[weights],
+    )
+
+
+def test_nodes_are_layers_with_the_shapes_of_the_run(tmp_path) -> None:
+    events = [
+        event("m", "0", [[3, 4], [4, 2]], [[3, 2]]),
+        event("c", "1", [[3, 2], [3, 2]], [[3, 2]]),
+        event("same", "2", [[3, 2]], [[3, 2]]),
+        event("same", "3", [[3, 2]], [[3, 2]]),
+    ]
+    document = Document(value=events, source="p.json")
+    plan = executed_plan(model(tmp_path / "m.onnx"), document, "net")
+    assert (plan.name, plan.source_schema) == ("net", EXECUTED)
+    assert [(one.name, one.type) for one in plan.layers] == [
+        ("m", "MatMul"),
+        ("c", "Clip"),
+        ("same", "Relu"),
+        ("same", "Neg"),
+    ]
+    product, clip, relu, _ = plan.layers
+    (x,) = product.inputs
+    assert (x.name, x.shape, x.dtype) == ("x", (3, 4), DataType.FP32)
+    (weights,) = product.weights
+    assert (weights.role, weights.count, weights.nbytes) == ("w", 8, 32)
+    assert [one.name for one in clip.inputs] == ["1", "1"]
+    assert relu.inputs[0].shape is None  # two nodes have its name
+    assert [(one.tensor.name, one.mode) for one in plan.io] == [("x", "input"), ("y", "output")]
+    assert plan.inputs[0].tensor.shape == (3, 4)
