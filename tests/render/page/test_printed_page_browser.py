@@ -89,7 +89,7 @@ def test_both_graphs_of_a_comparison_are_on_one_sheet(tab, tmp_path, is_seen) ->
     path = tmp_path / "compare.html"
     path.write_bytes(compare_page(compare((run_a(), run_b())), Chosen()))
     tab.open(path)
-    assert_whole_on_paper(tab, is_seen=is_seen, names=["Conv_0", "Conv_0"])
+    assert_whole_on_paper(tab, is_seen=is_seen, names=["input", "input"])
 
 
 def assert_whole_on_paper(tab, *, is_seen: bool, names: list[str]) -> None:

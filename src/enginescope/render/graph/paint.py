@@ -64,7 +64,9 @@ def sketch(
     wording = (wording or Wording()).checked()
     short: dict[str, str] = {}
     for is_group, limit in ((False, NAME_CHARACTERS), (True, GROUP_CHARACTERS)):
-        named = [one.name for one in graph.nodes if one.held_layers and bool(one.layers) is is_group]
+        named = [
+            one.name for one in graph.nodes if one.held_layers and bool(one.layers) is is_group
+        ]
         short |= zip(named, shorten_apart(named, limit), strict=True)
     wording = replace(wording, short_names=short)
     times = times_of(attribution)

@@ -200,11 +200,14 @@ class _Folder:
 
     def _span(self, members: Sequence[Member], which: str) -> str:
         """Return the names that a stretch holds: its first and its last."""
-        first, last = (
-            self._graph.nodes[one].name if isinstance(one, int) else getattr(one, which)
-            for one in (members[0], members[-1])
-        )
-        return f"{first} … {last}"
+        ends = []
+        for at in (0, -1):
+            one = members[at]
+            while isinstance(one, Group) and one.is_span:
+                one = one.members[at]
+            name = self._graph.nodes[one].name if isinstance(one, int) else getattr(one, which)
+            ends.append(name)
+        return " … ".join(ends)
 
     def _of_member(self, member: Member) -> int:
         if isinstance(member, int):
