@@ -39,7 +39,7 @@ def model(path: Path) -> Path:
 
 def test_nodes_are_layers_with_the_shapes_of_the_run(tmp_path) -> None:
     events = [
-        event("m", "0", [[3, 4], [4, 2]], [[3, 2]]),
+        event("m", "0", [[3, 4]], [[3, 2]]),  # the weights were packed anew
         event("c", "1", [[3, 2], [3, 2]], [[3, 2]]),
         event("same", "2", [[3, 2]], [[3, 2]]),
         event("same", "3", [[3, 2]], [[3, 2]]),

@@ -89,7 +89,7 @@ def test_both_graphs_of_a_comparison_are_on_one_sheet(tab, tmp_path, is_seen) ->
     path = tmp_path / "compare.html"
     path.write_bytes(compare_page(compare((run_a(), run_b())), Chosen()))
     tab.open(path)
-    assert_whole_on_paper(tab, is_seen=is_seen, names=["input", "input"])
+    assert_whole_on_paper(tab, is_seen=is_seen, names=["conv1/x", "conv1/x"])
 
 
 def assert_whole_on_paper(tab, *, is_seen: bool, names: list[str]) -> None:
@@ -100,6 +100,7 @@ def assert_whole_on_paper(tab, *, is_seen: bool, names: list[str]) -> None:
     if is_seen:
         tab.evaluate("document.querySelector('.graph').scrollIntoView({behavior: 'instant'})")
         tab.until("document.querySelector('.graph').dataset.state === 'ready'")
+    tab.evaluate(BEFORE)
     tab.send("Emulation.setEmulatedMedia", media="print")
     wide, tall = (round(96 * mm / 25.4) for mm in (210 - 20, 297 - 20))
     screen = {"deviceScaleFactor": 1, "mobile": False}

@@ -9,7 +9,7 @@ from typing import Any
 
 from enginescope.formats.lenient_json import Document
 from enginescope.formats.onnx.onnx_graph import DATA_TYPES, reads
-from enginescope.formats.onnx.onnx_precision import load_without_weights, node_name
+from enginescope.formats.onnx.onnx_precision import load_without_weights, node_name, type_name
 from enginescope.formats.onnxruntime.ort_profile import SUFFIX
 from enginescope.records.plan.plan import EXECUTED, IOTensor, Layer, Plan, Weights
 from enginescope.records.tensor import DataType, Tensor
@@ -28,7 +28,14 @@ def executed_plan(model: Path, profile: Document, name: str) -> Plan:
         profile: Its profile. Shapes of nodes whose name is there for several are not known.
     """
     graph = load_without_weights(str(model)).graph
-    weights = {one.name for one in graph.initializer}
+    weights = {
+        one.name: Tensor(
+            name=one.name,
+            shape=tuple(one.dims),
+            dtype=DATA_TYPES.get(type_name(one.data_type) or ""),
+        )
+        for one in graph.initializer
+    }
     uses = _uses(profile.value)
     tensors: dict[str, Tensor] = {}
     layers = tuple(
@@ -50,12 +57,16 @@ def executed_plan(model: Path, profile: Document, name: str) -> Plan:
 
 
 def _layer(
-    index: int, node: Any, weights: set[str], uses: _Uses | None, tensors: dict[str, Tensor]
+    index: int,
+    node: Any,
+    weights: dict[str, Tensor],
+    uses: _Uses | None,
+    tensors: dict[str, Tensor],
 ) -> Layer:
     names = [one for one in node.input if one]
     made = [one for one in node.output if one]
-    read = _named(names, uses[0] if uses else ())
-    written = _named(made, uses[1] if uses else ())
+    read = _named(names, uses[0] if uses else (), weights)
+    written = _named(made, uses[1] if uses else (), weights)
     inside = [Tensor(name=one) for one in dict.fromkeys(reads(node)) if one not in names]
     for one in (*read, *written):
         tensors.setdefault(one.name, one)
@@ -73,11 +84,19 @@ def _layer(
     )
 
 
-def _named(names: Sequence[str], uses: Sequence[Tensor]) -> list[Tensor]:
-    if len(uses) != len(names):
-        return [Tensor(name=name) for name in names]
-    pairs = zip(names, uses, strict=True)
-    return [Tensor(name=name, shape=use.shape, dtype=use.dtype) for name, use in pairs]
+def _named(
+    names: Sequence[str], uses: Sequence[Tensor], weights: dict[str, Tensor]
+) -> list[Tensor]:
+    """Join names and uses in their order; the profile leaves out weights that are packed anew."""
+    left, made = list(uses), []
+    for name in names:
+        own = weights.get(name)
+        if left and (own is None or own.shape == left[0].shape):
+            use = left.pop(0)
+            own = own or Tensor(name=name, shape=use.shape, dtype=use.dtype)
+        made.append(own or Tensor(name=name))
+    is_joined = not left and all(one.shape is not None for one in made)
+    return made if is_joined else [weights.get(name) or Tensor(name=name) for name in names]
 
 
 def _count(tensor: Tensor) -> int | None:

@@ -136,7 +136,7 @@ def lint_input(source: PlanInput) -> LintInput:
         raise UsageError(
             f"{source.where} was executed by ONNX Runtime",
             why="the rules are about TensorRT's plans",
-            hint="`explore` shows its layers and their times",
+            hint="enginescope explore shows its layers and their times",
         )
     return found
 
