@@ -64,9 +64,9 @@ def _layer(
     tensors: dict[str, Tensor],
 ) -> Layer:
     names = [one for one in node.input if one]
-    made = [one for one in node.output if one]
+    results = [one for one in node.output if one]
     read = _named(names, uses[0] if uses else (), weights)
-    written = _named(made, uses[1] if uses else (), weights)
+    written = _named(results, uses[1] if uses else (), weights)
     inside = [Tensor(name=one) for one in dict.fromkeys(reads(node)) if one not in names]
     for one in (*read, *written):
         tensors.setdefault(one.name, one)
@@ -88,15 +88,15 @@ def _named(
     names: Sequence[str], uses: Sequence[Tensor], weights: dict[str, Tensor]
 ) -> list[Tensor]:
     """Join names and uses in their order; the profile leaves out weights that are packed anew."""
-    left, made = list(uses), []
+    left, joined = list(uses), []
     for name in names:
         own = weights.get(name)
         if left and (own is None or own.shape == left[0].shape):
             use = left.pop(0)
             own = own or Tensor(name=name, shape=use.shape, dtype=use.dtype)
-        made.append(own or Tensor(name=name))
-    is_joined = not left and all(one.shape is not None for one in made)
-    return made if is_joined else [weights.get(name) or Tensor(name=name) for name in names]
+        joined.append(own or Tensor(name=name))
+    is_whole = not left and all(tensor.shape is not None for tensor in joined)
+    return joined if is_whole else [weights.get(name) or Tensor(name=name) for name in names]
 
 
 def _count(tensor: Tensor) -> int | None:
@@ -107,7 +107,7 @@ def _count(tensor: Tensor) -> int | None:
 
 def _uses(events: Iterable[Any]) -> dict[str, _Uses]:
     """Return what the nodes read and wrote, by names that are one node's."""
-    found: dict[str, _Uses] = {}
+    uses: dict[str, _Uses] = {}
     numbers: dict[str, set[Any]] = {}
     for event in events:
         arguments: Any = event.get("args") if isinstance(event, dict) else None
@@ -115,11 +115,11 @@ def _uses(events: Iterable[Any]) -> dict[str, _Uses]:
         if isinstance(name, str) and name.endswith(SUFFIX):
             node = name.removesuffix(SUFFIX)
             numbers.setdefault(node, set()).add(arguments.get("node_index"))
-            found[node] = (
+            uses[node] = (
                 _typed(arguments.get("input_type_shape")),
                 _typed(arguments.get("output_type_shape")),
             )
-    return {name: uses for name, uses in found.items() if len(numbers[name]) == 1}
+    return {name: pair for name, pair in uses.items() if len(numbers[name]) == 1}
 
 
 def _typed(values: Any) -> list[Tensor]:

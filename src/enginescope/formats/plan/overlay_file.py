@@ -53,9 +53,9 @@ def read_overlay(data: bytes, source: str, plan: Plan) -> tuple[Overlay, tuple[N
         why = f"no layer of {plan.name} has a name of it"
         hint = f"{unknown[0]!r} is near {near!r}" if near else f"it is read as {_EXPECTED}"
         raise UsageError(source, why=why, hint=hint)
-    found = {one.index: figures[one.name] for one in plan.layers if one.name in figures}
+    values = {layer.index: figures[layer.name] for layer in plan.layers if layer.name in figures}
     notices = (_unmatched(source, unknown, len(figures), plan),) if unknown else ()
-    return Overlay(title=title, values=found), notices
+    return Overlay(title=title, values=values), notices
 
 
 def _of_json(value: Any, source: str) -> Iterator[tuple[str, float | None]]:

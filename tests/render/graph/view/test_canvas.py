@@ -35,7 +35,8 @@ def read(text: str) -> Any:
     def revive(value: dict[str, Any]) -> Any:
         if "$" not in value:
             return value
-        return np.frombuffer(data, f"<{value['$']}", value["n"], 4 + length + value["at"])
+        found = np.frombuffer(data, f"<{value['$']}", value["n"], 4 + length + value["at"])
+        return np.cumsum(found, dtype=found.dtype) if value["$"] in ("u4", "i4") else found
 
     return json.loads(data[4 : 4 + length], object_hook=revive)
 

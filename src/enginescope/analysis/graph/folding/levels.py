@@ -89,7 +89,7 @@ def opened(whole: Group, most: int) -> tuple[list[Group], tuple[Member, ...]]:
     Returns:
         The open modules, and what is seen: the members of the whole and of these.
     """
-    found: list[Group] = []
+    modules: list[Group] = []
     seen = list(whole.members)
     total = sum(1 for _ in whole.nodes())
     while True:
@@ -97,11 +97,11 @@ def opened(whole: Group, most: int) -> tuple[list[Group], tuple[Member, ...]]:
             if isinstance(one, Group) and one.kind == "module":
                 fits = len(seen) - 1 + len(one.members) <= most
                 if fits and 2 * sum(1 for _ in one.nodes()) > total:
-                    found.append(one)
+                    modules.append(one)
                     seen[at : at + 1] = one.members
                     break
         else:
-            return found, tuple(seen)
+            return modules, tuple(seen)
 
 
 #: Ends of edges that come from outside of a group, or lead there.

@@ -61,13 +61,13 @@ def _cuts(sheet: Sheet, bottoms: Sequence[float], aspect: float) -> list[float]:
         crossing.append(crossing[-1] + step)
     column = math.sqrt(_area(sheet, bottoms) / aspect)
     count = round(sheet.height / column) if column else 1
-    found = set()
+    borders = set()
     for number in range(1, count):
         place = sheet.height * number / count
         near = [at for at, end in enumerate(ends) if abs(end - place) < _WINDOW * column]
         if near:
-            found.add(min(near, key=lambda at: (crossing[at + 1], abs(ends[at] - place))))
-    return [ends[at] for at in sorted(found)]
+            borders.add(min(near, key=lambda at: (crossing[at + 1], abs(ends[at] - place))))
+    return [ends[at] for at in sorted(borders)]
 
 
 def _area(sheet: Sheet, bottoms: Sequence[float]) -> float:
@@ -141,15 +141,15 @@ class _Columns:
     def _line(self, line: list[Point]) -> list[Point]:
         if not line:
             return line
-        made = [self._moved(self._column(line[0][1]), *line[0])]
+        points = [self._moved(self._column(line[0][1]), *line[0])]
         for first, last in pairwise(line):
             begin, end = self._column(first[1]), self._column(last[1])
             for cut in range(begin, end):
-                made += self._across(cut, first[0])
+                points += self._across(cut, first[0])
             for cut in range(begin - 1, end - 1, -1):
-                made += self._across(cut, last[0])[::-1]
-            made.append(self._moved(end, *last))
-        return made
+                points += self._across(cut, last[0])[::-1]
+            points.append(self._moved(end, *last))
+        return points
 
     def sheet(self) -> Sheet:
         """Return the drawing."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from enginescope.rules.base import Finding
 
 
+_STEPS = ("u4", "i4")
 _TYPES = {"u1": "<u1", "u4": "<u4", "i4": "<i4", "f4": "<f4"}
 # A large plan's data is an eighth of its size then; higher levels take long for little.
 _LEVEL = 4
@@ -48,15 +49,17 @@ def container(value: Any) -> str:
 
     Deflated: the length of the JSON in 4 bytes, the JSON padded to a multiple of 4, then the
     arrays' bytes, each padded likewise. In the JSON an array is ``{"$": "u4", "at": 0, "n": 12}``,
-    `at` counting from the end of the JSON.
+    `at` counting from the end of the JSON. Integers of 4 bytes are steps from the one before:
+    places and ends mostly rise by one, which deflates to a third.
     """
     parts: list[bytes] = []
     length = 0
 
     def reference(array: np.ndarray) -> dict[str, Any]:
         nonlocal length
-        data = array.tobytes()
-        found = {"$": array.dtype.str[1:], "at": length, "n": array.size}
+        code = array.dtype.str[1:]
+        data = (np.diff(array, prepend=array.dtype.type(0)) if code in _STEPS else array).tobytes()
+        found = {"$": code, "at": length, "n": array.size}
         parts.append(data + b"\0" * (-len(data) % 4))
         length += len(parts[-1])
         return found
