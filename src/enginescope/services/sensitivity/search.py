@@ -25,11 +25,11 @@ from enginescope.judge.units import counted, format_span
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.sensitivity import ConvertedModel, SensitiveLayer
-from enginescope.services.measurement.jobs import raise_unless_ok
+from enginescope.services.measurement.jobs import LEAST_ROUNDS, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import JobRounds, Pacing
 from enginescope.services.sensitivity.conversion import Conversion, Outputs
-from enginescope.services.sensitivity.request import LEAST_ROUNDS, SensitivityRequest
+from enginescope.services.sensitivity.request import SensitivityRequest
 from enginescope.store.archive import Store
 
 if TYPE_CHECKING:
@@ -87,11 +87,11 @@ class SensitivitySearch:
                 models[layer.name] = ConvertedModel(layers=names, state="unchanged", why=why)
                 continue
             left_s = (perf_counter() - begin) / (number or 1) * (len(self._layers) - number)
-            left = _left_text(min(left_s, compare_until - perf_counter()) if number else None)
+            left_s = max(0.0, min(left_s, compare_until - perf_counter()))
+            left = f", at most {format_span(left_s)} left" if number else ""
             text = f"layer {number + 1} of {len(self._layers)}, {layer.name}{left}"
-            models[layer.name] = self._compared(names, text, compare_until)
-            if len(self._layers) > MOST_TIMED:
-                self._conversion.drop(names)
+            keeps = len(self._layers) <= MOST_TIMED
+            models[layer.name] = self._compared(names, text, compare_until, keeps=keeps)
         failed = [model for model in models.values() if model.state == "failed"]
         if failed and len(failed) == len(models):
             raise BackendError(f"no layer runs in {self._request.to}", why=failed[0].why)
@@ -99,7 +99,6 @@ class SensitivitySearch:
         chosen = sorted(compared, key=lambda model: -badness(model))[:MOST_TIMED]
         for model in self._timed(chosen, "layers", time_until):
             models[model.layers[0]] = model
-            self._conversion.drop(model.layers)
         return ranked(
             [
                 SensitiveLayer(
@@ -112,10 +111,12 @@ class SensitivitySearch:
             ]
         )
 
-    def _compared(self, names: Names, text: str, until: float) -> ConvertedModel:
+    def _compared(
+        self, names: Names, text: str, until: float, *, keeps: bool = True
+    ) -> ConvertedModel:
         if perf_counter() > until:
             return ConvertedModel(layers=names, state="unreached", why=_LATE)
-        return self._outputs.compared(names, text)
+        return self._outputs.compared(names, text, keeps=keeps)
 
     def _timed(
         self, models: Sequence[ConvertedModel], what: str, until: float
@@ -166,10 +167,6 @@ class SensitivitySearch:
         return self.timings[-1].is_distinct(a.layers, b.layers) if self.timings else None
 
 
-def _left_text(seconds: float | None) -> str:
-    return "" if seconds is None else f", at most {format_span(max(0.0, seconds))} left"
-
-
 class Timing:
     """Interleaved rounds of one fresh process each: of FP32 and of some models.
 
@@ -190,7 +187,6 @@ class Timing:
         self._request, self._observer, self._what = request, observer, what
         self._sides = (_FP32, *jobs)
         self._rows: list[dict[int, Entry[Run]]] = []
-        self._deadline = float("inf")
         self._measuring = JobRounds(
             (base, *jobs.values()),
             Pacing(seed=request.workload.seed, text=self._text),
@@ -202,10 +198,8 @@ class Timing:
         self.comparison = self._measuring.comparison
 
     def _text(self, turn: RoundPosition) -> str:
-        rounds = self._request.rounds
-        left = self._measuring.experiment.left_s((rounds,), self.rounds)
-        left_s = min(left[1], self._deadline - perf_counter()) if left else None
-        return f"{self._what}, round {turn.round + 1} of {rounds}{_left_text(left_s)}"
+        left = self._measuring.left_text(turn, self._request.rounds)
+        return f"{self._what}, round {turn.round + 1} of {self._request.rounds}{left}"
 
     def run(self, deadline: float) -> None:
         """Measure rounds until all are done, or the next would end after the deadline.
@@ -216,7 +210,6 @@ class Timing:
         Raises:
             UnsupportedError, BackendError: A process of FP32 failed.
         """
-        self._deadline = deadline
         while self.rounds < self._request.rounds:
             begin = perf_counter()
             left = [at for at, names in enumerate(self._sides) if self._failure(names) is None]

@@ -54,6 +54,10 @@ class StackedSides(Record, frozen=True, kw_only=True):
         """All sides but the reference, the old stack's first."""
         return (*self.old, *self.new)
 
+    def stack_of(self, side: Side) -> str:
+        """Return one name for all repeats of a stack."""
+        return next((some[0].label for some in (self.old, self.new) if side in some), side.label)
+
 
 def compare_outputs(
     requests: tuple[ValidateRequest, ValidateRequest],
@@ -81,17 +85,20 @@ def compare_outputs(
         old=_repeated(settled[0], stacks[0], repeats, samples),
         new=_repeated(settled[1], stacks[1], repeats, samples),
     )
+
+    def collect(side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
+        what = "outputs" if request.samples else "inputs and outputs"
+        progress(f"{what} of {side.label} …")
+        return runner.collect_outputs(side, request, run_here)
+
     with temporary_folder() as folder:
         plan = Plan(
-            sides=Sides(reference=sides.reference, others=sides.every, note=None),
+            sides=Sides(reference=sides.reference, others=sides.every),
             samples=samples,
-            preprocessing=settled[0].preprocessing,
             folder=str(folder),
-            keeps_inputs=False,
             tolerance=settled[0].tolerance,
-            asked=settled[0].output_limits,
         )
-        run = ValidationRun(plan, lambda _job, _progress: None, _collector(sides, runner, progress))
+        run = ValidationRun(plan, collect=collect, alike=sides.stack_of)
         try:
             run.bindings()
             run.answers()
@@ -143,27 +150,6 @@ def _reference(
     if stack is None:
         return Side(label=f"{side.label} in this Python", job=side.job)
     return Side(label=f"{side.label} in {stack.name}", job=on_stack(side.job, stack))
-
-
-def _collector(
-    sides: StackedSides, runner: StackRunner, progress: Progress
-) -> Callable[[Side, AnswerRequest, Callable[[], Run]], Run]:
-    """Return what runs a side in its Python; the repeats of a stack share its bindings."""
-    firsts = {side.label: some[0].label for some in (sides.old, sides.new) for side in some}
-    bindings: dict[str, Run] = {}
-
-    def collect(side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
-        first = firsts.get(side.label, side.label)
-        if not request.samples and first in bindings:
-            return bindings[first]
-        what = "outputs" if request.samples else "inputs and outputs"
-        progress(f"{what} of {side.label} …")
-        run = runner.collect_outputs(side, request, run_here)
-        if not request.samples:
-            bindings[first] = run
-        return run
-
-    return collect
 
 
 def _drift(run: ValidationRun, sides: StackedSides, samples: Sequence[int]) -> Drift | None:
