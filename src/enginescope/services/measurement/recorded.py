@@ -36,9 +36,8 @@ def kept_folder(
 ) -> Iterator[Path]:
     """Yield a folder for builds or models of a search: that of an equal one to continue, or a new.
 
-    It stays after an interrupt, and goes when the search ends. It has a name of its own, which
-    tells the recorded rounds of these builds from others'. It is locked: what an equal search has
-    left goes, and not what one that is running makes.
+    It stays after an interrupt, and goes when the search ends. Its name tells recorded rounds of
+    these builds from others'. It is locked, so that no equal search removes it meanwhile.
 
     Args:
         top: The folders of all searches of a verb.

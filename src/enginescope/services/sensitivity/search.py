@@ -186,7 +186,8 @@ class Timing:
     ) -> None:
         self._request, self._observer, self._what = request, observer, what
         self._sides = (_FP32, *jobs)
-        self._rows: list[dict[int, Entry[Run]]] = []
+        self._entries: dict[Names, list[Entry[Run]]] = {names: [] for names in self._sides}
+        self.rounds = 0
         self._measuring = JobRounds(
             (base, *jobs.values()),
             Pacing(seed=request.workload.seed, text=self._text),
@@ -217,37 +218,30 @@ class Timing:
             if not row:
                 break
             raise_unless_ok(row[0].measured.source)
-            self._rows.append(row)
+            self.rounds += 1
+            for side, entry in row.items():
+                self._entries[self._sides[side]].append(entry)
             seconds = perf_counter() - begin
             if perf_counter() + max(1, LEAST_ROUNDS - self.rounds) * seconds > deadline:
                 break
         if self._measuring.not_stored is not None:
             self._observer.warn(self._measuring.not_stored)
 
-    @property
-    def rounds(self) -> int:
-        """Number of rounds that count."""
-        return len(self._rows)
-
-    def _entries(self, names: Names) -> list[Entry[Run]]:
-        side = self._sides.index(names) if names in self._sides else -1
-        return [row[side] for row in self._rows if side in row]
-
     def _failure(self, names: Names) -> str | None:
         """Return why a model is not measured any more; ``None``: it is."""
-        entries = self._entries(names)
+        entries = self._entries.get(names)
         if not entries or _median_of(entries[-1]) is not None:
             return None
         return entries[-1].measured.failure or "it has no times"
 
     def _medians(self, names: Names) -> list[float]:
-        medians = map(_median_of, self._entries(names))
+        medians = map(_median_of, self._entries.get(names, ()))
         return [value for value in medians if value is not None]
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """Every process that counts."""
-        return tuple(entry.measured.source for row in self._rows for entry in row.values())
+        return tuple(entry.measured.source for row in self._entries.values() for entry in row)
 
     @property
     def base_ms(self) -> float | None:
@@ -257,16 +251,15 @@ class Timing:
     @property
     def evidence(self) -> EvidenceLevel | None:
         """What the comparison of FP32 with the other models rests on."""
-        measured = [names for names in self._sides if self._failure(names) is None]
+        measured = [row for names, row in self._entries.items() if self._failure(names) is None]
         if len(measured) < 2 or self.rounds < LEAST_ROUNDS:
             return None
-        sides = [[entry.measured.source for entry in self._entries(names)] for names in measured]
-        return evidence_level(*sides)
+        return evidence_level(*([entry.measured.source for entry in row] for row in measured))
 
     def timed(self, model: ConvertedModel) -> ConvertedModel:
         """Return a model with its time; without one and with the reason if it has none."""
         names, failure = model.layers, self._failure(model.layers)
-        runs = tuple(entry.measured.source.id for entry in self._entries(names))
+        runs = tuple(entry.measured.source.id for entry in self._entries.get(names, ()))
         if failure is not None or self.rounds < LEAST_ROUNDS:
             return replace(model, why=f"not measured: {failure or _LATE}", runs=runs)
         base, values = self._medians(_FP32), self._medians(names)

@@ -98,7 +98,9 @@ def _of_batch(
             folder=str(folder),
             tolerance=tolerance_named(request.tolerance).name if request.tolerance else None,
         )
-        run = ValidationRun(plan, collect=collector.collect, alike=_kind)
+        backends = {side.label: side.job.backend for side in (reference, *sides) if side.job}
+        kinds = {label: (one.name, one.precision) for label, one in backends.items()}
+        run = ValidationRun(plan, collect=collector.collect, alike=lambda side: kinds[side.label])
         run.bindings()
         run.answers()
         validated = run.compared(lambda _number: None)
@@ -107,11 +109,6 @@ def _of_batch(
         for candidate, side in zip(candidates, validated.sides, strict=True)
         if not side.passes
     }
-
-
-def _kind(side: Side) -> tuple[str, str | None]:
-    assert side.job is not None
-    return side.job.backend.name, side.job.backend.precision
 
 
 class _Collector:
