@@ -134,7 +134,7 @@ def test_layers_without_times_have_no_columns_of_times() -> None:
     assert most_text(model).startswith("most: ")
 
 
-def test_one_model_is_a_fact_and_no_column() -> None:
+def test_one_model_is_in_the_caption_and_no_column() -> None:
     one = upgrade_page(report(measured("a.onnx", 1.05))).decode()
     assert "a.onnx · ort-cpu" in one
     two = upgrade_page(report(measured("a.onnx", 1.05), measured("b.onnx", 1.05))).decode()
@@ -165,7 +165,7 @@ def test_markdown_has_what_counts_first_and_the_rest_folded() -> None:
     table, folded = text.split("<details>")
     assert "old: old (onnxruntime 1.23.2), /o/python" in table
     assert "evidence: independent builds, 12 runs a side" in table
-    assert "model: net.onnx · ort-cpu" in table
+    assert "\nnet.onnx · ort-cpu; changes are" in table
     assert "| worse | Latency |" in table
     assert "Load" not in table
     assert "Load" in folded

@@ -74,8 +74,10 @@ def upgrade_answer(report: UpgradeReport, *, everything: bool = False) -> Answer
     means = upgrade_means(report)
     rows = [_cells(model, row) for model in report.models for row in model.rows if is_listed(row)]
     rows += [mean_cells(mean, "model", has_reasons=True) for mean in means]
-    has_models = len(report.models) > 1
-    counting = metric_table("Metrics that count", _HEADERS, rows, has_models=has_models)
+    first, has_models = report.models[0], len(report.models) > 1
+    names = () if has_models else (f"{name_of(first)} · {first.backend}",)
+    title = "Metrics that count"
+    counting = metric_table(title, _HEADERS, rows, *names, has_models=has_models)
     details = (table for model in report.models for table in _model_tables(model))
     listed = TextTable(
         title="Models",
@@ -160,9 +162,7 @@ def _facts(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
     estimates = (row.verdict.estimate for row in rows if row.verdict)
     intervals = (estimate.interval for estimate in estimates if estimate and estimate.interval)
     limits = ", ".join(f"{title_of(one.metric)} {one.regression_pct:g} %" for one in report.limits)
-    model = f"{name_of(report.models[0])} · {report.models[0].backend}"
     return stated(
-        ("model", model if len(report.models) == 1 else ""),
         ("old", _stack_text(report.old, report.new)),
         ("new", _stack_text(report.new, report.old)),
         ("reference", "; ".join(references)),
