@@ -19,6 +19,7 @@
       this.furnish();
       this.listen();
       this.read() || this.rebuild(true);
+      if (reportData.chosen) this.follow(reportData.chosen);
       this.paint(); // keys depend on the visible boxes, and a key may come before the next frame
       this.isReady = true;
       box.dataset.state = "ready";
@@ -300,7 +301,6 @@
       document.addEventListener("layer", ({ detail }) => {
         if (detail.from !== "graph") this.follow(detail);
       });
-      if (reportData.chosen) this.follow(reportData.chosen);
     }
 
     // A layer that was chosen elsewhere on the page.
