@@ -91,6 +91,7 @@ def test_every_plan_has_a_page_that_complains_of_nothing(tab, tmp_path, file) ->
 
 def test_fifty_thousand_layers_sort_filter_and_scroll_to_the_last(tab, tmp_path) -> None:
     open_page(tab, tmp_path, many_layers())
+    tab.evaluate("pageReveal(document.getElementById('layers'))")
     assert tab.evaluate(OUTPUT) == "50,000 layers"
     assert tab.evaluate(f"{ROW}.length") < 100
     scroll = "document.querySelector('#table-layers .rows')"
