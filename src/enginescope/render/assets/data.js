@@ -102,6 +102,7 @@ function pageTimes(id, key) {
 }
 function pageMs(ms) {
   if (Number.isNaN(ms)) return "not known";
+  if (ms >= 10000) return Math.round(ms / 1000).toLocaleString("en-US") + " s";
   const digits = (value) => (value >= 100 ? Math.round(value).toLocaleString("en-US") : Number(value.toPrecision(3)).toString());
   return ms > 0 && ms < 1 ? digits(1000 * ms) + " µs" : digits(ms) + " ms";
 }

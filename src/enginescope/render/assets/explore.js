@@ -136,7 +136,7 @@
     const parts = found.filter(([, one]) => one.count).flatMap(([title, one]) => [
       pageElement("h4", { textContent: `${title}: ${one.count.toLocaleString("en-US")}` }),
       ...one.hits.map(({ text, more, act }) => {
-        const hit = pageElement("button", { type: "button", title: text }, pageElement("span", { textContent: text }), pageElement("small", { textContent: more }));
+        const hit = pageElement("button", { type: "button", title: text }, pageElement("span", { textContent: text, title: text }), pageElement("small", { textContent: more }));
         hit.addEventListener("click", () => { hits.hidden = true; act(); });
         return hit;
       }),
