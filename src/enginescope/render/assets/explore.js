@@ -103,6 +103,7 @@
     });
     for (let row = 0; row < (table?.length ?? 0); row++) if (tests.some((test) => test(row))) yield row;
   }
+  const ms = (table, title, row) => { const one = table.columns.find((column) => column.title === title); return one && pageValue(one, row) !== null ? pageMs(pageValue(one, row)) : ""; };
   const cell = (table, key, row) => { const one = table.columns.find((column) => column.key === key || column.title === key); return one ? pageCell(one, row) : ""; };
   const time = (prefix, row) => { const ms = pageTimes(prefix, "time")?.[row]; return ms ? pageMs(ms) : ""; };
   function ofTable(prefix, key, titles, words, text, act) {
@@ -113,8 +114,8 @@
     const to = (row) => () => pageSelect(prefix, null, row, "search"), plan = await graphOf(prefix).catch(() => null);
     const show = (key) => (_table, row) => document.dispatchEvent(new CustomEvent("row", { detail: { table: prefix + "table-" + key, row } }));
     const layers = ofTable(prefix, "layers", ["Layer", "Type", "ONNX nodes"], words, (table, row) => ({ text: cell(table, "name", row), more: time(prefix, row) }), (_table, row) => to(row)());
-    const tactics = ofTable(prefix, "tactics", ["Tactic"], words, (table, row) => ({ text: cell(table, "Tactic", row), more: cell(table, "Time ms", row) && cell(table, "Time ms", row) + " ms" }), show("tactics"));
-    const findings = ofTable(prefix, "findings", ["Code", "Finding", "Layer", "What to try"], words, (table, row) => ({ text: `${cell(table, "Code", row)} ${cell(table, "Finding", row)}`, more: cell(table, "ms", row) && cell(table, "ms", row) + " ms" }), show("findings"));
+    const tactics = ofTable(prefix, "tactics", ["Tactic"], words, (table, row) => ({ text: cell(table, "Tactic", row), more: ms(table, "Time ms", row) }), show("tactics"));
+    const findings = ofTable(prefix, "findings", ["Code", "Finding", "Layer", "What to try"], words, (table, row) => ({ text: `${cell(table, "Code", row)} ${cell(table, "Finding", row)}`, more: ms(table, "ms", row) }), show("findings"));
     const tensors = new Map();
     if (plan) {
       const holds = Uint8Array.from(plan.strings, (one) => (one.toLowerCase().includes(words) ? 1 : 0)), { nodes, strings } = plan;

@@ -126,12 +126,13 @@
       pen.fillText(pageShorten([label], letters).get(label) ?? label, x + 4, y + Math.min(height, ROW) / 2);
     }
 
-    // Groups narrower than a pixel are one strip down to the layers.
+    // A group fills what is below it; groups narrower than a pixel are one strip down to the layers.
     group(group, row) {
       const bottom = this.groupRows * ROW;
       const from = this.starts[group], to = this.stops[group], x = this.x(from);
       this.rect(x, row * ROW, this.x(to) - x, ROW, this.fill(from, to), (row ? "" : this.focus ? "‹ " : "") + this.names[group]);
       if (row + 1 >= this.groupRows) return;
+      this.rect(x, (row + 1) * ROW, this.x(to) - x, bottom - (row + 1) * ROW, this.fill(from, to));
       let strip = null;
       const flush = () => {
         if (strip) this.rect(this.x(strip[0]), (row + 1) * ROW, Math.max(1, this.x(strip[1]) - this.x(strip[0])), bottom - (row + 1) * ROW, this.fill(...strip));

@@ -16,7 +16,7 @@ from enginescope.render.plans.plan_headline import PageSubject
 
 #: Layers listed.
 MOST_LISTED = 8
-_NAME, _TACTIC = 40, 22
+_NAME, _TACTIC = 26, 16
 
 
 class LookRow(Record, frozen=True, kw_only=True):
