@@ -98,7 +98,7 @@ SVG = "document.querySelector('svg')"
 @pytest.mark.browser
 def test_hover_and_zoom(plan, tmp_path, monkeypatch) -> None:
     page = tmp_path / "notebook.html"
-    one, two = plan.chart("latency-per-type"), plan.chart("precision-rollup")
+    one, two = plan.chart("precision-rollup"), plan.chart("latency-per-type")
     first = one._repr_html_()
     monkeypatch.setattr(live, "_brings_library", lambda: False)
     # the chart that brings the library may be drawn last
