@@ -36,11 +36,13 @@ def tab(tmp_path_factory):
         yield made
 
 
-def open_page(tab, folder: Path, run) -> None:
+def open_page(tab, folder: Path, run, tab_of: str = "") -> None:
     tab.events.clear()
     path = folder / "plan.html"
     path.write_bytes(report_page([PageSubject(RunView(run))]))
-    tab.open(path)
+    tab.send("Page.navigate", url="about:blank")
+    tab.send("Page.navigate", url=path.as_uri() + tab_of)
+    tab.until("document.documentElement?.dataset.charts === 'drawn'")
 
 
 def pages_of(tab) -> int:
@@ -77,9 +79,8 @@ def test_long_tables_end_after_a_few_pages_and_say_so(tab, tmp_path) -> None:
 
 @pytest.mark.parametrize("is_seen", [False, True])
 def test_the_whole_graph_is_on_one_sheet(tab, tmp_path, is_seen) -> None:
-    open_page(
-        tab, tmp_path, resolve_plan(str(DATA / "trt86-h200" / "resnet18.graph.json")).as_run()
-    )
+    file = DATA / "trt86-h200" / "resnet18.graph.json"
+    open_page(tab, tmp_path, resolve_plan(str(file)).as_run(), "#layers")
     assert_whole_on_paper(tab, is_seen=is_seen, names=["/conv1/Conv"])
 
 
@@ -98,6 +99,7 @@ def assert_whole_on_paper(tab, *, is_seen: bool, names: list[str]) -> None:
     shown = f"{stills}.map((one) => getComputedStyle(one).display)"
     assert tab.evaluate(shown) == ["none"] * len(names)
     if is_seen:
+        tab.evaluate("pageReveal(document.querySelector('.graph'))")
         tab.evaluate("document.querySelector('.graph').scrollIntoView({behavior: 'instant'})")
         tab.until("document.querySelector('.graph').dataset.state === 'ready'")
     tab.evaluate(BEFORE)

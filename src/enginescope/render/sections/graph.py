@@ -5,12 +5,12 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from enginescope.analysis.graph.folding.fold import folded
-from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
+from enginescope.analysis.graph.plan_graph import PlanGraph
 from enginescope.core.gc_paused import gc_paused
 from enginescope.judge.units import counted, format_ms
 from enginescope.records.plan.plan import Attribution
 from enginescope.render.graph.node_labels import Times, times_of
-from enginescope.render.graph.view.canvas import Canvas, canvas, container
+from enginescope.render.graph.view.canvas import Canvas, canvas, container, packed
 from enginescope.render.graph.write.svg import SvgLook, draw, svg
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
@@ -26,17 +26,20 @@ def graph(subject: PageSubject) -> Section | None:
     view = subject.plan
     if view is None or not view.all_layers:
         return None
+    found = subject.graph
+    if found is None:
+        return Section(key=KEY, title="Graph", empty=_NOTHING)
     with gc_paused():
-        found = plan_graph(view.plan)
-        if not found.nodes:
-            return Section(key=KEY, title="Graph", empty=_NOTHING)
         times = times_of(view.attribution) or Times(time_ms={}, sum_ms=0.0)
         made = canvas(found, times, subject.findings_of_layer, overlay=subject.overlay)
+        of_layer = subject.row_of_layer
+        indexes = (node.layer.index if node.layer else -1 for node in found.nodes)
+        rows = packed("i4", [of_layer.get(index, -1) for index in indexes])
     return Section(
         key=KEY,
         title="Graph",
         facts={
-            "data": Markup(container(made.data)),  # noqa: S704 - base64
+            "data": Markup(container({**made.data, "rows": rows})),  # noqa: S704 - base64
             "still": still(found, made, view.attribution),
             "sentence": _sentence(subject, found),
         },

@@ -397,19 +397,6 @@ def test_hovering_tells_what_a_box_is(tab, tmp_path) -> None:
     assert tab.complaints() == []
 
 
-def test_the_page_and_the_graph_tell_each_other_what_is_chosen(tab, tmp_path) -> None:
-    opened(tab, page_of(tmp_path, transformer(32)))
-    tab.evaluate(
-        "var seen = []; document.addEventListener('enginescope:select',"
-        "({ detail }) => seen.push([detail.layer, detail.from]));"
-        "document.dispatchEvent(new CustomEvent('enginescope:select',"
-        "{ detail: { layer: 7, from: 'table' } }))"
-    )
-    assert title(tab) == "/layers.1/Attention"
-    tab.evaluate(f"{VIEW}.select(1)")
-    assert tab.evaluate("seen").pop() == [0, "graph"]
-
-
 def test_one_scale_of_time_for_layers_and_groups(tab, tmp_path) -> None:
     opened(tab, page_of(tmp_path, transformer(32)))
     # Green rises all along viridis.

@@ -1,26 +1,7 @@
   // The plan's graph as the page embeds it: compressed, names in one table, numbers in typed arrays.
-  const ARRAYS = { u1: Uint8Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array };
   const KINDS = ["layer", "input", "output", "constant", "tensor"];
   const SEVERITIES = ["none", "info", "warning", "error"];
   const REUSE = 1, ORDER = 2, CARRIED = 4;
-
-  async function readContainer(base64) {
-    const buffer = await (await pageInflate(base64)).arrayBuffer();
-    const length = new DataView(buffer).getUint32(0, true);
-    const json = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
-    // A reviver of JSON.parse would be called for each of thousands of strings.
-    const revived = (value) => {
-      if (value === null || typeof value !== "object" || typeof value[0] === "string") return value;
-      if ("$" in value) {
-        const made = new ARRAYS[value.$](buffer, 4 + length + value.at, value.n);
-        if (value.$ === "u4" || value.$ === "i4") for (let at = 1; at < made.length; at++) made[at] += made[at - 1];
-        return made;
-      }
-      for (const key of Object.keys(value)) value[key] = revived(value[key]);
-      return value;
-    };
-    return revived(JSON.parse(json));
-  }
 
   // Each layer has its worst finding and all its findings; groups sum up their layers.
   class Plan {

@@ -1,11 +1,7 @@
   // One graph of the page: camera, pointer, keys, open groups, selection and search.
   const MOST_SCALE = 2.5, STEP = 1.25;
-  const SAID = ["#", "Layer", "Time ms", "Share %", "Type", "Precision", "Findings", "Tactic", "Implementation", "Raw ms", "ONNX nodes"];
+  const SAID = ["#", "Layer", "Time ms", "Share %", "Type", "Precision", "Findings", "Tactic", "Implementation", "As profiled", "ONNX nodes"];
   const isStill = matchMedia("(prefers-reduced-motion: reduce)");
-
-  // What was chosen last, for graphs that start later.
-  let latest = null;
-  document.addEventListener("enginescope:select", ({ detail }) => { latest = detail; });
 
   class View {
     constructor(box, plan, pair) {
@@ -23,6 +19,7 @@
       this.furnish();
       this.listen();
       this.read() || this.rebuild(true);
+      if (reportData.chosen) this.follow(reportData.chosen);
       this.paint(); // keys depend on the visible boxes, and a key may come before the next frame
       this.isReady = true;
       box.dataset.state = "ready";
@@ -45,7 +42,7 @@
     }
 
     // The row of a node in the table of layers; -1 for none.
-    rowOf(node) { return node >= 0 && this.plan.isLayer[node] ? pageRowOf(this.prefix, this.plan.nodes.index[node]) : -1; }
+    rowOf(node) { return this.plan.rows?.[node] ?? -1; }
 
     get folding() { return this.plan.folding(this.state.folding); }
 
@@ -169,8 +166,7 @@
       this.showSelected();
       this.remark();
       if (box >= 0 && isShown) this.bring(box);
-      const layer = this.plan.isLayer[this.state.selected] ? this.plan.nodes.index[this.state.selected] : null;
-      if (this.isReady) document.dispatchEvent(new CustomEvent("enginescope:select", { detail: { layer, from: "graph", prefix: this.prefix } }));
+      if (this.isReady) pageSelect(this.prefix, null, this.rowOf(this.state.selected), "graph");
       this.keep();
     }
 
@@ -299,13 +295,14 @@
       new MutationObserver(relook).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", relook);
       addEventListener("hashchange", () => this.read());
-      document.addEventListener("enginescope:select", ({ detail }) => this.follow(detail));
-      if (latest) this.follow(latest);
+      document.addEventListener("layer", ({ detail }) => {
+        if (detail.from !== "graph") this.follow(detail);
+      });
     }
 
     // A layer that was chosen elsewhere on the page.
-    follow({ prefix = "", layer, from }) {
-      const node = from === "graph" || prefix !== this.prefix ? -1 : this.plan.nodes.index.indexOf(layer);
+    follow({ prefix, row }) {
+      const node = prefix === this.prefix ? this.plan.rows?.indexOf(row) ?? -1 : -1;
       if (node >= 0) this.reveal(node);
     }
 
