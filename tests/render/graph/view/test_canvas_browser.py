@@ -65,7 +65,9 @@ def tab(shared_tab):
 def graph_alone(request, monkeypatch):
     """Leave out the sections with charts, but where the test is of the page as a whole."""
     if "whole_page" not in request.fixturenames:
-        monkeypatch.setattr(page, "sections_of", lambda subject, _: (graph(subject),))
+        monkeypatch.setattr(
+            page, "tabs_of", lambda subject: (page.Tab(title="Graph", sections=(graph(subject),)),)
+        )
 
 
 @pytest.fixture
@@ -95,6 +97,7 @@ def opened(tab: Tab, path: Path, hash_: str = "") -> None:
         "Emulation.setEmulatedMedia",
         features=[{"name": "prefers-reduced-motion", "value": "reduce"}],
     )
+    tab.evaluate("pageReveal(document.querySelector('.graph'))")
     tab.evaluate(
         "document.querySelector('section[id$=graph]').scrollIntoView({behavior:'instant'})"
     )
@@ -386,6 +389,8 @@ def test_without_javascript_there_is_a_picture(tab, tmp_path) -> None:
 def test_hovering_tells_what_a_box_is(tab, tmp_path) -> None:
     opened(tab, page_of(tmp_path, transformer(32)))
     tip = f"{VIEW}.part('tip')"
+    tab.evaluate(f"{VIEW}.canvas.scrollIntoView({{behavior:'instant', block: 'center'}})")
+    settle(tab)
     for box, words in (
         (1, ["embed", "Time", "µs"]),
         (2, ["layers.0 … layers.31", "Layers", "160"]),
