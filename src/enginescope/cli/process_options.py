@@ -71,14 +71,13 @@ rounds_end_options = add_options(
 )
 #: Add tags and place of the runs that are stored, and ``--json``.
 stored_options = add_options(tags_option, store_option, json_option)
-#: Add what every verb has that reports on rounds of fresh processes.
-report_options = add_options(
-    timeout_option,
+#: Add the files of an answer.
+file_options = add_options(
     option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE."),
     option("--html", type=FILE, help="Write one HTML page to FILE."),
-    rounds_end_options,
-    stored_options,
 )
+#: Add what every verb has that reports on rounds of fresh processes.
+report_options = add_options(timeout_option, file_options, rounds_end_options, stored_options)
 
 
 def rounds_option(text: str) -> Callable[[F], F]:

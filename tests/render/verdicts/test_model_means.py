@@ -14,14 +14,16 @@ from enginescope.records.run.job import Subject
 from enginescope.records.verdict.gate import GateTerms, Limit
 from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown, gate_rows
 from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
-from enginescope.render.verdicts.upgrade_writers import (
+from enginescope.render.verdicts.upgrade_answer import upgrade_rows
+from tests.analysis.in_turn import crashed, job, process
+from tests.render.verdicts.test_upgrade_files import (
+    measured,
+    report,
+    untimed,
     upgrade_json,
     upgrade_markdown,
     upgrade_page,
-    upgrade_rows,
 )
-from tests.analysis.in_turn import crashed, job, process
-from tests.render.verdicts.test_upgrade_files import measured, report, untimed
 
 
 def test_models_that_were_not_timed_are_named_and_are_not_ones() -> None:

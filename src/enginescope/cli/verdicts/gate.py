@@ -21,7 +21,7 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.process_options import command_line, rounds_end_options
 from enginescope.cli.report_output import end_report, present_report, step
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.records.verdict.gate import (
     DEFAULT_REGRESSION_PCT,
@@ -32,19 +32,12 @@ from enginescope.records.verdict.gate import (
 )
 
 
-@click.command(
+@verb(
     "gate",
-    cls=Verb,
-    examples=(
-        (
-            "Fail on a latency regression over 2 %",
-            "enginescope gate new --baseline main --max-regression 2%",
-        ),
-        (
-            "Check p99 too, and write a pull request table",
-            "enginescope gate new --baseline main --max-regression p99=5% --markdown pr.md",
-        ),
-    ),
+    "Fail on a latency regression over 2 %",
+    "enginescope gate new --baseline main --max-regression 2%",
+    "Check p99 too, and write a pull request table",
+    "enginescope gate new --baseline main --max-regression p99=5% --markdown pr.md",
 )
 @click.argument("current", shell_complete=complete_runs, nargs=-1)
 @option(

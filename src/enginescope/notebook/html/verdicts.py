@@ -23,7 +23,6 @@ from enginescope.notebook.html.fragment import (
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.gate import GateReport, GateRow
 from enginescope.records.verdict.history import JobHistory
-from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.figures import TextTable
 from enginescope.render.plan_comparison.compare_phrases import answer
@@ -33,7 +32,6 @@ from enginescope.render.plan_comparison.compare_tables import (
     pair_tables,
     share_tables,
 )
-from enginescope.render.reproduction import reproduction_phrases
 from enginescope.render.suites.suite_answer import suite_answer, suite_tables
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
 from enginescope.render.verdicts.gate_phrases import (
@@ -89,25 +87,6 @@ def gate_html(report: GateReport) -> str:
 def _reasons(report: GateReport, row: GateRow) -> str:
     notices = (f"{notice.message} ({notice.code})" for notice in shown_notices(report, row))
     return "; ".join((*details(row), *notices))
-
-
-def reproduction_html(result: Reproduction) -> str:
-    """Return the answer, the bundle, and every verdict as recorded and as of now."""
-    return fragment(
-        reproduction_phrases.answer_text(result),
-        fact_list(reproduction_phrases.scope_facts(result)),
-        data_table(
-            "Verdicts",
-            reproduction_phrases.ROW_HEADERS,
-            (
-                cells
-                for model in result.models
-                for row in model.rows
-                for cells in reproduction_phrases.rows_of(model, row)
-            ),
-            numbers=_NUMBERS,
-        ),
-    )
 
 
 def answer_html(result: AnswerTables) -> str:
