@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from enginescope.analysis.claims import percentile
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted, format_ms, range_text, signed_pct
@@ -206,7 +207,7 @@ def _job_line(
         change_pct=change,
         change_text=f"{signed_pct(change[1])} %" if change else "",
         spark=_spark(history),
-        p99=format_ms(job.p99_ms) if job.p99_ms is not None else "",
+        p99=percentile.cell(job.p99, format_ms) if job.p99 else "",
         memory=memory,
         headroom=f"{job.headroom_pct:.0f} %" if job.headroom_pct is not None else "",
         gate=gate,

@@ -6,7 +6,7 @@ Computed in a thread: a page shows what is known by then.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from enginescope.analysis.roofline.gpu_limits import gpu_limits
 from enginescope.analysis.runs.run_view import RunView
@@ -15,6 +15,7 @@ from enginescope.analysis.verdicts.history import standing_of
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record, replace
 from enginescope.judge.notice import Notice
+from enginescope.judge.samples import Percentile
 from enginescope.judge.stats.describe import median
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.run import Run
@@ -42,8 +43,8 @@ class OverviewJob(Record, frozen=True, kw_only=True, eq=False):
 
     Attributes:
         newest: Its newest run, without samples, plan and times.
-        p99_ms: Median of the newest session's runs whose samples carry it.
-        memory: Likewise, in bytes: of the device, else of the host.
+        p99: Of the newest run of its session whose samples carry it.
+        memory: Median of the newest session, in bytes: of the device, else of the host.
         headroom_pct: Time that the newest run loses against the GPU's limits.
         notices: Warnings about the runs of the newest session, each code once.
     """
@@ -51,7 +52,7 @@ class OverviewJob(Record, frozen=True, kw_only=True, eq=False):
     history: JobHistory
     standing: Standing
     newest: Run
-    p99_ms: float | None
+    p99: Percentile | None
     memory: float | None
     headroom_pct: float | None
     notices: tuple[Notice, ...]
@@ -150,7 +151,7 @@ class Overview:
             history=history,
             standing=standing_of(history, SESSIONS),
             newest=newest,
-            p99_ms=_middle(views, "p99"),
+            p99=next((one for view in reversed(views) for one in _p99(view)), None),
             memory=_middle(views, "device_memory") or _middle(views, "peak_memory"),
             headroom_pct=_headroom_pct(views[-1]) if views else None,
             notices=tuple(one for one in notices.values() if one.level == "warning"),
@@ -203,6 +204,12 @@ class Overview:
             return None
         first, *others = measured.pairs
         return f"{len(others) + 2} sides compared" if others else headline_sentence(first)
+
+
+def _p99(view: RunView) -> Iterator[Percentile]:
+    found = view.latency.percentile(99.0) if view.latency else None
+    if found is not None and found.mark is None:
+        yield found
 
 
 def _middle(views: Sequence[RunView], metric: str) -> float | None:
