@@ -360,7 +360,8 @@ def _question_line(question: Question) -> QuestionLine:
     elif len(question.runs) == 1:
         address = f"/runs/{quote(newest.id)}"
     else:
-        asked = {"tag": tag or min(shared)} if tag or shared else {"model": newest.model}
+        asked = {"model": newest.model} if len(models) == 1 else {}
+        asked |= {"tag": tag or min(shared)} if tag or shared else {}
         address = f"/runs?{urlencode(asked)}"
     failed = sum(row.outcome != OutcomeKind.OK.value for row in question.runs)
     runs = counted(len(question.runs), "run") + (f", {failed} failed" if failed else "")
