@@ -24,7 +24,7 @@ from enginescope.render.html.images import Chart
 
 _ASSETS = files("enginescope.render") / "assets"
 _LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
-_OWN = ("data.js", "tables.js", "charts.js", "page.js")
+_OWN = ("data.js", "tables.js", "charts.js", "page.js", "icicle.js", "explore.js")
 #: Each does nothing on a page without its elements.
 _OF_SOME_PAGES = ("compare.js", "walk.js", "suite.js")
 _SOURCE_MAP = re.compile(r"\n//# sourceMappingURL=\S+\s*$")
