@@ -23,7 +23,7 @@ from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS
 from enginescope.store.server_tokens import ServerTokens
 from enginescope.store.suite_folder import SUITES, SuiteFolder
-from tests.serve.conftest import client_of, served
+from tests.serve.conftest import client_of, served, wait_for
 from tests.store.stored_runs import a_run, edit
 from tests.store.test_noise_floors import FLOOR
 from tests.suites.made import cell, result, timed
@@ -250,6 +250,7 @@ PAGES = ("/", "/runs", "/runs/aaa111", HISTORY, COMPARE)
 def test_a_browser_that_has_a_page_gets_no_other(store) -> None:
     time.sleep(SETTLED_S)
     with client_of(store) as client:
+        wait_for(lambda: "; reading " not in client.get("/").text)
         for address in PAGES:
             first = client.get(address)
             assert first.headers["content-encoding"] == "gzip"

@@ -10,7 +10,7 @@ from io import BytesIO
 from enginescope.records.run.run import Artifact
 from enginescope.store.archive import Store
 from enginescope.store.location import DatabaseUrl
-from tests.serve.conftest import client_of
+from tests.serve.conftest import client_of, wait_for
 from tests.store.stored_runs import DAMAGE, a_run
 
 
@@ -32,6 +32,7 @@ def links(text: str) -> list[str]:
 
 
 def test_the_first_page(client) -> None:
+    wait_for(lambda: "; reading " not in client.get("/").text)
     answer = client.get("/")
     assert answer.status_code == 200
     assert "4 runs of 2 models" in answer.text
