@@ -52,9 +52,9 @@ def click(tab, x: float, y: float) -> None:
 
 
 def press(tab, key: str) -> None:
-    text = {"text": key} if len(key) == 1 else {}
-    tab.send("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
-    tab.send("Input.dispatchKeyEvent", type="keyUp", key=key)
+    """Press a key where the focus is; a browser without a window may drop its own events."""
+    event = f"new KeyboardEvent('keydown', {{ key: {json.dumps(key)}, bubbles: true }})"
+    tab.evaluate(f"void document.activeElement.dispatchEvent({event})")
 
 
 def place(tab, across: float, row: int) -> tuple[float, float]:
@@ -137,7 +137,10 @@ def test_times_switch_between_own_and_profiled(tab) -> None:
 def test_one_search_finds_layers_tactics_and_tensors(tab) -> None:
     press(tab, "/")
     assert tab.evaluate("document.activeElement.id") == "find"
-    tab.send("Input.insertText", text="conv1")
+    tab.evaluate(
+        "{ const field = document.getElementById('find'); field.value = 'conv1';"
+        " field.dispatchEvent(new Event('input')); }"
+    )
     tab.until("document.querySelectorAll('.hits button').length > 2")
     kinds = tab.evaluate("[...document.querySelectorAll('.hits h4')].map((one) => one.textContent)")
     assert {one.partition(":")[0] for one in kinds} >= {"Layers", "Tensors"}

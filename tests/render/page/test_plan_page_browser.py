@@ -219,7 +219,7 @@ def test_every_tab_opens_and_every_link_lands_in_its_own(tab, tmp_path, file, wi
             tab.evaluate(f"location.hash = '#{anchor}'")
             tab.until(f"document.querySelector('.tab.open #{anchor}') !== null")
             tab.until("document.documentElement.dataset.charts === 'drawn'")
-            heading = f"document.querySelector('#{anchor} h2')"
+            heading = f"document.querySelector('#{anchor}')"
             tab.until(
                 f"(() => {{ const at = {heading}.getBoundingClientRect();"
                 " return at.top >= 0 && at.top < innerHeight && at.height > 0; })()"
