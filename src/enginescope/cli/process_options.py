@@ -11,7 +11,6 @@ from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     COUNT,
     DURATION_MS,
-    FILE,
     SHAPE,
     Items,
     add_options,
@@ -19,6 +18,7 @@ from enginescope.cli.options import (
     dims_option,
     json_option,
     option,
+    page_options,
     store_option,
     tags_option,
 )
@@ -74,8 +74,7 @@ stored_options = add_options(tags_option, store_option, json_option)
 #: Add what every verb has that reports on rounds of fresh processes.
 report_options = add_options(
     timeout_option,
-    option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE."),
-    option("--html", type=FILE, help="Write one HTML page to FILE."),
+    page_options,
     rounds_end_options,
     stored_options,
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 #: Options of the files of an answer.
-_FILES = ("markdown", "csv", "html")
+_FILES = ("markdown", "csv", "html", "junit", "sarif", "card")
 
 #: Options of the files that the next steps may name, the first one first.
 _OPENED = ("html", "markdown")
@@ -51,7 +51,7 @@ def present_report(
         writers: Return a file, by the name of the option that asks for it.
     """
     for name, writer in writers.items():
-        if options[name] is not None:
+        if options.get(name) is not None:
             write_output(options[name], writer(report))
     if options["as_json"]:
         print_json(document(report))
@@ -65,12 +65,16 @@ def check_files(options: Mapping[str, Any], *models: object) -> None:
 
 
 def present_answer(
-    answered: Answer, options: Mapping[str, Any], screen: Callable[[], None]
+    answered: Answer,
+    options: Mapping[str, Any],
+    screen: Callable[[], None],
+    **writers: Callable[[], bytes],
 ) -> None:
     """Write the files that were asked for, then print JSON or the screen.
 
     Args:
         screen: Print what a terminal shows.
+        writers: Return a further file, by the name of the option that asks for it.
     """
     from enginescope.render.html.answer_page import (
         written_csv,
@@ -79,9 +83,12 @@ def present_answer(
         written_page,
     )
 
-    for name, writer in zip(_FILES, (written_markdown, written_csv, written_page), strict=True):
+    for name, writer in zip(_FILES, (written_markdown, written_csv, written_page), strict=False):
         if options.get(name) is not None:
             write_output(options[name], writer(answered))
+    for name, write in writers.items():
+        if options[name] is not None:
+            write_output(options[name], write())
     if options["as_json"]:
         print_json(written_json(answered))
     else:

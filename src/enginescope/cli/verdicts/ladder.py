@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,7 @@ def command(model: Path, **options: Any) -> int:
     """
     from rich.text import Text
 
-    from enginescope.render.base.text import show_answer, wrapped
+    from enginescope.render.base.text import screen_width, show_answer, wrapped
     from enginescope.render.ladder.ladder_answer import ladder_answer, waterfall
 
     check_files(options, model)
@@ -75,7 +74,7 @@ def command(model: Path, **options: Any) -> int:
     with measuring(progress, can_continue=True):
         report = climb_ladder(request, progress)
     answered = ladder_answer(report)
-    lines = waterfall(report, width=shutil.get_terminal_size().columns)
+    lines = waterfall(report, width=screen_width())
     present_answer(
         answered, options, lambda: show_answer(wrapped(answered), list(map(Text, lines)))
     )

@@ -61,9 +61,11 @@ def notice_items(notices: Sequence[Notice]) -> list[str]:
 def answer_markdown(answered: AnswerTables) -> bytes:
     """Return the answer, what it is about, the tables with their notes, and the notices."""
     lines = answer_lines(answered)
-    for part in answered.tables:
-        lines += table_lines(part)
-        lines += ["", escaped(part.note)] if part.note else []
+    for at, part in enumerate(answered.tables):
+        title = ["", f"**{escaped(part.title)}**"] if at and not part.is_folded else []
+        rows = [*title, *table_lines(part), *(["", escaped(part.note)] if part.note else [])]
+        head = f"<details><summary>{escaped(part.title)}</summary>"
+        lines += ["", head, *rows, "", "</details>"] if part.is_folded else rows
     return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
 
 

@@ -47,6 +47,7 @@ class TextTable(Record, frozen=True, kw_only=True):
         whole: Headers of columns that the terminal never breaks.
         note: A line below: what was left out, what a figure is.
         left_out: Rows that only the files have.
+        is_folded: Whether a reader opens it; a terminal does without.
     """
 
     title: str
@@ -56,6 +57,7 @@ class TextTable(Record, frozen=True, kw_only=True):
     whole: tuple[str, ...] = ()
     note: str | None = None
     left_out: int = 0
+    is_folded: bool = False
 
     def figures(self, caption: str | None = None) -> Figures:
         """Return the table as a page sets it, by default under its title and note."""

@@ -26,6 +26,7 @@ class PageSection(Record, frozen=True, kw_only=True):
 
     Attributes:
         command: A command line below the figures.
+        is_folded: Whether a reader opens it.
     """
 
     title: str
@@ -33,6 +34,7 @@ class PageSection(Record, frozen=True, kw_only=True):
     figures: tuple[Figures, ...]
     facts: tuple[tuple[str, str], ...] = ()
     command: str | None = None
+    is_folded: bool = False
 
 
 def answer_page(
@@ -84,6 +86,7 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
         title: Of the page.
         report: Whole in the JSON document.
         data: Further fields of the JSON document.
+        document: The JSON document, where it is not of `report` and `data`.
         csv: Headers and rows; ``None``: the verb writes no CSV.
         brief_tables: In place of `tables` on a terminal and in Markdown.
         leads: Whether the first table belongs to the answer.
@@ -96,6 +99,7 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
     title: str
     report: Any
     data: Mapping[str, Any] = {}
+    document: bytes | None = None
     csv: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
     brief_tables: tuple[TextTable, ...] = ()
     leads: bool = True
@@ -106,6 +110,8 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
 
 def written_json(answered: Answer) -> bytes:
     """Return the answer and the whole report as strict JSON."""
+    if answered.document is not None:
+        return answered.document
     return answer_json(SCHEMA, answer=answered.answer, **answered.data, report=answered.report)
 
 
@@ -130,14 +136,15 @@ def written_page(answered: Answer) -> bytes:
         table_section(part, replace(figure, caption=part.note or part.title))
         for part, figure in zip(answered.tables, figures, strict=True)
     ]
-    sections[-1] = replace(sections[-1], command=answered.command)
+    if answered.command:
+        sections[-1] = replace(sections[-1], command=answered.command)
     return answer_page(
         answered.verb,
         answered,
         files,
         title=answered.title,
         charts=[chart for chart in answered.charts if chart is not None],
-        overview=figures[0] if answered.leads else None,
+        overview=figures[0] if answered.leads and figures else None,
         sections=sections[1:] if answered.leads else sections,
     )
 
@@ -145,4 +152,6 @@ def written_page(answered: Answer) -> bytes:
 def table_section(part: TextTable, figures: Figures) -> PageSection:
     """Return a section that has the title of a table; its anchor is the first word."""
     anchor = part.title.split()[0].lower()
-    return PageSection(title=part.title, anchor=anchor, figures=(figures,))
+    return PageSection(
+        title=part.title, anchor=anchor, figures=(figures,), is_folded=part.is_folded
+    )

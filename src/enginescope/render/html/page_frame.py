@@ -17,6 +17,8 @@ from markupsafe import Markup, escape
 
 from enginescope._version import __version__
 from enginescope.core.record import Record
+from enginescope.judge.notice import Notice
+from enginescope.judge.units import counted
 from enginescope.records.notice import weightiest
 from enginescope.render.base.data_table import aligned_rows
 from enginescope.render.base.palette import DARK, LIGHT, chart_config
@@ -235,7 +237,15 @@ def _environment(package: str) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"aligned": aligned_rows, "weightiest": weightiest}
+    environment.filters["counted_notices"] = counted_notices
     return environment
+
+
+def counted_notices(notices: Sequence[Notice]) -> str:
+    """Return ``2 warnings, 1 note``."""
+    warnings = sum(notice.level == "warning" for notice in notices)
+    counts = ((warnings, "warning"), (len(notices) - warnings, "note"))
+    return ", ".join(counted(count, noun) for count, noun in counts if count)
 
 
 def _chart_themes() -> dict[str, Any]:

@@ -28,6 +28,8 @@ from enginescope.render.accuracy.validate_phrases import (
     suggestion_texts,
     worst_text,
 )
+from enginescope.render.base.answer_tables import AnswerTables
+from enginescope.render.base.figures import TextTable
 from enginescope.render.base.short_names import column_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.bisection.bisect_writers import (
@@ -59,6 +61,36 @@ def validate_text(found: Validation, *, width: int = 80) -> RenderableType:
         lines += [Text(), *task_lines(found.task, width=width)]
     lines += [Text(), *notice_lines(found.notices)] if found.notices else []
     return Group(*_single_spaced([*lines, Text()]))
+
+
+def validate_answer(found: Validation) -> AnswerTables:
+    """Return the answer, what was compared, and every output with the reasons of failures."""
+    told, shared = called_apart(found)
+    rows, notes = [], []
+    for side in told.sides:
+        outputs = side.diff.outputs if side.diff else ()
+        rows += [(side.label, *output_row(output)) for output in outputs]
+        notes += [f"{side.label}: {text}" for output in outputs for text in reason_texts(output)]
+        notes += [f"{side.label}: {text}" for text in (side.failure, side.hint) if text]
+        notes += suggestion_texts(side)
+    table = TextTable(
+        title="Outputs",
+        headers=("side", *OUTPUT_HEADERS),
+        rows=tuple(rows),
+        numbers=OUTPUT_HEADERS[2:],
+        note="; ".join(notes) or None,
+    )
+    return AnswerTables(
+        answer=answer(found),
+        facts=(
+            ("reference" if found.sides else "model", found.reference),
+            ("samples", _samples(found)),
+            *((("sides", shared),) if shared else ()),
+            *((f"limits of {side.label}", limits_text(side)) for side in told.sides),
+        ),
+        tables=(table,) if rows or notes else (),
+        notices=found.notices,
+    )
 
 
 def _single_spaced(lines: list[RenderableType]) -> list[RenderableType]:

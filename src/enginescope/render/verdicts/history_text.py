@@ -138,7 +138,12 @@ HEADERS = ("", "changes of level, and what changed with them")
 
 
 def history_plot(found: JobHistory, *, width: int = 80) -> tuple[str, ...]:
-    """Return the series as lines, changes under their letters; the unit above the axis."""
+    """Return the series as lines, changes under their letters; the unit above the axis.
+
+    Nothing of a single point.
+    """
+    if len(found.points) < 2:
+        return ()
     plot = dot_plot(
         [point.value for point in found.points],
         levels=[
