@@ -48,7 +48,7 @@ def answer_json(schema: int, **fields: Any) -> bytes:
 
 def answer_lines(answered: AnswerTables) -> list[str]:
     """Return the answer and what it is about, as the first lines of a Markdown file."""
-    facts = (f"- {name}: {escaped(text)}" for name, text in answered.facts)
+    facts = (f"- {escaped(name)}: {escaped(text)}" for name, text in answered.facts)
     return [f"### enginescope: {escaped(answered.answer)}", "", *facts]
 
 
@@ -73,7 +73,7 @@ def table_lines(part: TextTable) -> list[str]:
     """Return a table as lines of a Markdown file, after a blank line."""
     marks = ["---:" if name in part.numbers else "---" for name in part.headers]
     rows = ([escaped(cell.replace("\n", "; ")) for cell in row] for row in part.rows)
-    return ["", markdown_row(part.headers), markdown_row(marks), *map(markdown_row, rows)]
+    return ["", markdown_row(list(map(escaped, part.headers))), markdown_row(marks), *map(markdown_row, rows)]
 
 
 def with_names_first(one: TextTable) -> TextTable:
