@@ -169,18 +169,13 @@ bench_interleaved = displayed(interleaved.bench_interleaved, shown_as(ShownVerdi
 continue_comparison = displayed(continued.continue_comparison, shown_as(ShownVerdicts))
 
 
-class ShownValidation(Validation, frozen=True, kw_only=True):
+class ShownValidation(Answered, Validation, frozen=True, kw_only=True):
     """Compared outputs; in notebooks the result and the figures of each output, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.accuracy.validate_phrases import answer
+    def _answer(self) -> AnswerTables:
+        from enginescope.render.validation.validate_writers import validate_answer
 
-        return answer(self)
-
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import validation_html
-
-        return validation_html(self)
+        return validate_answer(self)
 
 
 validate = displayed(validate_service.validate, shown_as(ShownValidation))

@@ -66,29 +66,33 @@ def validate_text(found: Validation, *, width: int = 80) -> RenderableType:
 def validate_answer(found: Validation) -> AnswerTables:
     """Return the answer, what was compared, and every output with the reasons of failures."""
     told, shared = called_apart(found)
-    rows, notes = [], []
+    rows: list[tuple[str, ...]] = []
     for side in told.sides:
-        outputs = side.diff.outputs if side.diff else ()
-        rows += [(side.label, *output_row(output)) for output in outputs]
-        notes += [f"{side.label}: {text}" for output in outputs for text in reason_texts(output)]
-        notes += [f"{side.label}: {text}" for text in (side.failure, side.hint) if text]
-        notes += suggestion_texts(side)
+        if side.diff is None:
+            why = "; try: ".join(filter(None, (side.failure, side.hint)))
+            why = why or "the models have different inputs"
+            rows.append((side.label, "", "✗", *[""] * len(OUTPUT_HEADERS[2:]), why))
+        rows += [
+            (side.label, *output_row(output), "; ".join(reason_texts(output)))
+            for output in (side.diff.outputs if side.diff else ())
+        ]
     table = TextTable(
         title="Outputs",
-        headers=("side", *OUTPUT_HEADERS),
+        headers=("side", *OUTPUT_HEADERS, "why"),
         rows=tuple(rows),
         numbers=OUTPUT_HEADERS[2:],
-        note="; ".join(notes) or None,
+        note="; ".join(text for side in told.sides for text in suggestion_texts(side)) or None,
     )
+    note = f": {found.reference_note}" if found.reference_note else ""
     return AnswerTables(
         answer=answer(found),
         facts=(
-            ("reference" if found.sides else "model", found.reference),
+            ("reference" if found.sides else "model", f"{found.reference}{note}"),
             ("samples", _samples(found)),
             *((("sides", shared),) if shared else ()),
             *((f"limits of {side.label}", limits_text(side)) for side in told.sides),
         ),
-        tables=(table,) if rows or notes else (),
+        tables=(table,) if rows else (),
         notices=found.notices,
     )
 
