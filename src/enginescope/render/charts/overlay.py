@@ -156,7 +156,8 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         ticks = [tick for part in parts for tick in _ticks(*part)]
         return (
             {**scale, "zero": False, "range": pixels},
-            {**axis, "values": ticks, "format": ".6~g"},
+            # Vega bounds labels by the first part of the scale
+            {**axis, "values": ticks, "format": ".6~g", "labelBound": False},
         )
 
     def _rows(self, shown: Sequence[int]) -> list[Spec]:
@@ -196,8 +197,8 @@ def overlay(
 ) -> Overlay:
     """Count the samples of each series in bins that all share.
 
-    What lies far from the rest of its series is left out. Where series are farther apart than all
-    of them are wide, the axis leaves out what is between. The scale is logarithmic, and so are the
+    What lies far from the rest of its series is left out. Where series are far apart, the
+    axis leaves out what is between. The scale is logarithmic, and so are the
     bins, where it is wide or a series is skewed.
 
     Args:
@@ -232,7 +233,7 @@ def is_skewed(values_ms: Array) -> bool:
 
 
 def _parts(ends: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the stretches to draw: two where the gap between them is wider than all others."""
+    """Return the stretches to draw; a gap over half as wide as all of them is not drawn."""
     joined: list[tuple[float, float]] = []
     for low, high in sorted(ends):
         margin = 0.02 * (high - low) or 0.01 * high
@@ -244,7 +245,7 @@ def _parts(ends: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     width = sum(high - low for low, high in joined)
     parts = joined[:1]
     for low, high in joined[1:]:
-        if low - parts[-1][1] > width:
+        if 2 * (low - parts[-1][1]) > width:
             parts.append((low, high))
         else:
             parts[-1] = (parts[-1][0], high)
