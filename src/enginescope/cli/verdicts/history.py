@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,7 +110,7 @@ def command(model: str, store_folder: StorePlace | None, as_json: bool, **option
 
 
 def _show(found: Sequence[JobHistory]) -> None:
-    from enginescope.render.base.text import label_row, screen_width, sentence, show, table
+    from enginescope.render.base.text import label_row, sentence, show, table
     from enginescope.render.verdicts.history_text import (
         HEADERS,
         history_plot,
@@ -118,14 +119,14 @@ def _show(found: Sequence[JobHistory]) -> None:
         title_text,
     )
 
-    width = screen_width()
+    width = shutil.get_terminal_size().columns
     for number, one in enumerate(found[:_SHOWN]):
         if number:
             print()
         show(sentence(title_text(one)))
         show(label_row("", span_text(one)))
-        plot = history_plot(one, width=width)
-        for line in ("", *plot) if plot else ():
+        print()
+        for line in history_plot(one, width=width):
             print(line)
         rows = history_rows(one)
         if rows:

@@ -70,10 +70,22 @@ def answer_markdown(answered: AnswerTables) -> bytes:
 
 
 def table_lines(part: TextTable) -> list[str]:
-    """Return a table as lines of a Markdown file, after a blank line."""
+    """Return a table as lines of a Markdown file, after a blank line; whole figures do not break."""
     marks = ["---:" if name in part.numbers else "---" for name in part.headers]
-    rows = ([escaped(cell.replace("\n", "; ")) for cell in row] for row in part.rows)
-    return ["", markdown_row(list(map(escaped, part.headers))), markdown_row(marks), *map(markdown_row, rows)]
+    fixed = {at for at, name in enumerate(part.headers) if name in {*part.whole} & {*part.numbers}}
+    rows = (
+        [
+            escaped(cell.replace("\n", "; ")).replace(" ", "\u00a0" if at in fixed else " ")
+            for at, cell in enumerate(row)
+        ]
+        for row in part.rows
+    )
+    return [
+        "",
+        markdown_row(list(map(escaped, part.headers))),
+        markdown_row(marks),
+        *map(markdown_row, rows),
+    ]
 
 
 def with_names_first(one: TextTable) -> TextTable:

@@ -53,10 +53,15 @@ def gate_answer(report: GateReport) -> Answer:
         headers=ROW_HEADERS,
         rows=tuple(_cells(report, row) for row in rest),
         numbers=ROW_HEADERS[3:],
+        whole=ROW_HEADERS[3:],
         is_folded=True,
     )
     jobs = TextTable(
-        title="Jobs", headers=(*ROW_HEADERS, _WHY), rows=tuple(rows), numbers=ROW_HEADERS[3:]
+        title="Jobs",
+        headers=(*ROW_HEADERS, _WHY),
+        rows=tuple(rows),
+        numbers=ROW_HEADERS[3:],
+        whole=ROW_HEADERS[3:],
     )
     return Answer(
         verb="gate",
@@ -139,10 +144,9 @@ def _row(report: GateReport, row: GateRow) -> dict[str, Any]:
 
 
 def _cells(report: GateReport, row: GateRow) -> tuple[str, ...]:
-    """Return a row below `ROW_HEADERS`; a cross says that it fails, and figures do not break."""
-    result, job, metric, *figures = row_cells(row)
-    mark = "✗ " if report.fails(row) else ""
-    return (f"{mark}{result}", job, metric, *(figure.replace(" ", "\u00a0") for figure in figures))
+    """Return a row below `ROW_HEADERS`; a cross says that it fails."""
+    result, *cells = row_cells(row)
+    return (f"✗ {result}" if report.fails(row) else result, *cells)
 
 
 def _reasons(report: GateReport, row: GateRow, repeated: Container[str]) -> str:

@@ -138,12 +138,7 @@ HEADERS = ("", "changes of level, and what changed with them")
 
 
 def history_plot(found: JobHistory, *, width: int = 80) -> tuple[str, ...]:
-    """Return the series as lines, changes under their letters; the unit above the axis.
-
-    Nothing of a single point.
-    """
-    if len(found.points) < 2:
-        return ()
+    """Return the series as lines, changes under their letters; the unit above the axis."""
     plot = dot_plot(
         [point.value for point in found.points],
         levels=[
