@@ -18,6 +18,7 @@ import pytest
 from hypothesis import settings
 
 import enginescope
+from enginescope.records.run import rounds
 from enginescope.runner.inputs.sample_models import sample_models
 from tests.plants.in_process import workers_in_process
 
@@ -174,6 +175,12 @@ def in_process() -> Iterator[None]:
     """Run workers in this process, for what is not about processes: each would take 0.3 s more."""
     with workers_in_process():
         yield
+
+
+@pytest.fixture
+def undisturbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all processes count, however busy this machine is: each of three may be the one left."""
+    monkeypatch.setattr(rounds, "uncertainty_of", lambda run: 0.5)
 
 
 @pytest.fixture

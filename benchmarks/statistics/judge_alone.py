@@ -35,7 +35,7 @@ ROUNDS = LOOKS[-1]
 STEPS = {"callables": 20_000, "commands": 5_000}
 LIVE_PCT = 5.0
 #: Many short rounds, so that both sides of one meet the same load. Seconds, at most so many.
-SHORT_ROUNDS = {"callables": (0.04, 400), "commands": (0.1, 240)}
+SHORT_ROUNDS = {"callables": (0.04, 400), "commands": (0.03, 800)}
 
 Array = np.ndarray
 Rounds = list[Array]

@@ -34,7 +34,7 @@ def climbed(model, tmp_path, **more) -> es.LadderReport:
         return es.ladder(model, **{**usual, **more})
 
 
-def test_onnxruntime_from_its_nodes_to_a_client(convnet, tmp_path) -> None:
+def test_onnxruntime_from_its_nodes_to_a_client(convnet, undisturbed, tmp_path) -> None:
     found = climbed(convnet, tmp_path, streams=3, mine="5ms")
     assert [rung.key for rung in found.rungs] == [
         *(

@@ -39,7 +39,7 @@ def in_thirds(path: Path, dims: list[int | str]) -> Path:
     return models.save(path, [node], [x], [y], three=np.array([3, -1], np.int64))
 
 
-def test_onnxruntime_has_levels_costs_and_a_profile(perceptron, tmp_path) -> None:
+def test_onnxruntime_has_levels_costs_and_a_profile(perceptron, undisturbed, tmp_path) -> None:
     report = swept(perceptron, tmp_path, batch=(8, 1, 2), gain_pct=5)
     assert [level.label for level in report.levels] == ["1", "2", "8"]
     assert report.measured == report.levels
@@ -164,7 +164,7 @@ def test_mistakes_are_named(perceptron, tmp_path, asked, words) -> None:
     assert words in str(caught.value)
 
 
-def test_workers_are_processes_of_their_own(perceptron, tmp_path) -> None:
+def test_workers_are_processes_of_their_own(perceptron, undisturbed, tmp_path) -> None:
     report = es.shapes(
         perceptron, batch=(1, 2), rounds=3, visits=2, requests=4, store=tmp_path / "store"
     )
