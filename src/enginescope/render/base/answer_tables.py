@@ -70,7 +70,7 @@ def answer_markdown(answered: AnswerTables) -> bytes:
 
 
 def table_lines(part: TextTable) -> list[str]:
-    """Return a table as lines of Markdown after a blank line; figures that are whole do not break."""
+    """Return a table as lines of Markdown, after a blank line; whole figures do not break."""
     marks = ["---:" if name in part.numbers else "---" for name in part.headers]
     fixed = {at for at, name in enumerate(part.headers) if name in {*part.whole} & {*part.numbers}}
     rows = (
