@@ -119,7 +119,7 @@ def test_how_much_is_asked_of_the_gpu(given, depth) -> None:
 def test_measuring_in_turn(tmp_path) -> None:
     short = Workload(warmup=QUICK.warmup, stop=StopRule(iterations=8))  # too few to be disturbed
     found = es.bench_interleaved(
-        __file__, on=("fake", "fake?latency_us=400"), workload=short, rounds=8, store=tmp_path
+        __file__, on=("fake", "fake?latency_us=280"), workload=short, rounds=8, store=tmp_path
     )
     assert len(found.sides[0].measured) >= 8
     assert es.compare(f"cmp-{found.comparison}", store=tmp_path).verdict == found.verdict

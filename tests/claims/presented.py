@@ -28,23 +28,17 @@ from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.load import LoadReport
 from enginescope.render.base.answer_tables import AnswerTables, answer_markdown
+from enginescope.render.base.answer_tables import answer_markdown as written_markdown
 from enginescope.render.base.text import runs_table, stacked
 from enginescope.render.base.text_table import as_text
 from enginescope.render.charts.distribution import latency_boxes, latency_distribution, percentiles
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.contend.contend_answer import contend_answer
-from enginescope.render.html.answer_page import written_markdown, written_page
+from enginescope.render.html.answer_page import written_page
 from enginescope.render.html.images import Chart
 from enginescope.render.ladder.ladder_answer import ladder_answer, waterfall
-from enginescope.render.load.load_writers import (
-    answer_text,
-    load_answer,
-    load_chart,
-    load_json,
-    load_markdown,
-    load_page,
-)
+from enginescope.render.load.load_answer import load_answer
 from enginescope.render.page.export import (
     latency_percentiles_csv,
     report_json,
@@ -68,13 +62,7 @@ from enginescope.render.verdicts.history_page import history_page
 from enginescope.render.verdicts.history_text import history_json, history_rows, title_text
 from enginescope.render.verdicts.lottery_answer import lottery_answer
 from enginescope.render.verdicts.measured_section import verdict_answer
-from enginescope.render.verdicts.upgrade_writers import (
-    upgrade_answer,
-    upgrade_json,
-    upgrade_markdown,
-    upgrade_page,
-    upgrade_tables,
-)
+from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 from enginescope.render.verdicts.verdict_writers import verdict_csv, verdict_text
 from tests.render.load.load_reports import load_screen
 from tests.render.outputs import outputs
@@ -108,12 +96,13 @@ def of_run(run: Run) -> Iterator[tuple[str, Any]]:
 
 def of_load(report: LoadReport) -> Iterator[tuple[str, Any]]:
     """Yield what each presenter makes of a load test."""
-    yield "terminal", f"{answer_text(report)}\n{load_screen(report, WIDE)}"
-    yield "Markdown", load_markdown(report).decode()
-    yield "page", words(load_page(report).decode())
-    yield "JSON", json.loads(load_json(report))
-    yield "notebook", words(answer_html(load_answer(report)))
-    chart = load_chart(report)
+    answered, (as_json, markdown, page, _) = load_answer(report), outputs(load_answer)
+    yield "terminal", f"{answered.answer}\n{load_screen(report, WIDE)}"
+    yield "Markdown", markdown(report).decode()
+    yield "page", words(page(report).decode())
+    yield "JSON", json.loads(as_json(report))
+    yield "notebook", words(answer_html(answered))
+    (chart,) = answered.charts
     if chart is not None and not report.is_search:
         yield "chart", chart_text(chart)
 
@@ -159,7 +148,7 @@ def _written(answer: Any, *, has_csv: bool = False) -> tuple[Any, ...]:
 
 #: Verb -> its answer, and its writers of Markdown, a page, JSON and CSV.
 _WRITERS: dict[str, tuple[Any, ...]] = {
-    "upgrade": (upgrade_answer, upgrade_markdown, upgrade_page, upgrade_json),
+    "upgrade": _written(upgrade_answer),
     "lottery": _written(lottery_answer),
     "ladder": _written(ladder_answer),
     "shapes": _written(shapes_answer, has_csv=True),
@@ -175,10 +164,7 @@ def of_answer(verb: str, report: Any) -> Iterator[tuple[str, Any]]:
     yield "Markdown", markdown(report).decode()
     yield "page", words(page(report).decode())
     yield "JSON", json.loads(as_json(report))
-    yield (
-        "notebook",
-        words(answer_html(upgrade_tables(report) if verb == "upgrade" else answer(report))),
-    )
+    yield "notebook", words(answer_html(answer(report)))
     for writer in as_csv:
         yield "CSV", rows(writer(report))
     if verb == "ladder":
@@ -204,7 +190,7 @@ def of_findings(linted: Linted) -> Iterator[tuple[str, Any]]:
 
 def screen(answered: AnswerTables) -> str:
     """Return an answer as a wide terminal shows it."""
-    tables = [as_text(one, width=WIDE) for one in stacked(answered.tables, has_notes=True)]
+    tables = [as_text(one, width=WIDE) for one in stacked(answered.screen or answered.tables)]
     facts = [f"{name} | {text}" for name, text in answered.facts]
     notices = [notice.message for notice in answered.notices]
     return "\n".join((answered.answer, *facts, *tables, *notices))

@@ -15,7 +15,7 @@ import pytest
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.samples import Mark
 from enginescope.records.verdict.load import LoadKind
-from enginescope.render.load.load_writers import answer_text
+from enginescope.render.load.load_answer import load_answer
 from enginescope.render.plans.findings import Linted
 from enginescope.store.archive import Store
 from tests.analysis.historic_runs import over_days
@@ -141,7 +141,7 @@ def test_no_page_of_the_server_says_more_than_the_evidence(tmp_path: Path) -> No
 def test_a_load_test_of_74_queries_states_no_p99_and_passes_nothing() -> None:
     """Its answer was ``p99 latency 7.80 ms``, the largest of 74, with ``passed: true``."""
     report = LOADS["74 queries"]
-    assert re.match(r"p9[05] latency .*; p99 not stated: \d+ of 459 ", answer_text(report))
+    assert re.match(r"p9[05] latency .*; p99 not stated: \d+ of 459 ", load_answer(report).answer)
     assert report.is_passed is None
     judged = LOADS["74 queries with an objective"]
     assert judged.kind is LoadKind.INCONCLUSIVE
@@ -153,9 +153,9 @@ def test_the_parts_of_a_latency_are_of_one_query_and_add_up(name: str) -> None:
     report = LOADS[name]
     found = re.search(
         r"(?:p[\d.]+ latency|latencies) ([\d.,]+) ms.* queueing ([\d.]+) ms \+ service ([\d.]+) ms",
-        answer_text(report),
+        load_answer(report).answer,
     )
-    assert found, answer_text(report)
+    assert found, load_answer(report).answer
     whole, queueing, service = (float(one) for one in found.groups())
     assert queueing + service == pytest.approx(whole, abs=1e-9)
     parts = report.trials[0].parts

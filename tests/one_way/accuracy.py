@@ -15,13 +15,15 @@ from enginescope.analysis.validation.validation import Validation
 from enginescope.records.run.job import InputRange, InputShape, StopRule, Workload
 from enginescope.records.run.sample_set import Preprocessing
 from enginescope.render.depth.depth_writers import depth_json
-from enginescope.render.sensitivity.sensitivity_writers import sensitivity_json
+from enginescope.render.sensitivity.sensitivity_answer import sensitivity_answer
 from enginescope.render.validation.validate_writers import output_diff_json
 from tests.depth_models import depth_model, scene
 from tests.fakes.models import WEIGHTS, save, value
 from tests.one_way.case import Case
 from tests.plants.in_process import without_warm_up, workers_in_process
+from tests.render.outputs import outputs
 
+sensitivity_json, *_ = outputs(sensitivity_answer)
 EXACT = "ort-cpu?graph_optimization_level=disable"
 _VOLATILE = frozenset({"command", "created", "latency_ms", "latency_interval_ms", "interval"})
 

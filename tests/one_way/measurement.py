@@ -14,10 +14,10 @@ from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.contend.contend_answer import contend_answer
 from enginescope.render.ladder.ladder_answer import ladder_answer
-from enginescope.render.load.load_writers import load_json
+from enginescope.render.load.load_answer import load_answer
 from enginescope.render.page.export import summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.self_test.self_test_writers import self_test_json
+from enginescope.render.self_test.self_test_answer import self_test_answer
 from enginescope.render.tune.tune_answer import tune_answer
 from enginescope.render.verdicts.lottery_answer import lottery_answer
 from enginescope.store.archive import Store
@@ -28,6 +28,7 @@ from tests.render.outputs import outputs
 
 (contend_json, *_), (ladder_json, *_) = outputs(contend_answer), outputs(ladder_answer)
 (tune_json, *_), (lottery_json, *_) = outputs(tune_answer), outputs(lottery_answer)
+(load_json, *_), (self_test_json, *_) = outputs(load_answer), outputs(self_test_answer)
 FIVE = Workload(warmup=WarmUp(time_ms=0, iterations=0), stop=StopRule(iterations=5))
 #: Requests that mostly sleep: several in one process do not wait for each other.
 SLOW = "fake?latency_us=3000"

@@ -13,10 +13,10 @@ from enginescope.records.run.job import Subject
 from enginescope.records.run.run import Run
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.reproduction.reproduction_writers import reproduction_json
+from enginescope.render.reproduction.reproduction_answer import reproduction_answer
 from enginescope.render.verdicts.gate_writers import gate_json
 from enginescope.render.verdicts.history_text import history_json
-from enginescope.render.verdicts.upgrade_writers import upgrade_json
+from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS
 from tests.analysis.compared_plans import run_a, run_b
@@ -25,6 +25,9 @@ from tests.cli.plans.test_passport import engine_with_passport
 from tests.formats import plans
 from tests.formats.importing.test_plan_files import TIMES
 from tests.one_way.case import Case
+from tests.render.outputs import outputs
+
+(reproduction_json, *_), (upgrade_json, *_) = outputs(reproduction_answer), outputs(upgrade_answer)
 
 #: Files of other tools get a run with a new id each time.
 NEW_IDS = frozenset({"run"})

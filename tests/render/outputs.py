@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from enginescope.render.html.answer_page import (
-    Answer,
-    written_csv,
-    written_json,
-    written_markdown,
-    written_page,
-)
+from enginescope.render.base.answer_tables import answer_markdown
+from enginescope.render.html.answer_page import Answer, written_csv, written_json, written_page
 
 
 def outputs(answer: Callable[[Any], Answer]) -> tuple[Callable[[Any], bytes], ...]:
@@ -20,7 +15,7 @@ def outputs(answer: Callable[[Any], Answer]) -> tuple[Callable[[Any], bytes], ..
     def of(writer: Callable[[Answer], bytes]) -> Callable[[Any], bytes]:
         return lambda report: writer(answer(report))
 
-    return of(written_json), of(written_markdown), of(written_page), of(written_csv)
+    return of(written_json), of(answer_markdown), of(written_page), of(written_csv)
 
 
 def phrases(answer: Callable[[Any], Answer]) -> tuple[Callable[[Any], str], Callable[[Any], Any]]:

@@ -12,6 +12,7 @@ from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import VerdictKind
 from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.verdict.self_test import Detection, SameComparison, SelfTest
+from enginescope.render.self_test.self_test_answer import self_test_answer
 from enginescope.render.self_test.self_test_phrases import (
     answer_text,
     comparison_table,
@@ -19,13 +20,10 @@ from enginescope.render.self_test.self_test_phrases import (
     recorded_line,
     scope_facts,
 )
-from enginescope.render.self_test.self_test_writers import (
-    self_test_answer,
-    self_test_json,
-    self_test_markdown,
-    self_test_page,
-)
+from tests.render.outputs import outputs
 from tests.render.verdicts.test_gate_files import NASTY
+
+self_test_json, self_test_markdown, self_test_page, _ = outputs(self_test_answer)
 
 
 def detection(planted: float, found: float) -> Detection:

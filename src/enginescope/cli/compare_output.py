@@ -65,7 +65,7 @@ def _present_names(found: NamedComparison, *, as_json: bool) -> None:
     if as_json:
         print_data(found)
         return
-    for line in stacked([named_table(found)], has_notes=True)[:-1]:
+    for line in stacked([named_table(found)])[:-1]:
         show(line)
 
 

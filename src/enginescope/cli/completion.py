@@ -10,7 +10,7 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 
 _VARIABLE = "_ENGINESCOPE_COMPLETE"
 _SERVICE = "enginescope.services.completion"
@@ -49,13 +49,12 @@ complete_runs = Words("runs", or_file=True)
 complete_tags = Words("tags")
 
 
-@click.command(
+@verb(
     "completion",
-    cls=Verb,
-    examples=(
-        ("Enable completion in this bash session", 'eval "$(enginescope completion bash)"'),
-        ("Print the script for fish", "enginescope completion fish"),
-    ),
+    "Enable completion in this bash session",
+    'eval "$(enginescope completion bash)"',
+    "Print the script for fish",
+    "enginescope completion fish",
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context

@@ -7,16 +7,15 @@ import click
 from enginescope.cli.completion import complete_codes
 from enginescope.cli.options import json_option
 from enginescope.cli.report_output import print_data
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 
 
-@click.command(
+@verb(
     "explain",
-    cls=Verb,
-    examples=(
-        ("Explain a notice", "enginescope explain W-BIMODAL"),
-        ("List all codes as JSON", "enginescope explain --json"),
-    ),
+    "Explain a notice",
+    "enginescope explain W-BIMODAL",
+    "List all codes as JSON",
+    "enginescope explain --json",
 )
 @click.argument("code", required=False, shell_complete=complete_codes)
 @json_option

@@ -72,12 +72,7 @@ rounds_end_options = add_options(
 #: Add tags and place of the runs that are stored, and ``--json``.
 stored_options = add_options(tags_option, store_option, json_option)
 #: Add what every verb has that reports on rounds of fresh processes.
-report_options = add_options(
-    timeout_option,
-    page_options,
-    rounds_end_options,
-    stored_options,
-)
+report_options = add_options(timeout_option, page_options, rounds_end_options, stored_options)
 
 
 def rounds_option(text: str) -> Callable[[F], F]:

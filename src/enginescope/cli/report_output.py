@@ -11,6 +11,8 @@ from enginescope.cli.options import check_outputs, write_output
 from enginescope.records.progress import COMPARISON_TAG
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from enginescope.render.html.answer_page import Answer
 
 R = TypeVar("R")
@@ -19,7 +21,7 @@ R = TypeVar("R")
 _FILES = ("markdown", "csv", "html", "junit", "sarif", "card")
 
 #: Options of the files that the next steps may name, the first one first.
-_OPENED = ("html", "markdown")
+_OPENED = ("html", "markdown", "csv")
 
 
 def print_json(document: bytes | Iterable[bytes]) -> None:
@@ -67,23 +69,21 @@ def check_files(options: Mapping[str, Any], *models: object) -> None:
 def present_answer(
     answered: Answer,
     options: Mapping[str, Any],
-    screen: Callable[[], None],
+    *steps: tuple[str, str],
+    rows: Sequence[RenderableType] | None = None,
     **writers: Callable[[], bytes],
 ) -> None:
-    """Write the files that were asked for, then print JSON or the screen.
+    """Write the files that were asked for, then print JSON, or the answer and the next steps.
 
     Args:
-        screen: Print what a terminal shows.
+        rows: What a terminal shows in place of the tables.
         writers: Return a further file, by the name of the option that asks for it.
     """
-    from enginescope.render.html.answer_page import (
-        written_csv,
-        written_json,
-        written_markdown,
-        written_page,
-    )
+    from enginescope.render.base.answer_tables import answer_markdown
+    from enginescope.render.base.text import show_answer
+    from enginescope.render.html.answer_page import written_csv, written_json, written_page
 
-    for name, writer in zip(_FILES, (written_markdown, written_csv, written_page), strict=False):
+    for name, writer in zip(_FILES, (answer_markdown, written_csv, written_page), strict=False):
         if options.get(name) is not None:
             write_output(options[name], writer(answered))
     for name, write in writers.items():
@@ -92,7 +92,8 @@ def present_answer(
     if options["as_json"]:
         print_json(written_json(answered))
     else:
-        screen()
+        show_answer(answered, rows)
+        end_report(options, *steps)
 
 
 def runs_step(
@@ -102,17 +103,11 @@ def runs_step(
     return step(options, purpose, "runs list", "--tag", f"{COMPARISON_TAG}{comparison}")
 
 
-def end_report(
-    options: Mapping[str, Any], *steps: tuple[str, str], opened: Sequence[str] = _OPENED
-) -> None:
-    """End a verb: a file that it wrote, then `steps`; nothing beside JSON.
-
-    Args:
-        opened: Options of files; the first one that was given is named.
-    """
+def end_report(options: Mapping[str, Any], *steps: tuple[str, str]) -> None:
+    """End a verb: a file that it wrote, then `steps`; nothing beside JSON."""
     if options["as_json"]:
         return
-    written = next((options[name] for name in opened if options.get(name)), None)
+    written = next((options[name] for name in _OPENED if options.get(name)), None)
     next_steps(*([("open", str(written))] if written else []), *steps)
 
 

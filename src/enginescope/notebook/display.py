@@ -8,7 +8,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from enginescope.render.base.answer_tables import AnswerTables
+    from enginescope.notebook.chart import ChartDisplay
+    from enginescope.render.html.answer_page import Answer
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,8 +42,15 @@ class Answered:
     __slots__ = ()
 
     @abstractmethod
-    def _answer(self) -> AnswerTables:
-        """Return the answer, its facts and its tables."""
+    def _answer(self) -> Answer:
+        """Return the answer, its facts, its tables and its charts."""
+
+    @property
+    def charts(self) -> dict[str, ChartDisplay]:
+        """The charts of the page by key, such as ``"waterfall"`` of a ladder."""
+        from enginescope.notebook.chart import displays
+
+        return displays(self._answer().charts)
 
     def _summary(self) -> str:
         return self._answer().answer

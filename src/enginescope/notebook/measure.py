@@ -31,7 +31,8 @@ from enginescope.services.validation import validate as validate_service
 
 if TYPE_CHECKING:
     from enginescope.notebook.chart import ChartDisplay
-    from enginescope.render.base.answer_tables import AnswerTables
+    from enginescope.render.html.answer_page import Answer
+from enginescope.render.html.answer_page import Answer
 
 
 class ShownBuild(BuildReport, frozen=True, kw_only=True):
@@ -60,54 +61,28 @@ class ShownNoise(NoiseFloor, frozen=True, kw_only=True):
 class ShownSelfTest(Answered, SelfTest, frozen=True, kw_only=True):
     """A self-test; in notebooks the answer, the curve and the comparisons, plain HTML."""
 
-    def _answer(self) -> AnswerTables:
-        from enginescope.render.self_test.self_test_writers import self_test_answer
+    def _answer(self) -> Answer:
+        from enginescope.render.self_test.self_test_answer import self_test_answer
 
         return self_test_answer(self)
-
-    @property
-    def charts(self) -> dict[str, ChartDisplay]:
-        """The chart of the page: ``"detection"``."""
-        from enginescope.notebook.chart import displays
-        from enginescope.render.self_test.self_test_writers import detection_chart
-
-        return displays((detection_chart(self),))
 
 
 class ShownLoad(Answered, LoadReport, frozen=True, kw_only=True):
     """A load test; in notebooks the answer and its figures, plain HTML."""
 
-    def _answer(self) -> AnswerTables:
-        from enginescope.core.record import replace
-        from enginescope.render.load.load_writers import load_answer
+    def _answer(self) -> Answer:
+        from enginescope.render.load.load_answer import load_answer
 
-        answered = load_answer(self)
-        return replace(answered, tables=answered.tables[-1:])
-
-    @property
-    def charts(self) -> dict[str, ChartDisplay]:
-        """The picture of the page: ``"load"``."""
-        from enginescope.notebook.chart import displays
-        from enginescope.render.load.load_writers import load_chart
-
-        return displays((load_chart(self),))
+        return load_answer(self)
 
 
 class ShownShapes(Answered, ShapesReport, frozen=True, kw_only=True):
     """A sweep of shapes; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> AnswerTables:
+    def _answer(self) -> Answer:
         from enginescope.render.shapes.shapes_answer import shapes_answer
 
         return shapes_answer(self)
-
-    @property
-    def charts(self) -> dict[str, ChartDisplay]:
-        """The pictures of the page: ``"shapes_throughput"`` and ``"shapes_latency"``."""
-        from enginescope.notebook.chart import displays
-        from enginescope.render.shapes.shapes_chart import shapes_charts
-
-        return displays(shapes_charts(self))
 
 
 class ShownDiagnosis(doctor_service.Diagnosis, frozen=True, kw_only=True):
@@ -172,7 +147,7 @@ continue_comparison = displayed(continued.continue_comparison, shown_as(ShownVer
 class ShownValidation(Answered, Validation, frozen=True, kw_only=True):
     """Compared outputs; in notebooks the result and the figures of each output, plain HTML."""
 
-    def _answer(self) -> AnswerTables:
+    def _answer(self) -> Answer:
         from enginescope.render.validation.validate_writers import validate_answer
 
         return validate_answer(self)

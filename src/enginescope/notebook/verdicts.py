@@ -10,7 +10,7 @@ Findings as a notebook shows them.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis.claims.saving import Saving
 from enginescope.analysis.frames import Frames
@@ -30,7 +30,7 @@ from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
-from enginescope.render.base.answer_tables import AnswerTables
+from enginescope.render.html.answer_page import Answer
 from enginescope.render.suites.suite import suite_charts
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.rules.engine import LintReport
@@ -46,6 +46,9 @@ from enginescope.services.upgrade import reproduce as reproduce_service
 from enginescope.services.upgrade import upgrade as upgrade_service
 from enginescope.services.verdicts import compare as compare_service
 from enginescope.services.verdicts import history as history_service
+
+if TYPE_CHECKING:
+    from enginescope.render.html.answer_page import Answer
 
 
 class ShownVerdicts(Answered, MeasuredComparison, frozen=True, kw_only=True, eq=False):
@@ -75,7 +78,7 @@ class ShownVerdicts(Answered, MeasuredComparison, frozen=True, kw_only=True, eq=
 
         return "; ".join(map(headline_sentence, self.pairs))
 
-    def _answer(self) -> AnswerTables:
+    def _answer(self) -> Answer:
         from enginescope.render.verdicts.measured_section import verdict_answer
 
         return verdict_answer(self)
@@ -84,7 +87,7 @@ class ShownVerdicts(Answered, MeasuredComparison, frozen=True, kw_only=True, eq=
 class ShownComparison(Answered, Comparison, frozen=True, kw_only=True):
     """Compared plans; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> AnswerTables:
+    def _answer(self) -> Answer:
         from enginescope.render.compare.compare_writers import plans_answer
         from enginescope.render.plan_comparison.compare_tables import Chosen
 
@@ -98,7 +101,7 @@ compare_plans = displayed(compare_service.compare_plans, shown_as(ShownCompariso
 class ShownGate(Answered, GateReport, frozen=True, kw_only=True):
     """A gate's report; in notebooks the result and its rows, plain HTML."""
 
-    def _answer(self) -> AnswerTables:
+    def _answer(self) -> Answer:
         from enginescope.render.verdicts.gate_writers import gate_answer
 
         return gate_answer(self)
@@ -110,27 +113,22 @@ gate = displayed(gate_service.gate, shown_as(ShownGate))
 class ShownUpgrade(Answered, UpgradeReport, frozen=True, kw_only=True):
     """An upgrade; in notebooks the answer and its rows, plain HTML."""
 
-    def _answer(self) -> AnswerTables:
-        from enginescope.render.verdicts.upgrade_writers import upgrade_tables
+    def _answer(self) -> Answer:
+        from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 
-        return upgrade_tables(self)
+        return upgrade_answer(self)
 
 
 upgrade = displayed(upgrade_service.upgrade, shown_as(ShownUpgrade))
 
 
-class ShownReproduction(Reproduction, frozen=True, kw_only=True):
+class ShownReproduction(Answered, Reproduction, frozen=True, kw_only=True):
     """An upgrade that ran again; in notebooks the answer and its rows, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.reproduction.reproduction_phrases import answer_text
+    def _answer(self) -> Answer:
+        from enginescope.render.reproduction.reproduction_answer import reproduction_answer
 
-        return answer_text(self)
-
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import reproduction_html
-
-        return reproduction_html(self)
+        return reproduction_answer(self)
 
 
 reproduce = displayed(reproduce_service.reproduce, shown_as(ShownReproduction))
@@ -139,23 +137,16 @@ reproduce = displayed(reproduce_service.reproduce, shown_as(ShownReproduction))
 class ShownLadder(Answered, LadderReport, frozen=True, kw_only=True):
     """A ladder; in notebooks the answer, its rungs and its steps, plain HTML."""
 
-    def _answer(self) -> AnswerTables:
+    def _answer(self) -> Answer:
         from enginescope.render.ladder.ladder_answer import ladder_answer
 
         return ladder_answer(self)
-
-    @property
-    def charts(self) -> dict[str, ChartDisplay]:
-        """The chart of the page: ``"waterfall"``."""
-        from enginescope.render.ladder.ladder_answer import ladder_chart
-
-        return displays((ladder_chart(self),))
 
 
 class ShownContend(Answered, ContendReport, frozen=True, kw_only=True):
     """A contention test; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> AnswerTables:
+    def _answer(self) -> Answer:
         from enginescope.render.contend.contend_answer import contend_answer
 
         return contend_answer(self)
@@ -168,7 +159,7 @@ ladder = displayed(ladder_service.ladder, shown_as(ShownLadder))
 class ShownLottery(Answered, LotteryReport, frozen=True, kw_only=True):
     """A lottery of builds; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> AnswerTables:
+    def _answer(self) -> Answer:
         from enginescope.render.verdicts.lottery_answer import lottery_answer
 
         return lottery_answer(self)
@@ -180,7 +171,7 @@ lottery = displayed(lottery_service.lottery, shown_as(ShownLottery))
 class ShownTune(Answered, TuneReport, frozen=True, kw_only=True):
     """A search for the fastest options; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> AnswerTables:
+    def _answer(self) -> Answer:
         from enginescope.render.tune.tune_answer import tune_answer
 
         return tune_answer(self)
@@ -192,8 +183,8 @@ tune = displayed(tune_service.tune, shown_as(ShownTune))
 class ShownSensitivity(Answered, SensitivityReport, frozen=True, kw_only=True):
     """What layers lose in a lower precision; in notebooks the answer and its tables, plain HTML."""
 
-    def _answer(self) -> AnswerTables:
-        from enginescope.render.sensitivity.sensitivity_writers import sensitivity_answer
+    def _answer(self) -> Answer:
+        from enginescope.render.sensitivity.sensitivity_answer import sensitivity_answer
 
         return sensitivity_answer(self)
 

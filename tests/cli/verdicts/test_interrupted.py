@@ -14,6 +14,7 @@ from enginescope.services.measurement.rounds import JobRounds
 from enginescope.store.archive import Store
 from tests.fakes import models
 from tests.plants.in_process import without_warm_up, workers_in_process
+from tests.services.sensitivity.test_sensitivity import chain
 
 TIMED = ("--iterations", "24")
 ONE_THREAD = "ort-cpu?intra_op_num_threads=1"
@@ -127,3 +128,31 @@ def test_the_maximum_time_ends_the_rounds(verb, model) -> None:
     assert code == 0
     notices = {one["code"]: one for one in json.loads(out)["report"]["notices"]}
     assert notices["I-SHORT-SEARCH"]["message"] == "the maximum time was over after 1 of 5 rounds"
+
+
+def test_int8_models_of_an_interrupted_search_are_continued(verb, tmp_path, monkeypatch) -> None:
+    model = chain(tmp_path / "net.onnx")
+    options = ("--to", "int8", "--rounds", 3, "--samples", 2, *TIMED, "--json")
+    timings: list[JobRounds] = []
+    measure = JobRounds._measure
+
+    def interrupted(rounds: JobRounds, position: Position) -> Measured[Any]:
+        timings.extend([rounds] if rounds not in timings else [])
+        if len(timings) == 2 and position.round == 2:  # all layers are timed alone
+            raise KeyboardInterrupt
+        return measure(rounds, position)
+
+    monkeypatch.setattr(JobRounds, "_measure", interrupted)
+    with workers_in_process(), without_warm_up():
+        code, out, err = verb("sensitivity", model, *options)
+        assert code == 130, err
+        before = json.loads(out)["report"]["comparisons"]
+        (folder,) = (tmp_path / "store" / "sensitivity").iterdir()
+        assert len(list(folder.glob("*.json"))) == 5  # each of three layers, the first two, all
+        code, out, err = verb("sensitivity", model, *options, "--continue")
+    assert code == 0, err
+    report = json.loads(out)["report"]
+    assert report["comparisons"] == before
+    assert len(set(before)) == 2
+    assert report["rounds"] == 3
+    assert not folder.exists()

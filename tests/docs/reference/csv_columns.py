@@ -25,7 +25,7 @@ from enginescope.render.page.export import (
 )
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.explore_data import COLUMNS as EXPLORE_COLUMNS
-from enginescope.render.sensitivity.sensitivity_writers import sensitivity_csv
+from enginescope.render.sensitivity.sensitivity_answer import sensitivity_answer
 from enginescope.render.shapes.shapes_answer import shapes_answer
 from enginescope.render.tune.tune_answer import tune_answer
 from enginescope.render.verdicts.verdict_writers import verdict_csv
@@ -79,7 +79,10 @@ def files() -> dict[str, tuple[str, tuple[str, ...]]]:
         "shapes --csv": ("shape", _headers(written_csv(shapes_answer(report())))),
         "contend --csv": ("slow-down", _headers(written_csv(contend_answer(contended())))),
         "tune --csv": ("alternative", _headers(written_csv(tune_answer(tuned())))),
-        "sensitivity --csv": ("layer and model", _headers(sensitivity_csv(sensitive()))),
+        "sensitivity --csv": (
+            "layer and model",
+            _headers(written_csv(sensitivity_answer(sensitive()))),
+        ),
         "results.csv of a suite": ("cell and metric", SUITE_COLUMNS),
     }
 

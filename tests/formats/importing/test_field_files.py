@@ -14,7 +14,7 @@ from enginescope.formats.importing.importer import import_artifacts
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.upgrade import UpgradeKind
-from enginescope.render.verdicts.upgrade_writers import answer_text
+from enginescope.render.verdicts.upgrade_answer import answer_text
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
 from tests.analysis.in_turn import named
 

@@ -17,7 +17,7 @@ from enginescope.records.run.run import Run
 from enginescope.records.verdict.load import LoadKind, LoadReport, Slo
 from enginescope.render.base.text import stacked
 from enginescope.render.base.text_table import as_text
-from enginescope.render.load.load_writers import load_answer
+from enginescope.render.load.load_answer import load_answer
 
 GOAL = Slo(p=99.0, limit_ms=10.0)
 SERVICE_MS = 4.0
@@ -113,4 +113,4 @@ def searched() -> LoadReport:
 
 def load_screen(report: LoadReport, width: int) -> str:
     """Return what a terminal shows below the answer."""
-    return as_text(Group(*stacked(load_answer(report).tables[:1], has_notes=True)), width=width)
+    return as_text(Group(*stacked(load_answer(report).tables[:1])), width=width)

@@ -10,17 +10,13 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.record import replace
 from enginescope.records.run.load import LoadRule
 from enginescope.records.verdict.load import LoadReport, Slo
-from enginescope.render.load.load_writers import (
-    answer_text,
-    load_chart,
-    load_json,
-    load_markdown,
-    load_page,
-    scope_facts,
-)
+from enginescope.render.load.load_answer import load_answer, parts_chart
 from enginescope.render.page.page import report_page
 from tests.render.load.load_reports import GOAL, load_screen, loaded_run, scenario, searched, single
+from tests.render.outputs import outputs, phrases
 
+load_json, load_markdown, load_page, _ = outputs(load_answer)
+answer_text, scope_facts = phrases(load_answer)
 SCENARIOS = ("single-stream", "multi-stream", "server", "offline")
 
 
@@ -116,9 +112,7 @@ def test_figures_of_a_scenario_are_to_the_nanosecond() -> None:
 
 
 def test_a_target_cannot_steer_the_terminal() -> None:
-    report = LoadReport(
-        target="a\x1b[2Jb", backend="oip", rule=single().rule, kind=single().kind, steps=()
-    )
+    report = replace(single(), target="a\x1b[2Jb")
     assert "\x1b" not in dict(scope_facts(report))["target"]
 
 
@@ -128,21 +122,16 @@ def test_the_page_leads_with_the_answer(report: LoadReport) -> None:
     answer = answer_text(report)
     heading = page[page.index("<h1>") + 4 : page.index("</h1>")]
     assert heading.replace("&lt;", "<").lower() == answer.lower()
-    assert page.index("<h1>") < page.index('id="figures"')
+    first = load_answer(report).tables[0]
+    assert page.index("<h1>") < page.index(f"<caption>{first.title}")
 
 
 def test_a_closed_loop_has_no_picture_of_parts() -> None:
     report = scenario("single-stream")
     trial = report.trials[0]
-    assert load_chart(report) is not None
-    closed = LoadReport(
-        target="a",
-        backend="b",
-        rule=report.rule,
-        kind=report.kind,
-        steps=(type(report.steps[0])(kind=trial.kind, trials=(without_parts(trial),)),),
-    )
-    assert load_chart(closed) is None
+    assert load_answer(report).charts == (parts_chart(trial),)
+    assert parts_chart(trial) is not None
+    assert parts_chart(without_parts(trial)) is None
 
 
 def without_parts(trial):

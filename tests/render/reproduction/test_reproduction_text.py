@@ -8,7 +8,7 @@ import pytest
 
 from enginescope.analysis.upgrade.reproduced import environment_changes, reproduced_models
 from enginescope.core.record import replace
-from enginescope.notebook.html.verdicts import reproduction_html
+from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.verdict.bundled_outputs import (
     OutputChange,
     OutputReason,
@@ -16,15 +16,21 @@ from enginescope.records.verdict.bundled_outputs import (
 )
 from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.upgrade import UpgradedModel, UpgradeKind
+from enginescope.render.reproduction.reproduction_answer import reproduction_answer
 from enginescope.render.reproduction.reproduction_phrases import answer_text, scope_facts
-from enginescope.render.reproduction.reproduction_writers import (
-    reproduction_json,
-    reproduction_markdown,
-    reproduction_page,
-    reproduction_rows,
-)
+from tests.render.outputs import outputs
 from tests.render.verdicts.test_gate_files import NASTY
 from tests.render.verdicts.test_upgrade_files import measured, report
+
+reproduction_json, reproduction_markdown, reproduction_page, _ = outputs(reproduction_answer)
+
+
+def reproduction_rows(found: Reproduction) -> tuple[tuple[str, ...], ...]:
+    return reproduction_answer(found).screen[0].rows
+
+
+def reproduction_html(found: Reproduction) -> str:
+    return answer_html(reproduction_answer(found))
 
 
 def result(
@@ -117,7 +123,8 @@ def test_one_model_has_no_column_of_models() -> None:
 def test_markdown_has_the_answer_and_both_verdicts() -> None:
     text = reproduction_markdown(result("latency")).decode()
     assert text.startswith("### enginescope: not reproduced: 1 of 3 verdicts differs")
-    assert "recorded safe" in text
+    assert "| different | Latency | recorded | safe |" in text
+    assert "| different | Latency | again | worse |" in text
 
 
 @pytest.mark.parametrize("write", [reproduction_html, reproduction_page])

@@ -12,7 +12,8 @@ from enginescope.analysis.gate.gate import gate
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
-from enginescope.render.html.answer_page import written_markdown, written_page
+from enginescope.render.base.answer_tables import answer_markdown as written_markdown
+from enginescope.render.html.answer_page import written_page
 from enginescope.render.verdicts.gate_junit import gate_junit
 from enginescope.render.verdicts.gate_phrases import answer_text, checked_text, scope_facts
 from enginescope.render.verdicts.gate_sarif import RULES, gate_sarif

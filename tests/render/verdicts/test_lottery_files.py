@@ -72,7 +72,7 @@ def test_layers_with_several_tactics_are_listed_with_their_cost() -> None:
         in (dict(scope_facts(found))["tactics"])
     )
     answer = lottery_answer(found)
-    short, whole = answer.brief_tables[-1], answer.tables[-1]
+    short, whole = answer.screen[-1], answer.tables[-1]
     assert (len(short.rows), short.left_out) == (5, 2)
     assert len(whole.rows) == 7
     cost, _, tactics = whole.rows[0]
@@ -86,7 +86,7 @@ def test_a_short_list_has_the_fastest_and_the_slowest_of_many_tactics() -> None:
     choice = found.layers[0].tactics[0]
     many = tuple(replace(choice, tactic=f"h{at}", mean_ms=at, builds=(at,)) for at in range(1, 6))
     found = replace(found, layers=(replace(found.layers[0], tactics=many),))
-    lines = lottery_answer(found).brief_tables[-1].rows[0][2].splitlines()
+    lines = lottery_answer(found).screen[-1].rows[0][2].splitlines()
     assert lines == ["h1 (1.00 ms, build 1)", "3 others", "h5 (5.00 ms, build 5)"]
     assert len(lottery_answer(found).tables[-1].rows[0][2].splitlines()) == 5
 

@@ -12,17 +12,19 @@ from enginescope.analysis.verdicts.model_mean import gate_means, upgrade_means
 from enginescope.core.record import replace
 from enginescope.records.run.job import Subject
 from enginescope.records.verdict.gate import GateTerms, Limit
-from enginescope.render.html.answer_page import written_markdown
+from enginescope.render.base.answer_tables import answer_markdown as written_markdown
 from enginescope.render.verdicts.gate_writers import gate_answer, gate_json, gate_rows
 from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
-from enginescope.render.verdicts.upgrade_writers import (
+from enginescope.render.verdicts.upgrade_answer import upgrade_rows
+from tests.analysis.in_turn import crashed, job, process
+from tests.render.verdicts.test_upgrade_files import (
+    measured,
+    report,
+    untimed,
     upgrade_json,
     upgrade_markdown,
     upgrade_page,
-    upgrade_rows,
 )
-from tests.analysis.in_turn import crashed, job, process
-from tests.render.verdicts.test_upgrade_files import measured, report, untimed
 
 
 def test_models_that_were_not_timed_are_named_and_are_not_ones() -> None:

@@ -23,22 +23,21 @@ from enginescope.records.verdict.upgrade import (
     UpgradeReport,
     UpgradeRow,
 )
-from enginescope.render.verdicts.upgrade_writers import (
+from enginescope.render.verdicts.upgrade_answer import (
     answer_text,
     layer_table,
     layers_text,
     most_text,
+    upgrade_answer,
     upgrade_chart,
-    upgrade_json,
-    upgrade_markdown,
-    upgrade_page,
     upgrade_rows,
-    upgrade_tables,
 )
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import in_turn, named
+from tests.render.outputs import outputs
 from tests.render.verdicts.test_gate_files import NASTY
 
+upgrade_json, upgrade_markdown, upgrade_page, _ = outputs(upgrade_answer)
 IDENTICAL = UpgradeRow(
     metric=OUTPUTS, kind=UpgradeKind.SAFE, reason="identical", message="identical bits", old=0.0
 )
@@ -46,7 +45,7 @@ WRONG = replace(IDENTICAL, kind=UpgradeKind.WORSE, reason="outputs-fail", messag
 
 
 def upgrade_html(report: UpgradeReport) -> str:
-    return answer_html(upgrade_tables(report))
+    return answer_html(upgrade_answer(report))
 
 
 def measured(name: str, ratio: float) -> UpgradedModel:
@@ -135,8 +134,9 @@ def test_layers_without_times_have_no_columns_of_times() -> None:
     assert most_text(model).startswith("most: ")
 
 
-def test_a_page_of_one_model_has_no_column_of_models() -> None:
+def test_one_model_is_in_the_caption_and_no_column() -> None:
     one = upgrade_page(report(measured("a.onnx", 1.05))).decode()
+    assert "a.onnx · ort-cpu" in one
     two = upgrade_page(report(measured("a.onnx", 1.05), measured("b.onnx", 1.05))).decode()
     assert '<th scope="col">Model</th>' in two
     assert '<th scope="col">Model</th>' not in one
@@ -165,7 +165,8 @@ def test_markdown_has_what_counts_first_and_the_rest_folded() -> None:
     table, folded = text.split("<details>")
     assert "old: old (onnxruntime 1.23.2), /o/python" in table
     assert "evidence: independent builds, 12 runs a side" in table
-    assert "| worse | net.onnx | Latency |" in table
+    assert "\nnet.onnx · ort-cpu; changes are" in table
+    assert "| worse | Latency |" in table
     assert "Load" not in table
     assert "Load" in folded
 

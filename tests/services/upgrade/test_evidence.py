@@ -26,8 +26,9 @@ from enginescope.records.verdict.bundled_outputs import (
 )
 from enginescope.records.verdict.reproduction import Agreement, EvidenceBundle
 from enginescope.records.verdict.upgrade import UpgradeKind
+from enginescope.render.html.answer_page import written_json
 from enginescope.render.reproduction.reproduction_phrases import scope_facts
-from enginescope.render.verdicts.upgrade_writers import upgrade_json
+from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 from enginescope.services.upgrade.evidence import (
     DOCUMENT,
     KeptOutputs,
@@ -68,7 +69,9 @@ def test_a_verdict_is_reproduced_until_outputs_differ(
     model.unlink()  # the bundle has it
     planted(seed=1, slowdown=1.05)
     result = again(bundle, tmp_path)
-    assert json.loads(upgrade_json(result.recorded)) == json.loads(upgrade_json(report))
+    both = (written_json(upgrade_answer(one)) for one in (result.recorded, report))
+    recorded, now = map(json.loads, both)
+    assert recorded == now
     assert result.is_reproduced
     (net,) = result.models
     latency = next(row for row in net.rows if row.metric == "latency")

@@ -41,7 +41,7 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.process_options import batch_option, on_option
 from enginescope.cli.report_output import check_files, end_report, present_report
-from enginescope.cli.verb import Verb, naming_flags
+from enginescope.cli.verb import naming_flags, verb
 from enginescope.core.errors import UsageError
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Limits, Workload
@@ -125,16 +125,12 @@ EXIT_RUN_FAILED = 3
 _MOST_SAMPLES = 1_000_000
 
 
-@click.command(
+@verb(
     "validate",
-    cls=Verb,
-    examples=(
-        (
-            "Compare an FP16 engine with its ONNX model",
-            "enginescope validate model.onnx --on trt:fp16 --tolerance fp16",
-        ),
-        ("Find where an error starts", "enginescope validate model.onnx --on trt:fp16 --bisect"),
-    ),
+    "Compare an FP16 engine with its ONNX model",
+    "enginescope validate model.onnx --on trt:fp16 --tolerance fp16",
+    "Find where an error starts",
+    "enginescope validate model.onnx --on trt:fp16 --bisect",
 )
 @click.argument("models", nargs=-1, required=True, type=PATH)
 @on_option(

@@ -27,7 +27,7 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.report_output import print_data
-from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, verb
 from enginescope.core.errors import UsageError
 from enginescope.records.run.job import InputShape, Workload
 from enginescope.records.run.run import OutcomeKind
@@ -134,16 +134,12 @@ def _flag(key: str) -> str:
     return f"--{key.replace('_', '-')}"
 
 
-@click.command(
+@verb(
     "build",
-    cls=Verb,
-    examples=(
-        ("Build an FP16 engine", "enginescope build model.onnx --on trt:fp16 -o model.engine"),
-        (
-            "Build for batch sizes from 1 to 8",
-            "enginescope build a.onnx --min-shape x:1x8 --opt-shape x:4x8 --max-shape x:8x8",
-        ),
-    ),
+    "Build an FP16 engine",
+    "enginescope build model.onnx --on trt:fp16 -o model.engine",
+    "Build for batch sizes from 1 to 8",
+    "enginescope build a.onnx --min-shape x:1x8 --opt-shape x:4x8 --max-shape x:8x8",
 )
 @click.argument("model", type=PATH)
 @option("-o", "--output", type=FILE, help="Write the engine to this file.  [default: MODEL.engine]")

@@ -10,7 +10,7 @@ from enginescope.cli.compare_options import rounds_option
 from enginescope.cli.options import DURATION_MS, FILE, PATH, Finite, option
 from enginescope.cli.process_options import input_options, on_option, stored_options
 from enginescope.cli.report_output import print_data
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.detection import MOST_ROUNDS
 from enginescope.judge.comparison.ratio import LOOKS
@@ -38,16 +38,12 @@ _OF_SELF_TEST = {
 }
 
 
-@click.command(
+@verb(
     "doctor",
-    cls=Verb,
-    examples=(
-        ("Show usable backends and what to install", "enginescope doctor"),
-        (
-            "Measure how small a difference this machine finds",
-            "enginescope doctor --self-test model.onnx --max-time 2min",
-        ),
-    ),
+    "Show usable backends and what to install",
+    "enginescope doctor",
+    "Measure how small a difference this machine finds",
+    "enginescope doctor --self-test model.onnx --max-time 2min",
 )
 @click.argument("model", required=False, type=PATH)
 @option(

@@ -13,13 +13,12 @@ from enginescope.cli.options import (
     COUNT_OR_DURATION,
     DURATION_MS,
     EXISTING,
-    FILE,
     FROM_0,
     INPUT,
     RANGE,
     Finite,
-    check_outputs,
     option,
+    page_options,
 )
 from enginescope.cli.process_options import (
     input_options,
@@ -29,12 +28,11 @@ from enginescope.cli.process_options import (
     stored_options,
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
-from enginescope.cli.report_output import end_report, present_report, step
-from enginescope.cli.verb import Verb
-from enginescope.formats.arrival_trace import read_arrival_trace
+from enginescope.cli.report_output import check_files, present_answer, step
+from enginescope.cli.verb import verb
 from enginescope.records.run.job import Workload
 from enginescope.records.run.load import SCENARIOS, LoadRule
-from enginescope.records.verdict.load import LoadKind, LoadReport, LoadStep
+from enginescope.records.verdict.load import LoadKind, LoadStep
 from enginescope.services.load.load import run_load
 from enginescope.services.load.request import (
     MOST_PER_S,
@@ -44,24 +42,17 @@ from enginescope.services.load.request import (
     SAMPLES_PER_QUERY,
     LoadObserver,
     LoadRequest,
+    asked_rule,
     parse_slo,
-    rule_of_scenario,
 )
 
 
-@click.command(
+@verb(
     "load",
-    cls=Verb,
-    examples=(
-        (
-            "Measure the latency of queries that arrive at random, 100 a second",
-            "enginescope load model.onnx --rate 100",
-        ),
-        (
-            "Find the highest rate at which 99 % of the queries take less than 50 ms",
-            "enginescope load model.onnx --find-max --slo 'p99<50ms' --duration 5s",
-        ),
-    ),
+    "Measure the latency of queries that arrive at random, 100 a second",
+    "enginescope load model.onnx --rate 100",
+    "Find the highest rate at which 99 % of the queries take less than 50 ms",
+    "enginescope load model.onnx --find-max --slo 'p99<50ms' --duration 5s",
 )
 @click.argument("target", metavar="MODEL|URL")
 @on_option("Backend to measure on.  [default: ort-cpu; trt for an engine; oip for a URL]")
@@ -100,13 +91,6 @@ from enginescope.services.load.request import (
     default=RESOLUTION_PCT,
     help="End the search when the next rate is within this percentage.",
 )
-@option("--max-time", type=DURATION_MS, help="Let --find-max end after this time.")
-@option(
-    "--continue",
-    "continues",
-    is_flag=True,
-    help="Continue the newest load test of the same target and rule in the store.",
-)
 @option(
     "--repeats", type=COUNT, help=f"Processes at each rate.  [default: 1; {REPEATS} in a search]"
 )
@@ -127,8 +111,14 @@ from enginescope.services.load.request import (
 )
 @option("--timeout", type=DURATION_MS, help="Time limit per process.")
 @machine_options
-@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
+@page_options
+@option("--max-time", type=DURATION_MS, help="Let --find-max end after this time.")
+@option(
+    "--continue",
+    "continues",
+    is_flag=True,
+    help="Continue the newest load test of the same target and rule in the store.",
+)
 @stored_options
 def command(target: str, **options: Any) -> int:
     """Measure the latency of queries that arrive at a rate, whether or not earlier ones have ended.
@@ -138,44 +128,31 @@ def command(target: str, **options: Any) -> int:
     grpc://localhost:8001/v2/models/NAME. Latency counts from the intended arrival, so a stall
     shows in every query that waits for it.
     """
-    from enginescope.render.load.load_writers import load_json, load_markdown, load_page
+    from enginescope.render.load.load_answer import load_answer
 
-    check_outputs([options["markdown"], options["html"]], [target])
+    check_files(options, target)
     progress = LoadProgress()
     with measuring(progress, can_continue=True):
         report = run_load(_request(target, options), progress)
-    present_report(
-        report,
-        options,
-        document=load_json,
-        screen=_show,
-        markdown=load_markdown,
-        html=load_page,
-    )
-    shown = [step(options, "report", "report", report.trials[-1].run[:8])]
+    steps = [step(options, "report", "report", report.trials[-1].run[:8])]
     if report.tag is not None and len(report.trials) > 1:
-        shown.append(step(options, "its runs", "runs list", "--tag", report.tag))
-    end_report(options, *shown)
+        steps.append(step(options, "its runs", "runs list", "--tag", report.tag))
+    present_answer(load_answer(report), options, *steps)
     is_missed = report.kind in (LoadKind.MISSED, LoadKind.INCONCLUSIVE)
     return exit_code(progress, int(is_missed))
 
 
 def _request(target: str, options: dict[str, Any]) -> LoadRequest:
-    trace = options["trace"]
-    rule = LoadRule(
-        arrivals="trace" if trace is not None else options["arrivals"],
+    rule = asked_rule(
+        **picked(options, "scenario", "trace", "arrivals", "queries", "seed", "samples_per_query"),
         rate_per_s=options["rate"],
         duration_ms=options["duration"] or LoadRule().duration_ms,
-        queries=options["queries"],
-        seed=options["seed"],
-        times_ms=read_arrival_trace(trace) if trace is not None else (),
         workers=options["concurrency"],
-        samples_per_query=options["samples_per_query"],
     )
     return LoadRequest(
         target=target,
         backends=(options["backend"],) if options["backend"] else (),
-        rule=rule_of_scenario(options["scenario"], rule),
+        rule=rule,
         slo=parse_slo(options["slo"]) if options["slo"] else None,
         is_search=options["find_max"],
         resolution_pct=options["resolution"],
@@ -196,15 +173,7 @@ class LoadProgress(ProcessProgress, LoadObserver):
     """Shows the process that runs, and the verdict at each rate."""
 
     def step_ended(self, step: LoadStep) -> None:
-        from enginescope.render.load.load_writers import rate_of, rate_text
+        from enginescope.render.load.load_answer import rate_of, rate_text
 
         if step.kind is not LoadKind.MEASURED:
             self._line(f"{rate_text(rate_of(step))}: {step.kind.value}")
-
-
-def _show(report: LoadReport) -> None:
-    from enginescope.render.base.text import show_answer, stacked
-    from enginescope.render.load.load_writers import load_answer
-
-    answered = load_answer(report)
-    show_answer(answered, stacked(answered.tables[:1], has_notes=True)[:-1])

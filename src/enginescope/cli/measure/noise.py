@@ -18,7 +18,7 @@ from enginescope.cli.process_options import (
     stored_options,
 )
 from enginescope.cli.report_output import print_data
-from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, verb
 from enginescope.judge.comparison.ratio import FLOOR_ROUNDS
 
 if TYPE_CHECKING:
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     from enginescope.records.verdict.noise_floor import NoiseFloor
 
 
-@click.command(
+@verb(
     "noise",
-    cls=Verb,
-    examples=(
-        ("Measure the noise floor with a small sample", "enginescope noise"),
-        ("Measure the noise floor of your own model", "enginescope noise model.onnx --duration 2s"),
-    ),
+    "Measure the noise floor with a small sample",
+    "enginescope noise",
+    "Measure the noise floor of your own model",
+    "enginescope noise model.onnx --duration 2s",
 )
 @click.argument("model", required=False, type=PATH)
 @on_option("Backend to measure on.  [default: ort-cpu; trt for an engine]")

@@ -5,41 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from enginescope.cli.measure.bench_comparison import RoundsProgress
-from enginescope.cli.options import check_outputs
 from enginescope.cli.process_options import stored_fields
 from enginescope.cli.progress import measuring
-from enginescope.cli.report_output import end_report, present_report, step
+from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import EXIT_RUN_FAILED
 from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.job import Job, StopRule, Workload
-from enginescope.records.verdict.self_test import SelfTest
 from enginescope.services.measurement.interleaved import paced_workload
 from enginescope.services.measurement.self_test import SelfTestRequest, run_self_test
 
 
 def self_test(options: dict[str, Any]) -> int:
     """Run the self-test, write and print what it found; return the exit code."""
-    from enginescope.render.self_test.self_test_writers import (
-        self_test_json,
-        self_test_markdown,
-        self_test_page,
-    )
+    from enginescope.render.self_test.self_test_answer import self_test_answer
 
-    check_outputs([options["markdown"], options["html"]], [str(options["model"] or "")])
+    check_files(options, options["model"] or "")
     progress = SelfTestProgress()
     with measuring(progress):
         test = run_self_test(_request(options), progress)
-    present_report(
-        test,
-        options,
-        document=self_test_json,
-        screen=_show,
-        markdown=self_test_markdown,
-        html=self_test_page,
-    )
     tag = f"{COMPARISON_TAG}{test.comparisons[0].comparison}"
-    end_report(options, step(options, "the first comparison", "compare", tag))
+    first = step(options, "the first comparison", "compare", tag)
+    present_answer(self_test_answer(test), options, first)
     return 0 if test.is_recorded else EXIT_RUN_FAILED
 
 
@@ -80,10 +67,3 @@ class SelfTestProgress(RoundsProgress):
     def standing(self) -> str:
         """Return what an interrupt leaves in the store."""
         return f"{counted(self._stored, 'run')} stored; the self-test is not recorded"
-
-
-def _show(test: SelfTest) -> None:
-    from enginescope.render.base.text import show_answer
-    from enginescope.render.self_test.self_test_writers import self_test_answer
-
-    show_answer(self_test_answer(test))

@@ -23,7 +23,7 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.process_options import on_option, process_fields, report_options, rounds_option
 from enginescope.cli.progress import exit_code, measuring
-from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step
+from enginescope.cli.report_output import check_files, present_answer, runs_step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
@@ -114,7 +114,6 @@ def command(model: Path, **options: Any) -> int:
     compared with a request that follows no change. enginescope proposes optimization profiles from
     the times and the weights of the shapes.
     """
-    from enginescope.render.base.text import show_answer, stacked, wrapped
     from enginescope.render.shapes.shapes_answer import shapes_answer
 
     check_files(options, model)
@@ -122,10 +121,8 @@ def command(model: Path, **options: Any) -> int:
     with measuring(progress, can_continue=True):
         report = sweep_shapes(_request(model, options), progress)
     answered = shapes_answer(report)
-    body = stacked(answered.tables, has_notes=True)[:-1]
-    present_answer(answered, options, lambda: show_answer(wrapped(answered), body))
     steps = [("build", answered.command)] if answered.command else []
-    end_report(options, *steps, runs_step(options, report.comparison), opened=("html",))
+    present_answer(answered, options, *steps, runs_step(options, report.comparison))
     return exit_code(progress)
 
 

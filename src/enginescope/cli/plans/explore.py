@@ -27,7 +27,7 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.report_output import print_json
-from enginescope.cli.verb import Verb, ending_in_order
+from enginescope.cli.verb import ending_in_order, verb
 
 if TYPE_CHECKING:
     from enginescope.analysis.plans.plan_view import PlanView
@@ -161,16 +161,12 @@ _SORTS = (
 )
 
 
-@click.command(
+@verb(
     "explore",
-    cls=Verb,
-    examples=(
-        (
-            "Show where the time of a plan goes",
-            "enginescope explore plan.json --profile times.json",
-        ),
-        ("Write one HTML page with the graph", "enginescope explore plan.json --html plan.html"),
-    ),
+    "Show where the time of a plan goes",
+    "enginescope explore plan.json --profile times.json",
+    "Write one HTML page with the graph",
+    "enginescope explore plan.json --html plan.html",
 )
 @click.argument("what", shell_complete=complete_runs, metavar="PLAN|ENGINE|FOLDER|ARCHIVE|RUN")
 @option(

@@ -9,19 +9,18 @@ import click
 
 from enginescope.cli.options import PATH
 from enginescope.cli.process_options import stored_options
-from enginescope.cli.verb import Verb, ending_in_order
+from enginescope.cli.verb import ending_in_order, verb
 
 if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 
-@click.command(
+@verb(
     "import",
-    cls=Verb,
-    examples=(
-        ("Import trtexec's exported times", "enginescope import times.json --tag server"),
-        ("Import a folder of trex files", "enginescope import results/"),
-    ),
+    "Import trtexec's exported times",
+    "enginescope import times.json --tag server",
+    "Import a folder of trex files",
+    "enginescope import results/",
 )
 @click.argument("paths", nargs=-1, required=True, type=PATH)
 @stored_options

@@ -12,7 +12,7 @@ from enginescope.cli.completion import complete_rules, complete_runs
 from enginescope.cli.messages import next_steps, warn, words
 from enginescope.cli.options import COUNT, EXISTING, FILE, json_option, option, store_option
 from enginescope.cli.report_output import print_json
-from enginescope.cli.verb import Verb, ending_in_order
+from enginescope.cli.verb import ending_in_order, verb
 
 if TYPE_CHECKING:
     from enginescope.render.plans.findings import Linted
@@ -23,16 +23,12 @@ CONFIG_FILE = Path("enginescope.toml")
 _FIGURE_COLUMNS = 34
 
 
-@click.command(
+@verb(
     "lint",
-    cls=Verb,
-    examples=(
-        ("Find performance problems in a plan", "enginescope lint plan.json --profile times.json"),
-        (
-            "Fail a build on errors only, and write SARIF",
-            "enginescope lint plan.json --level error --sarif lint.sarif",
-        ),
-    ),
+    "Find performance problems in a plan",
+    "enginescope lint plan.json --profile times.json",
+    "Fail a build on errors only, and write SARIF",
+    "enginescope lint plan.json --level error --sarif lint.sarif",
 )
 @click.argument(
     "targets", shell_complete=complete_runs, metavar="TARGET...", nargs=-1, required=True

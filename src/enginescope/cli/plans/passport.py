@@ -9,20 +9,16 @@ import click
 from enginescope.cli.messages import next_steps, note, words
 from enginescope.cli.options import FILE, PATH, json_option, option, store_option
 from enginescope.cli.report_output import print_data
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 from enginescope.store.location import StorePlace
 
 
-@click.command(
+@verb(
     "passport",
-    cls=Verb,
-    examples=(
-        ("Show how an engine was built", "enginescope passport model.engine"),
-        (
-            "Write it as a file to ship with the engine",
-            "enginescope passport model.engine -o model.engine.passport.json",
-        ),
-    ),
+    "Show how an engine was built",
+    "enginescope passport model.engine",
+    "Write it as a file to ship with the engine",
+    "enginescope passport model.engine -o model.engine.passport.json",
 )
 @click.argument("file", type=PATH)
 @option("-o", "--output", type=FILE, help="Write the passport to this file.")

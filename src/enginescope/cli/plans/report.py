@@ -20,19 +20,18 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.report_output import print_data
-from enginescope.cli.verb import Verb, ending_in_order
+from enginescope.cli.verb import ending_in_order, verb
 
 if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 
-@click.command(
+@verb(
     "report",
-    cls=Verb,
-    examples=(
-        ("Report the latest run", "enginescope report"),
-        ("Report two runs to one folder", "enginescope report base new -o report/"),
-    ),
+    "Report the latest run",
+    "enginescope report",
+    "Report two runs to one folder",
+    "enginescope report base new -o report/",
 )
 @click.argument(
     "names", shell_complete=complete_runs, metavar="[RUN|PLAN|ENGINE|FOLDER|ARCHIVE]...", nargs=-1

@@ -12,7 +12,7 @@ from enginescope.cli.options import json_option, option, store_option
 from enginescope.cli.process_options import on_option
 from enginescope.cli.report_output import print_data
 from enginescope.cli.token_option import needed_token, token_option
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 
 if TYPE_CHECKING:
     from enginescope.services.store.push import PushReport
@@ -21,16 +21,12 @@ if TYPE_CHECKING:
 EXIT_LEFT_OUT = 3
 
 
-@click.command(
+@verb(
     "push",
-    cls=Verb,
-    examples=(
-        ("Send the latest run", "enginescope push http://server:8642 latest --token-file token"),
-        (
-            "Send all runs with a tag",
-            "enginescope push http://server:8642 --tag nightly --token-file token",
-        ),
-    ),
+    "Send the latest run",
+    "enginescope push http://server:8642 latest --token-file token",
+    "Send all runs with a tag",
+    "enginescope push http://server:8642 --tag nightly --token-file token",
 )
 @click.argument("url", metavar="URL")
 @click.argument("names", shell_complete=complete_runs, metavar="[RUN]...", nargs=-1)

@@ -18,7 +18,7 @@ from enginescope.cli.token_option import (
     made_token,
     token_option,
 )
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 from enginescope.core import optional
 from enginescope.core.errors import UsageError
 
@@ -31,16 +31,12 @@ if TYPE_CHECKING:
 _PORT = 8642
 
 
-@click.command(
+@verb(
     "serve",
-    cls=Verb,
-    examples=(
-        ("Show the store on this machine", "enginescope serve"),
-        (
-            "Accept runs from other machines",
-            "enginescope serve --host 0.0.0.0 --accept-push --token-file token",
-        ),
-    ),
+    "Show the store on this machine",
+    "enginescope serve",
+    "Accept runs from other machines",
+    "enginescope serve --host 0.0.0.0 --accept-push --token-file token",
 )
 @option("--host", default="127.0.0.1", help="Address to listen on.")
 @option(

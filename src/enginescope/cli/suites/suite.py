@@ -29,7 +29,7 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.report_output import print_data
 from enginescope.cli.token_option import needed_token, token_option
-from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
+from enginescope.cli.verb import EXIT_RUN_FAILED, verb
 from enginescope.core.errors import UsageError
 from enginescope.records.suite.suite import SuiteResult
 
@@ -95,16 +95,12 @@ def _environment(text: str) -> tuple[str, str]:
     return name, str(Path(path).absolute()) if "/" in path else python
 
 
-@click.command(
+@verb(
     "suite",
-    cls=Verb,
-    examples=(
-        ("Write a commented example", "enginescope suite --init"),
-        (
-            "Run a folder of models on two precisions",
-            "enginescope suite models/ --on ort-cpu --on trt:fp16",
-        ),
-    ),
+    "Write a commented example",
+    "enginescope suite --init",
+    "Run a folder of models on two precisions",
+    "enginescope suite models/ --on ort-cpu --on trt:fp16",
 )
 @click.argument("source", required=False, type=PATH, metavar="[SUITE|DIR]")
 @option("--init", "init", is_flag=True, help="Write a commented example to SUITE or suite.toml.")

@@ -27,7 +27,7 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.report_output import check_files
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,16 +36,12 @@ if TYPE_CHECKING:
     from enginescope.store.location import StorePlace
 
 
-@click.command(
+@verb(
     "compare",
-    cls=Verb,
-    examples=(
-        ("Compare two plans layer by layer", "enginescope compare a.json b.json"),
-        (
-            "Measure more rounds of an inconclusive comparison",
-            "enginescope compare cmp-0a1b2c3d --continue",
-        ),
-    ),
+    "Compare two plans layer by layer",
+    "enginescope compare a.json b.json",
+    "Measure more rounds of an inconclusive comparison",
+    "enginescope compare cmp-0a1b2c3d --continue",
 )
 @click.argument("what", shell_complete=complete_runs, metavar="A B [C…] | COMPARISON", nargs=-1)
 @option(

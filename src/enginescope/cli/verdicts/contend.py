@@ -17,14 +17,10 @@ from enginescope.cli.process_options import (
     rounds_option,
 )
 from enginescope.cli.progress import exit_code, measuring
-from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step
+from enginescope.cli.report_output import check_files, present_answer, runs_step
 from enginescope.cli.verb import verb
 from enginescope.records.run.job import StopRule, Workload
-from enginescope.services.contend.contend import (
-    SHARES,
-    ContendRequest,
-    run_contend,
-)
+from enginescope.services.contend.contend import SHARES, ContendRequest, run_contend
 
 
 @verb(
@@ -63,7 +59,6 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
     of fresh processes. All contenders issue requests during the whole window in which they
     are timed. A model named twice contends with itself.
     """
-    from enginescope.render.base.text import show_answer, stacked
     from enginescope.render.contend.contend_answer import contend_answer
 
     check_files(options, *models)
@@ -74,8 +69,5 @@ def command(models: tuple[Path, ...], **options: Any) -> int:
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         report = run_contend(request, progress)
-    answered = contend_answer(report)
-    body = stacked(answered.tables, has_notes=True)
-    present_answer(answered, options, lambda: show_answer(answered, body))
-    end_report(options, runs_step(options, report.comparison))
+    present_answer(contend_answer(report), options, runs_step(options, report.comparison))
     return exit_code(progress)

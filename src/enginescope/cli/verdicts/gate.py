@@ -20,8 +20,8 @@ from enginescope.cli.options import (
     store_option,
 )
 from enginescope.cli.process_options import command_line, rounds_end_options
-from enginescope.cli.report_output import check_files, end_report, present_answer, step
-from enginescope.cli.verb import Verb
+from enginescope.cli.report_output import check_files, present_answer, step
+from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
 from enginescope.records.verdict.gate import (
@@ -33,19 +33,12 @@ from enginescope.records.verdict.gate import (
 )
 
 
-@click.command(
+@verb(
     "gate",
-    cls=Verb,
-    examples=(
-        (
-            "Fail on a latency regression over 2 %",
-            "enginescope gate new --baseline main --max-regression 2%",
-        ),
-        (
-            "Check p99 too, and write a pull request table",
-            "enginescope gate new --baseline main --max-regression p99=5% --markdown pr.md",
-        ),
-    ),
+    "Fail on a latency regression over 2 %",
+    "enginescope gate new --baseline main --max-regression 2%",
+    "Check p99 too, and write a pull request table",
+    "enginescope gate new --baseline main --max-regression p99=5% --markdown pr.md",
 )
 @click.argument("current", shell_complete=complete_runs, nargs=-1)
 @option(
@@ -117,7 +110,7 @@ def command(
     """
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.progress import exit_code, measuring
-    from enginescope.render.base.text import show_answer, stacked
+    from enginescope.render.base.text import stacked
     from enginescope.render.verdicts.gate_junit import gate_junit
     from enginescope.render.verdicts.gate_sarif import gate_sarif
     from enginescope.render.verdicts.gate_writers import gate_answer, gate_notices, gate_rows
@@ -142,19 +135,16 @@ def command(
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         report = decide_gate(request, command_line(), progress)
-    answered, everything = gate_answer(report), options["everything"]
+    everything = options["everything"]
     notices = gate_notices(report, everything=everything)
     present_answer(
-        answered,
+        replace(gate_answer(report), notices=notices),
         options,
-        lambda: show_answer(
-            replace(answered, notices=notices),
-            stacked([gate_rows(report, everything=everything)]) if report.rows else None,
-        ),
+        *_steps(report, options),
+        rows=stacked([gate_rows(report, everything=everything)]) if report.rows else None,
         junit=lambda: gate_junit(report),
         sarif=lambda: gate_sarif(report, root=str(Path.cwd())),
     )
-    end_report(options, *_steps(report, options))
     return exit_code(progress, int(not report.is_passed))
 
 

@@ -23,7 +23,7 @@ from enginescope.cli.options import (
 )
 from enginescope.cli.process_options import on_option
 from enginescope.cli.report_output import print_json
-from enginescope.cli.verb import Verb
+from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
 
@@ -40,13 +40,12 @@ def _sitting(text: str) -> float:
     return 0.0 if text.strip() == "0" else parse_duration_ms(text)
 
 
-@click.command(
+@verb(
     "history",
-    cls=Verb,
-    examples=(
-        ("Show the latency of a model over time", "enginescope history model.onnx"),
-        ("Plot p99 on one page", "enginescope history model.onnx --metric p99 --html history.html"),
-    ),
+    "Show the latency of a model over time",
+    "enginescope history model.onnx",
+    "Plot p99 on one page",
+    "enginescope history model.onnx --metric p99 --html history.html",
 )
 @click.argument("model")
 @on_option("Select runs on backends that start with this name.")

@@ -23,9 +23,9 @@ from enginescope.cli.report_output import print_json
 from enginescope.cli.verb import (
     EXIT_INTERRUPTED,
     EXIT_RUN_FAILED,
-    Verb,
     ending_in_order,
     saying_what_stands,
+    verb,
 )
 from enginescope.core.errors import UsageError
 from enginescope.judge import sources
@@ -44,16 +44,12 @@ _KINDS: dict[str, Callable[[str], sources.Source]] = {
 }
 
 
-@click.command(
+@verb(
     "judge",
-    cls=Verb,
-    examples=(
-        ("Compare two commands", "enginescope judge './old input' './new input'"),
-        (
-            "Compare two functions in fresh Python processes",
-            "enginescope judge --python mine:old mine:new --markdown verdict.md",
-        ),
-    ),
+    "Compare two commands",
+    "enginescope judge './old input' './new input'",
+    "Compare two functions in fresh Python processes",
+    "enginescope judge --python mine:old mine:new --markdown verdict.md",
 )
 @click.argument("sides", nargs=-1, required=True, metavar="SIDE SIDE...")
 @option("--jsonl", "kind", flag_value="jsonl", help="SIDEs measure themselves: the JSONL protocol.")

@@ -19,7 +19,7 @@ from enginescope.cli.process_options import (
     stop_options,
 )
 from enginescope.cli.progress import exit_code, measuring
-from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step
+from enginescope.cli.report_output import check_files, present_answer, runs_step
 from enginescope.cli.verb import verb
 from enginescope.services.ladder.ladder import (
     LEAST_STREAMS,
@@ -64,7 +64,7 @@ def command(model: Path, **options: Any) -> int:
     """
     from rich.text import Text
 
-    from enginescope.render.base.text import screen_width, show_answer, wrapped
+    from enginescope.render.base.text_table import screen_width
     from enginescope.render.ladder.ladder_answer import ladder_answer, waterfall
 
     check_files(options, model)
@@ -73,10 +73,7 @@ def command(model: Path, **options: Any) -> int:
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         report = climb_ladder(request, progress)
-    answered = ladder_answer(report)
-    lines = waterfall(report, width=screen_width())
-    present_answer(
-        answered, options, lambda: show_answer(wrapped(answered), list(map(Text, lines)))
-    )
-    end_report(options, runs_step(options, report.comparison))
+    rows = [*map(Text, waterfall(report, width=screen_width()))]
+    after = runs_step(options, report.comparison)
+    present_answer(ladder_answer(report), options, after, rows=rows)
     return exit_code(progress)

@@ -17,7 +17,7 @@ from enginescope.cli.process_options import (
     stop_options,
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
-from enginescope.cli.report_output import check_files, end_report, present_answer, step
+from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import verb
 from enginescope.records.progress import COMPARISON_TAG
 from enginescope.services.lottery.lottery import (
@@ -77,7 +77,6 @@ def command(model: Path, **options: Any) -> int:
     builds covers a difference between single builds, compare, gate and upgrade call it
     inconclusive.
     """
-    from enginescope.render.base.text import show_answer, stacked
     from enginescope.render.verdicts.lottery_answer import lottery_answer
 
     check_files(options, model)
@@ -90,8 +89,7 @@ def command(model: Path, **options: Any) -> int:
     progress = ProcessProgress()
     with measuring(progress, can_continue=True):
         report = hold_lottery(request, progress)
-    answered = lottery_answer(report)
-    present_answer(answered, options, lambda: show_answer(answered, stacked(answered.brief_tables)))
     tag = f"{COMPARISON_TAG}{report.comparison}"
-    end_report(options, step(options, "the builds side by side", "compare", tag))
+    side_by_side = step(options, "the builds side by side", "compare", tag)
+    present_answer(lottery_answer(report), options, side_by_side)
     return exit_code(progress)

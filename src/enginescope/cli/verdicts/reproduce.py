@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from enginescope.cli.messages import words
-from enginescope.cli.options import (
-    FILE,
-    PATH,
-    check_outputs,
-    json_option,
-    option,
-    store_option,
-)
+from enginescope.cli.options import PATH, json_option, option, page_options, store_option
 from enginescope.cli.process_options import command_line
 from enginescope.cli.progress import measuring
-from enginescope.cli.report_output import end_report, present_report
-from enginescope.cli.verb import Verb
+from enginescope.cli.report_output import check_files, present_answer
+from enginescope.cli.verb import verb
 from enginescope.cli.verdicts.upgrade import UpgradeProgress, next_step
 from enginescope.services.upgrade.reproduce import ReproduceRequest, reproduce_upgrade
 
-if TYPE_CHECKING:
-    from enginescope.records.verdict.reproduction import Reproduction
 
-
-@click.command(
+@verb(
     "reproduce",
-    cls=Verb,
-    examples=(
-        ("Check that no file of a bundle was changed", "enginescope reproduce bundle --check-only"),
-        (
-            "Run the upgrade again, with the old version in another place",
-            "enginescope reproduce bundle --old old/bin/python",
-        ),
-    ),
+    "Check that no file of a bundle was changed",
+    "enginescope reproduce bundle --check-only",
+    "Run the upgrade again, with the old version in another place",
+    "enginescope reproduce bundle --old old/bin/python",
 )
 @click.argument("folder", type=PATH)
 @option(
@@ -55,8 +41,7 @@ if TYPE_CHECKING:
     help="Python or image of the new stack.  [default: the recorded one]",
 )
 @option("--all", "everything", is_flag=True, help="Also list metrics that do not count.")
-@option("--markdown", type=FILE, help="Write the answer and its tables to FILE.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
+@page_options
 @store_option
 @json_option
 def command(folder: Path, **options: Any) -> int:
@@ -66,13 +51,9 @@ def command(folder: Path, **options: Any) -> int:
     (exit code 2), and so is a stack or a model that this machine lacks. Recorded runs are not
     measured again: their verdicts are computed from the runs in FOLDER.
     """
-    from enginescope.render.reproduction.reproduction_writers import (
-        reproduction_json,
-        reproduction_markdown,
-        reproduction_page,
-    )
+    from enginescope.render.reproduction.reproduction_answer import reproduction_answer
 
-    check_outputs([options["markdown"], options["html"]], [str(folder)])
+    check_files(options, folder)
     request = ReproduceRequest(
         folder=folder,
         check_only=options["check_only"],
@@ -84,23 +65,9 @@ def command(folder: Path, **options: Any) -> int:
     progress = UpgradeProgress()
     with measuring(progress):
         result = reproduce_upgrade(request, progress)
-    present_report(
-        result,
-        options,
-        document=reproduction_json,
-        screen=lambda result: _show(result, everything=options["everything"]),
-        markdown=reproduction_markdown,
-        html=reproduction_page,
-    )
-    if result.again is None:
-        end_report(options, ("run it again", words("enginescope", "reproduce", str(folder))))
-    else:
-        end_report(options, next_step(result.again, options))
+    after = ("run it again", words("enginescope", "reproduce", str(folder)))
+    if result.again is not None:
+        after = next_step(result.again, options)
+    answered = reproduction_answer(result, everything=options["everything"])
+    present_answer(answered, options, after)
     return int(result.is_reproduced is False)
-
-
-def _show(result: Reproduction, *, everything: bool) -> None:
-    from enginescope.render.base.text import show_answer
-    from enginescope.render.reproduction.reproduction_writers import reproduction_answer
-
-    show_answer(reproduction_answer(result, everything=everything))

@@ -30,7 +30,7 @@ from enginescope.cli.process_options import (
     stop_options,
 )
 from enginescope.cli.progress import ProcessProgress, exit_code, measuring
-from enginescope.cli.report_output import check_files, end_report, present_answer, runs_step, step
+from enginescope.cli.report_output import check_files, present_answer, runs_step, step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import LOOKS, MOST_ROUNDS
@@ -126,21 +126,17 @@ def command(model: Path, **options: Any) -> int:
     evidence. Fresh builds and other inputs compare the leader with the default. Only this
     confirmation decides: among equals, at most 5 % of searches claim a winner.
     """
-    from enginescope.render.base.text import show_answer, stacked
     from enginescope.render.tune.tune_answer import tune_answer
 
     check_files(options, model)
     progress = TuneProgress()
     with measuring(progress, can_continue=True):
         report = tune_options(_request(model, options), progress)
-    answered = tune_answer(report)
-    body = stacked(tune_answer(report, names_first=False).tables)
-    present_answer(answered, options, lambda: show_answer(answered, body))
     steps = [runs_step(options, report.comparison, "the search")]
     if report.confirmation is not None and report.confirmation.comparison is not None:
         tag = f"{COMPARISON_TAG}{report.confirmation.comparison}"
         steps.insert(0, step(options, "the confirmation", "compare", tag))
-    end_report(options, *steps, opened=("html", "csv", "markdown"))
+    present_answer(tune_answer(report), options, *steps)
     return exit_code(progress)
 
 

@@ -11,21 +11,18 @@ from enginescope.cli.compare_options import rounds_option
 from enginescope.cli.completion import complete_runs
 from enginescope.cli.measure.bench_comparison import RoundsProgress
 from enginescope.cli.messages import note, words
-from enginescope.cli.options import COUNT, FILE, FOLDER, FROM_0, PATH, check_outputs, option
+from enginescope.cli.options import COUNT, FOLDER, FROM_0, PATH, option
 from enginescope.cli.process_options import (
     input_options,
     on_option,
-    picked,
     process_fields,
     process_workload,
-    rounds_end_options,
+    report_options,
     stop_options,
-    stored_options,
-    timeout_option,
 )
 from enginescope.cli.progress import exit_code, measuring
-from enginescope.cli.report_output import end_report, present_report, step
-from enginescope.cli.verb import Verb
+from enginescope.cli.report_output import check_files, present_answer, step
+from enginescope.cli.verb import verb
 from enginescope.cli.verdicts.gate import limits_of
 from enginescope.core.digest import sha256_of
 from enginescope.formats.archive.archive_reader import MANIFEST
@@ -37,19 +34,12 @@ from enginescope.services.upgrade.request import REPEATS, UpgradeObserver, Upgra
 from enginescope.services.upgrade.upgrade import check_upgrade
 
 
-@click.command(
+@verb(
     "upgrade",
-    cls=Verb,
-    examples=(
-        (
-            "Check a new ONNX Runtime against the one in another environment",
-            "enginescope upgrade model.onnx --old old/bin/python --markdown upgrade.md",
-        ),
-        (
-            "Compare logs of two versions",
-            "enginescope upgrade --old trt10.3.log --new trt10.16.log",
-        ),
-    ),
+    "Check a new ONNX Runtime against the one in another environment",
+    "enginescope upgrade model.onnx --old old/bin/python --markdown upgrade.md",
+    "Compare logs of two versions",
+    "enginescope upgrade --old trt10.3.log --new trt10.16.log",
 )
 @click.argument("models", nargs=-1, type=PATH)
 @option(
@@ -94,7 +84,6 @@ from enginescope.services.upgrade.upgrade import check_upgrade
 @input_options
 @option("--seed", type=FROM_0, default=0, help="Seed for random inputs.")
 @stop_options
-@timeout_option
 @rounds_option(LOOKS[-1])
 @option(
     "--builds",
@@ -119,8 +108,6 @@ from enginescope.services.upgrade.upgrade import check_upgrade
     help="Whether an inconclusive upgrade fails or passes.",
 )
 @option("--all", "everything", is_flag=True, help="Also list metrics that do not count.")
-@option("--markdown", type=FILE, help="Write a table for a pull request to FILE.")
-@option("--html", type=FILE, help="Write one HTML page to FILE.")
 @option(
     "--evidence",
     type=FOLDER,
@@ -131,8 +118,7 @@ from enginescope.services.upgrade.upgrade import check_upgrade
     is_flag=True,
     help="Add the hashes of models, samples and outputs to --evidence, not the files.",
 )
-@rounds_end_options
-@stored_options
+@report_options
 def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any) -> int:
     """Check whether MODELS are as correct and as fast on a new stack; exit with 1 if not.
 
@@ -141,33 +127,18 @@ def command(models: tuple[Path, ...], old: str, new: str | None, **options: Any)
     stacks until the result is clear, and judges latency, memory and engine size. Without MODELS, it
     compares recorded runs.
     """
-    from enginescope.render.base.text import show_answer
-    from enginescope.render.verdicts.upgrade_writers import (
-        upgrade_answer,
-        upgrade_json,
-        upgrade_markdown,
-        upgrade_page,
-    )
+    from enginescope.render.verdicts.upgrade_answer import upgrade_answer
 
-    check_outputs([options["markdown"], options["html"]], [*map(str, models), old, new or ""])
+    check_files(options, *models, old, new or "")
     progress = UpgradeProgress()
     with measuring(progress, can_continue=True):
         report = check_upgrade(_request(models, old, new, options), progress)
-    present_report(
-        report,
-        options,
-        document=upgrade_json,
-        screen=lambda report: show_answer(upgrade_answer(report, everything=options["everything"])),
-        markdown=upgrade_markdown,
-        html=upgrade_page,
-    )
-    if options["evidence"] is not None:
-        digest = sha256_of(options["evidence"] / MANIFEST)
-        note(f"wrote {options['evidence']}; SHA-256 of its manifest: {digest}")
-    steps = [next_step(report, options)]
-    if options["evidence"] is not None:
-        steps.append(("run it again", words("enginescope", "reproduce", options["evidence"])))
-    end_report(options, *steps)
+    steps, folder = [next_step(report, options)], options["evidence"]
+    if folder is not None:
+        note(f"wrote {folder}; SHA-256 of its manifest: {sha256_of(folder / MANIFEST)}")
+        steps.append(("run it again", words("enginescope", "reproduce", folder)))
+    answered = upgrade_answer(report, everything=options["everything"])
+    present_answer(answered, options, *steps)
     return exit_code(progress, int(not report.is_passed))
 
 
@@ -185,9 +156,11 @@ def _request(
         samples=SampleRequest(data=options["data"], count=options["samples"]),
         workload=process_workload(options),
         limits=tuple(limits.values()),
-        **picked(options, "backends", "reference", "tolerance", "repeats", "rounds", "builds"),
-        **picked(options, "inconclusive", "evidence", "without_inputs"),
-        **process_fields(options),
+        **process_fields(
+            options,
+            *("backends", "reference", "tolerance", "repeats", "rounds", "builds"),
+            *("inconclusive", "evidence", "without_inputs"),
+        ),
     )
 
 

@@ -11,34 +11,11 @@ from enginescope.notebook.html.fragment import (
 )
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.history import JobHistory
-from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.render.base.answer_tables import AnswerTables
-from enginescope.render.reproduction import reproduction_phrases
 from enginescope.render.suites.suite_answer import suite_answer, suite_tables
 from enginescope.render.suites.suite_phrases import counts_sentence, options_sentence
 from enginescope.render.verdicts.history_text import HEADERS, history_rows, span_text, title_text
 from enginescope.render.verdicts.verdict_phrases import value_text
-
-_NUMBERS = ("Baseline", "Current", "Old", "New", "Change", "Interval", "Limit")
-
-
-def reproduction_html(result: Reproduction) -> str:
-    """Return the answer, the bundle, and every verdict as recorded and as of now."""
-    return fragment(
-        reproduction_phrases.answer_text(result),
-        fact_list(reproduction_phrases.scope_facts(result)),
-        data_table(
-            "Verdicts",
-            reproduction_phrases.ROW_HEADERS,
-            (
-                cells
-                for model in result.models
-                for row in model.rows
-                for cells in reproduction_phrases.rows_of(model, row)
-            ),
-            numbers=_NUMBERS,
-        ),
-    )
 
 
 def answer_html(result: AnswerTables) -> str:

@@ -83,18 +83,22 @@ def measured_of(run: Run) -> Measured[Run]:
     )
 
 
-class StoredReport(Record, frozen=True, kw_only=True):
-    """A report whose runs are stored.
+class MadeReport(Record, frozen=True, kw_only=True):
+    """A report, when it was made, and by which command line."""
 
-    Attributes:
-        comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
-        command: The command line that made it.
-    """
-
-    comparison: str | None = None
     notices: tuple[Notice, ...] = ()
     created: str | None = None
     command: str | None = None
+
+
+class StoredReport(MadeReport, frozen=True, kw_only=True):
+    """A report on one comparison.
+
+    Attributes:
+        comparison: Of the stored runs, whose tag is ``cmp-`` and this id.
+    """
+
+    comparison: str | None = None
 
 
 class RoundsReport(StoredReport, frozen=True, kw_only=True):

@@ -7,9 +7,9 @@ from enum import Enum
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Percentile, Summary
 from enginescope.records.run.load import LoadRule, Scenario
+from enginescope.records.run.rounds import MadeReport
 
 
 class LoadKind(Enum):
@@ -118,7 +118,7 @@ class LoadGenFigures(Record, frozen=True, kw_only=True):
     completed_per_s: float | None = None
 
 
-class LoadReport(Result, Record, frozen=True, kw_only=True):
+class LoadReport(Result, MadeReport, frozen=True, kw_only=True):
     """A load test of one target.
 
     Attributes:
@@ -131,7 +131,6 @@ class LoadReport(Result, Record, frozen=True, kw_only=True):
         inconclusive: Rates above the highest met one that are inconclusive.
         loadgen: Of a scenario.
         tag: Of its stored runs.
-        command: The command line that made it.
     """
 
     target: str
@@ -146,10 +145,7 @@ class LoadReport(Result, Record, frozen=True, kw_only=True):
     inconclusive: tuple[float, ...] = ()
     loadgen: LoadGenFigures | None = None
     evidence: EvidenceLevel | None = None
-    notices: tuple[Notice, ...] = ()
-    created: str | None = None
     tag: str | None = None
-    command: str | None = None
 
     @property
     def trials(self) -> tuple[LoadTrial, ...]:

@@ -7,9 +7,9 @@ from typing import Literal
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.judge.evidence import EvidenceLevel
-from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Interval
 from enginescope.judge.verdict import RatioEstimate, VerdictKind
+from enginescope.records.run.rounds import MadeReport
 
 #: The lower precision.
 LowerPrecision = Literal["fp16", "int8"]
@@ -124,7 +124,7 @@ class FrontPoint(Record, frozen=True, kw_only=True):
     is_distinct: bool | None = None
 
 
-class SensitivityReport(Result, Record, frozen=True, kw_only=True):
+class SensitivityReport(Result, MadeReport, frozen=True, kw_only=True):
     """Layers of a model by what each loses in a lower precision, and which to keep in FP32.
 
     Attributes:
@@ -166,9 +166,6 @@ class SensitivityReport(Result, Record, frozen=True, kw_only=True):
     evidence: EvidenceLevel | None = None
     comparisons: tuple[str, ...] = ()
     duration_s: float = 0.0
-    notices: tuple[Notice, ...] = ()
-    created: str | None = None
-    command: str | None = None
 
     @property
     def proposal(self) -> ConvertedModel | None:

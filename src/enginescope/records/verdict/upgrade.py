@@ -10,6 +10,7 @@ from enginescope.core.result import Result
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
 from enginescope.judge.verdict import Verdict
+from enginescope.records.run.rounds import MadeReport
 from enginescope.records.verdict.gate import DEFAULT_REGRESSION_PCT, InconclusivePolicy, Limit
 
 #: The metric of the row that is about outputs.
@@ -190,14 +191,13 @@ class UpgradedModel(Record, frozen=True, kw_only=True):
         return worst(row.kind for row in self.rows if row.decides)
 
 
-class UpgradeReport(Result, Record, frozen=True, kw_only=True):
+class UpgradeReport(Result, MadeReport, frozen=True, kw_only=True):
     """Whether an upgrade is safe, model by model.
 
     Attributes:
         old, new: The stacks.
         limits: Of the metrics that count.
         inconclusive: How an inconclusive model counts in `is_passed`.
-        command: The command line that made it.
     """
 
     old: Stack
@@ -205,9 +205,6 @@ class UpgradeReport(Result, Record, frozen=True, kw_only=True):
     models: tuple[UpgradedModel, ...]
     limits: tuple[Limit, ...] = UPGRADE_LIMITS
     inconclusive: InconclusivePolicy = "fail"
-    notices: tuple[Notice, ...] = ()
-    created: str | None = None
-    command: str | None = None
 
     @property
     def kind(self) -> UpgradeKind:

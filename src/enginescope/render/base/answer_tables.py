@@ -21,12 +21,19 @@ class AnswerTables(Record, frozen=True, kw_only=True, eq=False):
         answer: One line.
         facts: Names and texts.
         tables: The first one belongs to the answer.
+        screen: In place of `tables` on a terminal.
     """
 
     answer: str
     facts: tuple[tuple[str, str], ...]
     tables: tuple[TextTable, ...] = ()
+    screen: tuple[TextTable, ...] = ()
     notices: tuple[Notice, ...] = ()
+
+
+def stated(*facts: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
+    """Return the facts that have a text."""
+    return tuple((name, text) for name, text in facts if text)
 
 
 def page_figures(text_table: TextTable, sentences: Sequence[str] = ()) -> Figures:
@@ -62,10 +69,10 @@ def answer_markdown(answered: AnswerTables) -> bytes:
     """Return the answer, what it is about, the tables with their notes, and the notices."""
     lines = answer_lines(answered)
     for at, part in enumerate(answered.tables):
-        title = ["", f"**{escaped(part.title)}**"] if at and not part.is_folded else []
-        rows = [*title, *table_lines(part), *(["", escaped(part.note)] if part.note else [])]
-        head = f"<details><summary>{escaped(part.title)}</summary>"
-        lines += ["", head, *rows, "", "</details>"] if part.is_folded else rows
+        noted = ["", f"**{escaped(part.title)}**"] if at and not part.is_detail else []
+        noted += table_lines(part)
+        noted += ["", escaped(part.note)] if part.note else []
+        lines += folded(escaped(part.title), noted) if part.is_detail else noted
     return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
 
 
@@ -88,7 +95,15 @@ def table_lines(part: TextTable) -> list[str]:
     ]
 
 
-def with_names_first(one: TextTable) -> TextTable:
-    """Return a table with its last column first."""
-    rows = tuple((row[-1], *row[:-1]) for row in one.rows)
-    return replace(one, headers=(one.headers[-1], *one.headers[:-1]), rows=rows)
+def folded(title: str, lines: Sequence[str]) -> list[str]:
+    """Return lines of a Markdown file that a click on their title unfolds."""
+    return ["", f"<details><summary>{title}</summary>", *lines, "", "</details>"]
+
+
+def on_screen(part: TextTable) -> TextTable:
+    """Return a table as a terminal shows it: some columns left out, long names last."""
+    kept = [at for at, name in enumerate(part.headers) if name not in part.file_columns]
+    if part.has_long_names:
+        kept = [*kept[1:], *kept[:1]]
+    rows = tuple(tuple(row[at] for at in kept) for row in part.rows)
+    return replace(part, headers=tuple(part.headers[at] for at in kept), rows=rows)

@@ -42,12 +42,14 @@ class TextTable(Record, frozen=True, kw_only=True):
     """A table for the terminal, Markdown and pages.
 
     Attributes:
-        rows: As many cells each as there are headers; the last column holds the longest names.
+        rows: As many cells each as there are headers.
         numbers: Headers of columns set flush right.
         whole: Headers of columns that the terminal never breaks.
         note: A line below: what was left out, what a figure is.
         left_out: Rows that only the files have.
-        is_folded: Whether a reader opens it; a terminal does without.
+        has_long_names: A terminal shows the first column last, where names have room.
+        file_columns: Headers of columns that a terminal leaves out.
+        is_detail: A terminal leaves it out, and Markdown folds it away.
     """
 
     title: str
@@ -57,7 +59,9 @@ class TextTable(Record, frozen=True, kw_only=True):
     whole: tuple[str, ...] = ()
     note: str | None = None
     left_out: int = 0
-    is_folded: bool = False
+    has_long_names: bool = False
+    file_columns: tuple[str, ...] = ()
+    is_detail: bool = False
 
     def figures(self, caption: str | None = None) -> Figures:
         """Return the table as a page sets it, by default under its title and note."""

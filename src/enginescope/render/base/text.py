@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TextIO
@@ -14,14 +15,13 @@ from rich.text import Text
 
 from enginescope.analysis.claims.percentile import SHOWN, cell, note, value_text
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Summary
 from enginescope.judge.units import counted, format_ms, format_significant, range_text
 from enginescope.records.notice import Hint, is_unstable, weightiest
 from enginescope.records.run.run import OutcomeKind, Run
-from enginescope.render.base.answer_tables import AnswerTables
+from enginescope.render.base.answer_tables import AnswerTables, on_screen
 from enginescope.render.base.facts import backend_text, place_line, subject_line, subject_names
 from enginescope.render.base.figures import (
     TextTable,
@@ -135,12 +135,15 @@ def show_answer(answered: AnswerTables, rows: Sequence[RenderableType] | None = 
     Args:
         rows: By default the tables.
     """
-    print(answered.answer)
+    # what reads from a pipe finds the answer in the first line
+    width = screen_width() if sys.stdout.isatty() else len(answered.answer) + 1
+    print(textwrap.fill(answered.answer, width, break_long_words=False))
     for name, text in answered.facts:
         show(label_row(name, text))
     print()
     if rows is None:
-        rows = stacked(answered.tables)[:-1] or None
+        tables = answered.screen or [part for part in answered.tables if not part.is_detail]
+        rows = stacked(tables)[:-1] or None
     if rows is not None:
         show(Group(*rows))
         print()
@@ -148,27 +151,17 @@ def show_answer(answered: AnswerTables, rows: Sequence[RenderableType] | None = 
         show(line)
 
 
-def stacked(tables: Iterable[TextTable], *, has_notes: bool = False) -> list[RenderableType]:
-    """Return tables as lines, a blank one after each.
-
-    Args:
-        has_notes: Show the note of each table below it.
-    """
+def stacked(tables: Iterable[TextTable]) -> list[RenderableType]:
+    """Return tables and their notes as lines, a blank one after each table."""
     lines: list[RenderableType] = []
-    for part in tables:
+    for part in map(on_screen, tables):
         lines.append(table(part.headers, part.rows, right=part.numbers, whole=part.whole))
-        if has_notes and part.note:
+        if part.note:
             lines.append(Text(part.note, style="dim"))
         if part.left_out:
             lines.append(Text(f"and {part.left_out:,} more"))
         lines.append(Text())
     return lines
-
-
-def wrapped(answered: AnswerTables) -> AnswerTables:
-    """Return an answer in lines that fit the terminal, long words whole."""
-    width = screen_width()
-    return replace(answered, answer=textwrap.fill(answered.answer, width, break_long_words=False))
 
 
 def _title(run: Run, width: int, name: str | None) -> Text:

@@ -21,11 +21,12 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.jsonio import encode
 from enginescope.judge.notice import Notice
 from enginescope.records.notice import weightiest
-from enginescope.render.base.answer_tables import AnswerTables, answer_markdown
+from enginescope.render.base.answer_tables import answer_markdown
 from enginescope.render.base.data_table import csv_bytes, inert_text, number_column
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.base.text import label_row, notice_lines, table
+from enginescope.render.html.answer_page import Answer
 from enginescope.render.plan_comparison.compare_phrases import (
     against_first,
     answer,
@@ -281,12 +282,15 @@ def compare_markdown(
 
 def plans_answer(
     found: Comparison, chosen: Chosen, measured: MeasuredComparison | None = None
-) -> AnswerTables:
+) -> Answer:
     """Return which layers take less time, and all tables of the plans."""
     plans = found.overview.plans
     others = () if found.layers else against_first(plans, chosen.threshold_pct)
     pairs = pair_tables(found, chosen, wide=True) if found.layers else ()
-    return AnswerTables(
+    return Answer(
+        verb="compare",
+        title="Plans",
+        report=found,
         answer=answer(found, chosen.threshold_pct, measured),
         facts=(
             *((plan.label, plan.name) for plan in plans),

@@ -15,6 +15,7 @@ from enginescope.records.verdict.ladder import (
     Rung,
     RungKey,
 )
+from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import rounds_text, unstable_mark
@@ -232,13 +233,12 @@ def _facts(report: LadderReport, meaning: str | None) -> tuple[tuple[str, str], 
         name, ends = _title_of(report, total.whole.to), _signed_ends(report, total.whole.interval)
         steps, whole = (_signed_ms(report, ms) for ms in (total.steps_ms, total.whole.value_ms))
         sums.append(f"{name}: steps {steps} ms, whole {whole} ms ({ends})")
-    facts = (
+    return stated(
         ("meaning", meaning),
         ("model", f"{printable(report.model)} · {report.backend}"),
         ("evidence", rounds_text(report)),
         ("adds up", "; ".join(sums)),
     )
-    return tuple((name, text) for name, text in facts if text)
 
 
 def _rung_cells(report: LadderReport, rung: Rung) -> tuple[str, ...]:

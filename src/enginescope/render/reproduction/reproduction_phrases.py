@@ -15,9 +15,10 @@ from enginescope.records.verdict.reproduction import (
     Reproduction,
 )
 from enginescope.records.verdict.upgrade import UpgradeRow
+from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.verdicts.gate_phrases import interval_text
-from enginescope.render.verdicts.upgrade_writers import (
+from enginescope.render.verdicts.upgrade_answer import (
     change_text,
     evidence_text,
     metric_text,
@@ -71,7 +72,7 @@ def scope_facts(result: Reproduction) -> tuple[tuple[str, str], ...]:
     ]
     written = f"{(recorded.created or UNKNOWN)[:10]} by enginescope {result.enginescope}"
     size = f"{counted(result.files, 'file')}, {format_bytes(result.size_bytes)}"
-    facts = (
+    return stated(
         ("bundle", f"{printable(result.folder)}: {size}"),
         ("SHA-256", result.sha256),
         ("written", written),
@@ -81,7 +82,6 @@ def scope_facts(result: Reproduction) -> tuple[tuple[str, str], ...]:
         ("outputs", outputs_text(result.models, most=_SHOWN)),
         ("versions", _versions(result) if again else ""),
     )
-    return tuple((name, text) for name, text in facts if text)
 
 
 def outputs_text(models: Sequence[ReproducedModel], *, most: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enginescope.analysis.load.trials import trial_of
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.render.load.load_writers import parts_chart, parts_table, trial_text
+from enginescope.render.load.load_answer import parts_chart, parts_table, trial_text
 from enginescope.render.sections.section import Section
 
 

@@ -16,6 +16,7 @@ from enginescope.records.verdict.shapes import (
     ShapeLevel,
     ShapesReport,
 )
+from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, ends_of, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import rounds_text, unstable_mark
@@ -104,7 +105,7 @@ def _surely(report: ShapesReport, knee: Knee) -> str:
 
 def _facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
     processes = rounds_text(report, "process", "processes")
-    facts = (
+    return stated(
         ("change", _changes(report)),
         ("slower", _cliffs(report)),
         ("build for", _proposal(report)),
@@ -112,7 +113,6 @@ def _facts(report: ShapesReport) -> tuple[tuple[str, str], ...]:
         ("model", f"{printable(report.model)} · {printable(report.backend)}"),
         ("evidence", f"{processes}, shapes in random order in each"),
     )
-    return tuple((name, text) for name, text in facts if text)
 
 
 def _changes(report: ShapesReport) -> str:

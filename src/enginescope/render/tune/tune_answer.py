@@ -11,7 +11,7 @@ from enginescope.records.verdict.tune import (
     InvalidAlternative,
     TuneReport,
 )
-from enginescope.render.base.answer_tables import with_names_first
+from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, ends_of, printable, ratio_cells
 from enginescope.render.base.figures import TextTable
 from enginescope.render.charts.estimates import estimate_chart, ratio_estimate
@@ -39,24 +39,15 @@ _CSV_HEADERS = (
 )
 
 
-def tune_answer(report: TuneReport, *, names_first: bool = True) -> Answer:
-    """Return the answer, its facts and its tables.
-
-    Args:
-        names_first: Names of alternatives are in the first column of their figures; else in the
-            last, where a terminal has room for them.
-    """
-    figures = [part for part in (_confirmation_table(report), alternative_table(report)) if part]
-    out = _out_table(report)
+def tune_answer(report: TuneReport) -> Answer:
+    """Return the confirmation, the alternatives, and those that are out."""
+    tables = (_confirmation_table(report), alternative_table(report), _out_table(report))
     return Answer(
         verb="tune",
         title="Fastest options",
         answer=_answer(report),
         facts=_facts(report),
-        tables=(
-            *(map(with_names_first, figures) if names_first else figures),
-            *([out] if out is not None else []),
-        ),
+        tables=tuple(part for part in tables if part is not None),
         notices=report.notices,
         report=report,
         csv=(_CSV_HEADERS, [_csv_row(alternative) for alternative in report.alternatives]),
@@ -104,7 +95,7 @@ def label_of(report: TuneReport, alternative: Alternative) -> str:
 
 
 def _facts(report: TuneReport) -> tuple[tuple[str, str], ...]:
-    facts = (
+    return stated(
         ("default", _typed(report.default)),
         ("search", _search(report)),
         ("confirmed", _confirmation(report)),
@@ -113,7 +104,6 @@ def _facts(report: TuneReport) -> tuple[tuple[str, str], ...]:
         ("outputs", _outputs(report)),
         ("use", _use(report)),
     )
-    return tuple((name, text) for name, text in facts if text)
 
 
 def _typed(one: Alternative | InvalidAlternative) -> str:
@@ -184,14 +174,16 @@ def alternative_table(report: TuneReport) -> TextTable:
     """Return a row for each alternative: its figures in the search, and when it was dropped."""
     has_routes = any(choice.trtexec_ms is not None for choice in report.alternatives)
     headers = (
-        *(_unit(report), "× default", "95 % CI", "rounds", *(["trtexec"] if has_routes else [])),
-        *("search", "alternative"),
+        *("alternative", _unit(report), "× default", "95 % CI", "rounds"),
+        *(["trtexec"] if has_routes else []),
+        "search",
     )
     return TextTable(
         title="Alternatives",
         headers=headers,
         rows=tuple(_cells(report, choice, has_routes=has_routes) for choice in report.alternatives),
-        numbers=headers[:-2],
+        numbers=headers[1:-1],
+        has_long_names=True,
         note="figures of the search; selection makes the leader's figure look too good",
     )
 
@@ -207,13 +199,13 @@ def _cells(report: TuneReport, choice: Alternative, *, has_routes: bool) -> tupl
     dropped = choice.dropped_after
     trtexec = UNKNOWN if choice.trtexec_ms is None else format_ms(choice.trtexec_ms)
     return (
+        _typed(choice) if choice.state == "default" else label_of(report, choice),
         UNKNOWN if choice.value is None else _value(report, choice.value),
         UNKNOWN if choice.ratio is None else ratio_text(choice.ratio),
         range_of(choice.ratio),
         str(choice.rounds),
         *([trtexec] if has_routes else []),
         f"dropped at {dropped}" if dropped else _STATES[choice.state],
-        _typed(choice) if choice.state == "default" else label_of(report, choice),
     )
 
 
@@ -229,7 +221,7 @@ def _confirmation_table(report: TuneReport) -> TextTable | None:
         return None
     interval = confirmed.ratio.interval
     level = f"{confidence_text(interval)} CI" if interval is not None else "CI"
-    headers = (_unit(report), "× default", level, "rounds", "side")
+    headers = ("side", _unit(report), "× default", level, "rounds")
     rounds = str(confirmed.rounds)
     assert confirmed.default is not None
     assert confirmed.candidate is not None
@@ -237,16 +229,17 @@ def _confirmation_table(report: TuneReport) -> TextTable | None:
         title="Confirmation",
         headers=headers,
         rows=(
-            (_value(report, confirmed.default), UNKNOWN, UNKNOWN, rounds, _typed(report.default)),
+            (_typed(report.default), _value(report, confirmed.default), UNKNOWN, UNKNOWN, rounds),
             (
+                label_of(report, leader),
                 _value(report, confirmed.candidate),
                 ratio_text(confirmed.ratio),
                 range_of(confirmed.ratio),
                 rounds,
-                label_of(report, leader),
             ),
         ),
-        numbers=headers[:-1],
+        numbers=headers[1:],
+        has_long_names=True,
         note="separate processes; only these decide about a winner",
     )
 

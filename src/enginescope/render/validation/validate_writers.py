@@ -28,7 +28,6 @@ from enginescope.render.accuracy.validate_phrases import (
     suggestion_texts,
     worst_text,
 )
-from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.short_names import column_apart
 from enginescope.render.base.text import label_row, notice_lines, table
@@ -38,6 +37,7 @@ from enginescope.render.bisection.bisect_writers import (
     precision_data,
     precision_lines,
 )
+from enginescope.render.html.answer_page import Answer
 
 _MEAN_COLUMNS = 12
 _LEAST_NAME = 12
@@ -63,7 +63,7 @@ def validate_text(found: Validation, *, width: int = 80) -> RenderableType:
     return Group(*_single_spaced([*lines, Text()]))
 
 
-def validate_answer(found: Validation) -> AnswerTables:
+def validate_answer(found: Validation) -> Answer:
     """Return the answer, what was compared, and every output with the reasons of failures."""
     told, shared = called_apart(found)
     rows: list[tuple[str, ...]] = []
@@ -84,7 +84,10 @@ def validate_answer(found: Validation) -> AnswerTables:
         note="; ".join(text for side in told.sides for text in suggestion_texts(side)) or None,
     )
     note = f": {found.reference_note}" if found.reference_note else ""
-    return AnswerTables(
+    return Answer(
+        verb="validate",
+        title="Validation",
+        report=found,
         answer=answer(found),
         facts=(
             ("reference" if found.sides else "model", f"{found.reference}{note}"),

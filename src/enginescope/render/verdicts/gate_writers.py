@@ -54,7 +54,7 @@ def gate_answer(report: GateReport) -> Answer:
         rows=tuple(_cells(report, row) for row in rest),
         numbers=ROW_HEADERS[3:],
         whole=ROW_HEADERS[3:],
-        is_folded=True,
+        is_detail=True,
     )
     jobs = TextTable(
         title="Jobs",

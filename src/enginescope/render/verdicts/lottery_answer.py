@@ -10,6 +10,7 @@ from enginescope.judge.difference import none_above
 from enginescope.judge.stats.nested_variance import VarianceComponent
 from enginescope.judge.units import counted, format_ms, format_significant, format_span, signed
 from enginescope.records.verdict.lottery import DrawnBuild, LayerDraw, LotteryReport
+from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.charts.estimates import Estimate, estimate_chart
@@ -17,7 +18,7 @@ from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
 
 _PLURAL = {"build": "builds", "process": "processes", "iteration": "iterations"}
-#: Layers that terminal and Markdown list.
+#: Layers that a terminal lists.
 _TOP_LAYERS = 5
 #: Heading of the column of tactics, one a line.
 _TACTICS = "tactics"
@@ -31,14 +32,14 @@ _BUILD_HEADERS = (
 
 def lottery_answer(report: LotteryReport) -> Answer:
     """Return the components, the builds, and layers with several tactics."""
-    components, builds = _component_table(report), _build_table(report)
+    tables = _component_table(report), _build_table(report)
     return Answer(
         verb="lottery",
         title="Lottery of builds",
         answer=_answer(report),
         facts=_facts(report),
-        tables=(components, builds, *_layer_table(report)),
-        brief_tables=(components, builds, *_layer_table(report, _TOP_LAYERS)),
+        tables=(*tables, *_layer_table(report)),
+        screen=(*tables, *_layer_table(report, _TOP_LAYERS)),
         notices=report.notices,
         report=report,
         sentences=(_TACTICS,),
@@ -70,7 +71,7 @@ def _pct(value: float) -> str:
 
 
 def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
-    facts = (
+    return stated(
         ("backend", f"{report.backend}; {_counts(report)}"),
         ("a build", _made(report)),
         ("evidence", report.evidence.value),
@@ -80,7 +81,6 @@ def _facts(report: LotteryReport) -> tuple[tuple[str, str], ...]:
         ("best", _best(report)),
         ("next", _next(report)),
     )
-    return tuple((name, text) for name, text in facts if text)
 
 
 def _counts(report: LotteryReport) -> str:
@@ -206,6 +206,7 @@ def _layer_table(report: LotteryReport, top: int | None = None) -> Iterator[Text
             rows=tuple(_layer_cells(layer, is_short=top is not None) for layer in shown),
             numbers=("cost",),
             left_out=len(report.layers) - len(shown),
+            is_detail=True,
         )
 
 

@@ -18,12 +18,12 @@ from enginescope.judge.difference import reason_text
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_ms
 from enginescope.judge.verdict import Verdict, VerdictKind
-from enginescope.render.base.answer_tables import AnswerTables
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.facts import made_text, place_line
 from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.overlay import process_medians, side_distributions
+from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.ranking_text import ranking_sentence, ranking_table
@@ -208,7 +208,7 @@ def sentences_of(found: MeasuredComparison) -> list[str]:
     return [*([ranks] if ranks else []), *map(headline_sentence, found.pairs)]
 
 
-def verdict_answer(found: MeasuredComparison) -> AnswerTables:
+def verdict_answer(found: MeasuredComparison) -> Answer:
     """Return the verdicts as an answer: sides and facts, a table a pair, and the notices."""
     first, *others = sentences_of(found)
     ranked, every = ranking_table(found), pair_table(found)
@@ -216,7 +216,10 @@ def verdict_answer(found: MeasuredComparison) -> AnswerTables:
     for pair in found.pairs:
         notes = [*mark_notes(pair), *_open(pair)]
         tables.append(replace(verdict_table(pair), note=" ".join(notes) or None))
-    return AnswerTables(
+    return Answer(
+        verb="compare",
+        title="Comparison",
+        report=found,
         answer=first,
         facts=(
             *((side.label, side.name) for side in found.sides),

@@ -36,7 +36,7 @@ class Sides(Record, frozen=True, kw_only=True):
 
     reference: Side
     others: tuple[Side, ...]
-    note: str | None
+    note: str | None = None
 
 
 def sides_of(request: ValidateRequest, samples: Sequence[Sample]) -> Sides:

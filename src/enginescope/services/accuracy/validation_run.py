@@ -59,11 +59,11 @@ class Plan(Record, frozen=True, kw_only=True):
 
     sides: Sides
     samples: tuple[Sample, ...]
-    preprocessing: Preprocessing
     folder: str
-    keeps_inputs: bool
-    tolerance: str | None
-    asked: ToleranceRequest
+    preprocessing: Preprocessing = Preprocessing()
+    keeps_inputs: bool = False
+    tolerance: str | None = None
+    asked: ToleranceRequest = ToleranceRequest()
     output_names: dict[str, str] = msgspec.field(default_factory=dict)
     fail_fast: bool = False
     allow_nothing_compared: bool = False
@@ -88,15 +88,23 @@ class ValidationRun:
     Args:
         collect: Wraps the collection of each side's outputs: it may put stored ones into
             ``request.folder``.
+        alike: Sides of one key have the same inputs and outputs, which are asked for once.
     """
 
-    def __init__(self, plan: Plan, watch: Watch, collect: Collect | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        watch: Watch = lambda _job, _progress: None,
+        collect: Collect | None = None,
+        alike: Callable[[Side], object] = lambda side: side.label,
+    ) -> None:
         labels = [plan.sides.reference.label, *(other.label for other in plan.sides.others)]
         if len(set(labels)) < len(labels):  # their outputs would lie in one folder
             raise ValueError(f"sides of one name: {labels}")
         self._plan = plan
         self._watch = watch
         self._collect = collect or (lambda _side, _request, run: run())
+        self._alike = alike
         self._notices: dict[tuple[str, str], Notice] = {}
         self._runs: dict[str, Run] = {}
         self._failures: dict[str, BackendError] = {}
@@ -108,12 +116,13 @@ class ValidationRun:
         """Open every model and ask what it takes and gives."""
         sides = self._plan.sides
         self._rows = {other.label: tolerance_name(other, sides.reference) for other in sides.others}
-        every = (sides.reference, *sides.others)
+        every, known = (sides.reference, *sides.others), dict[object, Run]()
         for one in every[::-1] if reference_last else every:
             if one.job is None:
                 continue
             try:
-                self._runs[one.label] = self._answered(one.job, one, ())
+                run = known.get(self._alike(one)) or self._answered(one.job, one, ())
+                self._runs[one.label] = known[self._alike(one)] = run
             except BackendError as error:
                 if one is sides.reference:
                     raise

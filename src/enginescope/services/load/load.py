@@ -16,7 +16,6 @@ from enginescope.backends.registry import parse_backend
 from enginescope.core.errors import UnsupportedError, UsageError
 from enginescope.core.record import copied, replace
 from enginescope.core.temporary_folder import temporary_folder
-from enginescope.formats.arrival_trace import read_arrival_trace
 from enginescope.judge.notice import Notice
 from enginescope.judge.stats.early_stopping import decisive_queries
 from enginescope.judge.units import counted, format_significant
@@ -31,10 +30,10 @@ from enginescope.services.load.request import (
     SAMPLES_PER_QUERY,
     LoadObserver,
     LoadRequest,
+    asked_rule,
     check_load_request,
     is_address,
     parse_slo,
-    rule_of_scenario,
 )
 from enginescope.services.measurement.jobs import held_clocks, jobs_of, raise_unless_ok
 from enginescope.services.measurement.recorded import recorded_rounds
@@ -396,20 +395,21 @@ def load(
         BackendError: A process failed, or no query was answered.
     """
     inputs = workload or Workload()
-    rule = LoadRule(
-        arrivals="trace" if trace is not None else arrivals,
+    rule = asked_rule(
+        scenario,
+        Path(trace) if trace is not None else None,
+        arrivals,
         rate_per_s=rate,
         duration_ms=float(duration_ms),
         queries=queries,
         seed=inputs.seed,
-        times_ms=read_arrival_trace(Path(trace)) if trace is not None else (),
         workers=concurrency,
         samples_per_query=samples_per_query,
     )
     request = LoadRequest(
         target=fspath(target),
         backends=(on,) if on else (),
-        rule=rule_of_scenario(scenario, rule),
+        rule=rule,
         slo=parse_slo(slo) if slo is not None else None,
         is_search=find_max,
         repeats=repeats,

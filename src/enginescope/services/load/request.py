@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import get_args
+from pathlib import Path
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from enginescope.backends.open_loop import GRACE_MS
@@ -11,6 +12,7 @@ from enginescope.core.errors import UsageError
 from enginescope.core.optional import require
 from enginescope.core.record import replace
 from enginescope.core.units import parse_duration_ms
+from enginescope.formats.arrival_trace import read_arrival_trace
 from enginescope.records.run.job import Workload
 from enginescope.records.run.load import SCENARIOS, Arrivals, LoadRule, Scenario
 from enginescope.records.verdict.load import LoadStep, Slo
@@ -65,8 +67,16 @@ def parse_slo(text: str) -> Slo:
     return slo
 
 
-def rule_of_scenario(scenario: Scenario | None, rule: LoadRule) -> LoadRule:
-    """Return `rule` with the arrivals of a scenario; only multi-stream has several requests."""
+def asked_rule(
+    scenario: Scenario | None, trace: Path | None, arrivals: Arrivals, **fields: Any
+) -> LoadRule:
+    """Return the rule with the arrivals of a trace or a scenario, which has one of MLPerf's names.
+
+    Only multi-stream has several requests a query.
+    """
+    rule = LoadRule(arrivals=arrivals, **fields)
+    if trace is not None:
+        rule = replace(rule, arrivals="trace", times_ms=read_arrival_trace(trace))
     if scenario is None:
         return replace(rule, samples_per_query=1)
     if scenario not in SCENARIOS:
@@ -77,7 +87,7 @@ def rule_of_scenario(scenario: Scenario | None, rule: LoadRule) -> LoadRule:
         )
     if scenario == "single-stream" and rule.workers > 1:
         raise UsageError("`concurrency`", why="the scenario single-stream has one query in flight")
-    arrivals: Arrivals = "poisson"
+    arrivals = "poisson"
     if scenario != "server":
         arrivals = "burst" if scenario == "offline" else "closed"
     per_query = rule.samples_per_query if scenario == "multi-stream" else 1

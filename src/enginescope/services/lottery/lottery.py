@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -24,7 +20,6 @@ from enginescope.core.digest import sha256_of
 from enginescope.core.errors import BackendError, EnginescopeError, UsageError
 from enginescope.core.jsonio import decode, encode, write_atomic
 from enginescope.core.record import Record, replace
-from enginescope.core.temporary_folder import locked
 from enginescope.formats.plan.engine_file import ENGINE_SUFFIXES
 from enginescope.judge.experiment import SPARE_SHARE, Entry
 from enginescope.judge.notice import Notice
@@ -41,6 +36,7 @@ from enginescope.services.measurement.jobs import (
     raise_unless_ok,
 )
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.recorded import kept_folder
 from enginescope.services.measurement.rounds import JobRounds, Pacing, interrupted_notice
 from enginescope.services.own_command import stored_fields
 from enginescope.services.store_access import writable_store
@@ -80,45 +76,10 @@ def hold_lottery(request: LotteryRequest, observer: MeasurementObserver) -> Lott
     _check(request)
     store = writable_store(request.store)
     job = _job(request, store)
-    with _builds_folder(request, job, store) as folder:
-        report = _Lottery(request, job, store, observer).run(folder)
-        if observer.interruption is None:
-            shutil.rmtree(folder, ignore_errors=True)
-    return report
-
-
-@contextmanager
-def _builds_folder(request: LotteryRequest, job: Job, store: Store) -> Iterator[Path]:
-    """Yield the folder of the builds: that of an equal lottery to continue, else a new one.
-
-    It has a name of its own, which tells the recorded rounds of these builds from others'. It is
-    locked: what an equal lottery has left goes, and not what one that is running makes.
-    """
     cache = request.timing_cache and sha256_of(request.timing_cache)
-    asked = encode((replace(job, engine_cache=None), cache, request.builds))
-    key = hashlib.sha256(asked).hexdigest()[:12]
-    folder, lock = None, None
-    for earlier in (store.path / "lottery").glob(f"{key}-*"):
-        held = locked(earlier)
-        if request.continues and folder is None and held is not None:
-            folder, lock = earlier, held
-        elif held is not None:
-            shutil.rmtree(earlier, ignore_errors=True)
-            os.close(held)
-    if folder is None:
-        folder = store.path / "lottery" / f"{key}-{secrets.token_hex(4)}"
-        made = folder.with_name(f"new-{folder.name}")
-        made.mkdir(parents=True)
-        lock = locked(made)
-        made.rename(folder)
-    try:
-        yield folder
-    except EnginescopeError:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    finally:
-        if lock is not None:
-            os.close(lock)
+    asked = replace(job, engine_cache=None), cache, request.builds
+    with kept_folder(store.path / "lottery", asked, request, observer) as folder:
+        return _Lottery(request, job, store, observer).run(folder)
 
 
 def _check(request: LotteryRequest) -> None:

@@ -1,13 +1,20 @@
-"""Rounds in the store that a measurement of the same jobs goes on from."""
+"""Rounds and folders in the store that a measurement of the same jobs goes on from."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import secrets
+import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from enginescope.core.digest import sha256_of
-from enginescope.core.errors import UsageError
+from enginescope.core.errors import EnginescopeError, UsageError
+from enginescope.core.jsonio import encode
+from enginescope.core.temporary_folder import locked
 from enginescope.records.progress import COMPARISON_TAG, side_label, side_number
 from enginescope.records.run.run import OutcomeKind, Run
 from enginescope.services.verdicts.run_selection import tagged_runs
@@ -15,10 +22,52 @@ from enginescope.services.verdicts.run_selection import tagged_runs
 if TYPE_CHECKING:
     from enginescope.records.environment import Environment
     from enginescope.records.run.job import Job
+    from enginescope.services.measurement.jobs import MeasureRequest
+    from enginescope.services.measurement.observer import MeasurementObserver
     from enginescope.services.observer import Observer
     from enginescope.store.archive import Store
 
     Sides = tuple[tuple[Run, ...], ...]
+
+
+@contextmanager
+def kept_folder(
+    top: Path, search: object, request: MeasureRequest, observer: MeasurementObserver
+) -> Iterator[Path]:
+    """Yield a folder for builds or models of a search: that of an equal one to continue, or a new.
+
+    It stays after an interrupt, and goes when the search ends. Its name tells recorded rounds of
+    these builds from others'. It is locked, so that no equal search removes it meanwhile.
+
+    Args:
+        top: The folders of all searches of a verb.
+        search: What makes searches equal.
+    """
+    key = hashlib.sha256(encode(search)).hexdigest()[:12]
+    folder, lock = None, None
+    for earlier in top.glob(f"{key}-*"):
+        earlier_lock = locked(earlier)
+        if request.continues and folder is None and earlier_lock is not None:
+            folder, lock = earlier, earlier_lock
+        elif earlier_lock is not None:
+            shutil.rmtree(earlier, ignore_errors=True)
+            os.close(earlier_lock)
+    if folder is None:
+        folder = top / f"{key}-{secrets.token_hex(4)}"
+        new = folder.with_name(f"new-{folder.name}")
+        new.mkdir(parents=True)
+        lock = locked(new)
+        new.rename(folder)
+    try:
+        yield folder
+        if observer.interruption is None:
+            shutil.rmtree(folder, ignore_errors=True)
+    except EnginescopeError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    finally:
+        if lock is not None:
+            os.close(lock)
 
 
 def recorded_rounds(jobs: Sequence[Job], store: Store, observer: Observer) -> Sides:
@@ -83,7 +132,7 @@ def _is_alike(recorded: Job, current: Job) -> bool:
     def rules(job: Job) -> tuple[object, ...]:
         contention = job.contention and (job.contention.contenders, job.contention.share)
         shapes = job.shapes and (job.shapes.points, job.shapes.visits, job.shapes.requests)
-        folder = Path(job.engine_cache or "").name  # each lottery's builds have their own
+        folder = Path(job.engine_cache or "").name  # builds and models of a search have their own
         return contention, shapes, job.load, job.backend, folder
 
     return rules(recorded) == rules(current) and not any(differences_of_jobs(recorded, current))

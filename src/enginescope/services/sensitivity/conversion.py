@@ -20,6 +20,7 @@ from enginescope.analysis.errors.output_tolerance import (
 from enginescope.analysis.sensitivity.layers import LayerNodes, layers_of
 from enginescope.core.digest import sha256_of
 from enginescope.core.errors import DiskFullError, EnginescopeError, UnsupportedError, UsageError
+from enginescope.core.jsonio import decode, encode, write_atomic
 from enginescope.core.record import copied, replace
 from enginescope.formats.onnx.onnx_graph import read_onnx_flow
 from enginescope.formats.onnx.onnx_precision import (
@@ -76,7 +77,8 @@ class Conversion:
     """Makes jobs of a model in FP32 into jobs of which some layers are in a lower precision.
 
     Args:
-        folder: For converted models and engines; the caller removes it.
+        folder: For converted models and engines, and their compared outputs; the caller removes
+            it.
     """
 
     def __init__(
@@ -120,7 +122,7 @@ class Conversion:
         Raises:
             EnginescopeError: The model cannot be converted so.
         """
-        home = self._home(names)
+        home = self.home(names)
         if self._to == "fp16":
             lowered = replace(_lowered(job), engine_cache=str(home))
             way, _ = fallback_strategy(lowered, job)
@@ -130,7 +132,7 @@ class Conversion:
         if not target.exists():
             self._quantize(names, target)
         subject = replace(job.subject, path=str(target), sha256=sha256_of(target))
-        return replace(job, subject=subject)
+        return replace(job, subject=subject, engine_cache=str(home))
 
     def _quantize(self, names: Sequence[str], target: Path) -> None:
         from enginescope.backends.onnxruntime.convert.int8 import quantize
@@ -138,9 +140,11 @@ class Conversion:
         wanted = set(names)
         layers = [layer for layer in self._layers if layer.name in wanted]
         nodes = [node for layer in layers for node in layer.nodes]
-        if not quantize(self._model, target, self._feeds, nodes):
+        new = target.with_name(f"new.{_INT8}")
+        if not quantize(self._model, new, self._feeds, nodes):
             operators = dict.fromkeys(one for layer in layers for one in layer.operators)
             raise UnchangedError(f"ONNX Runtime has no INT8 form of {', '.join(operators)} here")
+        new.replace(target)
 
     def kept_nodes(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the nodes that stay in FP32 where some layers are converted."""
@@ -157,10 +161,13 @@ class Conversion:
         return way.specification(self.kept_nodes(names)) if way is not None else None
 
     def drop(self, names: Sequence[str]) -> None:
-        shutil.rmtree(self._home(names), ignore_errors=True)
+        shutil.rmtree(self.home(names), ignore_errors=True)
 
-    def _home(self, names: Sequence[str]) -> Path:
-        return self._folder / hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+    def home(self, names: Sequence[str]) -> Path:
+        """Return the folder of a model; rounds of an INT8 model that is gone are not continued."""
+        digest = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+        own = f"-{self._folder.name}" if self._to == "int8" else ""
+        return self._folder / f"{digest}{own}"
 
 
 class UnchangedError(UnsupportedError):
@@ -203,18 +210,25 @@ class Outputs:
             for number in range(len(self._samples))
         ]
 
-    def compared(self, layers: tuple[str, ...], text: str) -> ConvertedModel:
+    def compared(self, layers: tuple[str, ...], text: str, *, keeps: bool = True) -> ConvertedModel:
         """Return what the outputs lose if some layers are converted; a failure is a state.
+
+        What an interrupted search has compared is not compared again.
+
+        Args:
+            keeps: Keep the converted model.
 
         Raises:
             DiskFullError: The disk of temporary files is full.
         """
         self._observer.check_cancelled()
-        folder = self._folder / "side"
+        folder, stored = self._folder / "side", self._conversion.home(layers).with_suffix(".json")
+        if stored.exists():
+            return decode(stored.read_bytes(), ConvertedModel, source=str(stored))
         try:
             job = self._conversion.job(self._job, layers)
             self._collect(job, folder, text)
-            diff = self._diff(folder)
+            model = self._outcome(layers, self._diff(folder))
         except DiskFullError:
             raise
         except UnchangedError as error:
@@ -223,7 +237,10 @@ class Outputs:
             return ConvertedModel(layers=layers, state="failed", why=str(error))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        return self._outcome(layers, diff)
+            if not keeps:
+                self._conversion.drop(layers)
+        write_atomic(stored, encode(model))
+        return model
 
     def _collect(self, job: Job, folder: Path, text: str, **more: Any) -> None:
         def watch(_job: Job, progress: Progress | None) -> None:

@@ -9,12 +9,12 @@ from enginescope.core.errors import UsageError
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.records.verdict.sensitivity import Granularity, LowerPrecision
 from enginescope.services.accuracy.request import SampleRequest
-from enginescope.services.measurement.jobs import MeasureRequest, check_bounds
-
-#: Rounds of one process of each model.
-ROUNDS = 8
-#: Fewer rounds have no interval.
-LEAST_ROUNDS = 3
+from enginescope.services.measurement.jobs import (
+    LEAST_ROUNDS,
+    ROUNDS,
+    MeasureRequest,
+    check_bounds,
+)
 
 
 class SensitivityRequest(MeasureRequest, frozen=True, kw_only=True):

@@ -25,11 +25,11 @@ from enginescope.judge.units import counted, format_span
 from enginescope.records.run.job import Job
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.sensitivity import ConvertedModel, SensitiveLayer
-from enginescope.services.measurement.jobs import raise_unless_ok
+from enginescope.services.measurement.jobs import LEAST_ROUNDS, raise_unless_ok
 from enginescope.services.measurement.observer import MeasurementObserver
 from enginescope.services.measurement.rounds import JobRounds, Pacing
 from enginescope.services.sensitivity.conversion import Conversion, Outputs
-from enginescope.services.sensitivity.request import LEAST_ROUNDS, SensitivityRequest
+from enginescope.services.sensitivity.request import SensitivityRequest
 from enginescope.store.archive import Store
 
 if TYPE_CHECKING:
@@ -87,11 +87,11 @@ class SensitivitySearch:
                 models[layer.name] = ConvertedModel(layers=names, state="unchanged", why=why)
                 continue
             left_s = (perf_counter() - begin) / (number or 1) * (len(self._layers) - number)
-            left = _left_text(min(left_s, compare_until - perf_counter()) if number else None)
+            left_s = max(0.0, min(left_s, compare_until - perf_counter()))
+            left = f", at most {format_span(left_s)} left" if number else ""
             text = f"layer {number + 1} of {len(self._layers)}, {layer.name}{left}"
-            models[layer.name] = self._compared(names, text, compare_until)
-            if len(self._layers) > MOST_TIMED:
-                self._conversion.drop(names)
+            keeps = len(self._layers) <= MOST_TIMED
+            models[layer.name] = self._compared(names, text, compare_until, keeps=keeps)
         failed = [model for model in models.values() if model.state == "failed"]
         if failed and len(failed) == len(models):
             raise BackendError(f"no layer runs in {self._request.to}", why=failed[0].why)
@@ -99,7 +99,6 @@ class SensitivitySearch:
         chosen = sorted(compared, key=lambda model: -badness(model))[:MOST_TIMED]
         for model in self._timed(chosen, "layers", time_until):
             models[model.layers[0]] = model
-            self._conversion.drop(model.layers)
         return ranked(
             [
                 SensitiveLayer(
@@ -112,10 +111,12 @@ class SensitivitySearch:
             ]
         )
 
-    def _compared(self, names: Names, text: str, until: float) -> ConvertedModel:
+    def _compared(
+        self, names: Names, text: str, until: float, *, keeps: bool = True
+    ) -> ConvertedModel:
         if perf_counter() > until:
             return ConvertedModel(layers=names, state="unreached", why=_LATE)
-        return self._outputs.compared(names, text)
+        return self._outputs.compared(names, text, keeps=keeps)
 
     def _timed(
         self, models: Sequence[ConvertedModel], what: str, until: float
@@ -166,10 +167,6 @@ class SensitivitySearch:
         return self.timings[-1].is_distinct(a.layers, b.layers) if self.timings else None
 
 
-def _left_text(seconds: float | None) -> str:
-    return "" if seconds is None else f", at most {format_span(max(0.0, seconds))} left"
-
-
 class Timing:
     """Interleaved rounds of one fresh process each: of FP32 and of some models.
 
@@ -189,8 +186,8 @@ class Timing:
     ) -> None:
         self._request, self._observer, self._what = request, observer, what
         self._sides = (_FP32, *jobs)
-        self._rows: list[dict[int, Entry[Run]]] = []
-        self._deadline = float("inf")
+        self._entries: dict[Names, list[Entry[Run]]] = {names: [] for names in self._sides}
+        self.rounds = 0
         self._measuring = JobRounds(
             (base, *jobs.values()),
             Pacing(seed=request.workload.seed, text=self._text),
@@ -202,10 +199,8 @@ class Timing:
         self.comparison = self._measuring.comparison
 
     def _text(self, turn: RoundPosition) -> str:
-        rounds = self._request.rounds
-        left = self._measuring.experiment.left_s((rounds,), self.rounds)
-        left_s = min(left[1], self._deadline - perf_counter()) if left else None
-        return f"{self._what}, round {turn.round + 1} of {rounds}{_left_text(left_s)}"
+        left = self._measuring.left_text(turn, self._request.rounds)
+        return f"{self._what}, round {turn.round + 1} of {self._request.rounds}{left}"
 
     def run(self, deadline: float) -> None:
         """Measure rounds until all are done, or the next would end after the deadline.
@@ -216,7 +211,6 @@ class Timing:
         Raises:
             UnsupportedError, BackendError: A process of FP32 failed.
         """
-        self._deadline = deadline
         while self.rounds < self._request.rounds:
             begin = perf_counter()
             left = [at for at, names in enumerate(self._sides) if self._failure(names) is None]
@@ -224,37 +218,30 @@ class Timing:
             if not row:
                 break
             raise_unless_ok(row[0].measured.source)
-            self._rows.append(row)
+            self.rounds += 1
+            for side, entry in row.items():
+                self._entries[self._sides[side]].append(entry)
             seconds = perf_counter() - begin
             if perf_counter() + max(1, LEAST_ROUNDS - self.rounds) * seconds > deadline:
                 break
         if self._measuring.not_stored is not None:
             self._observer.warn(self._measuring.not_stored)
 
-    @property
-    def rounds(self) -> int:
-        """Number of rounds that count."""
-        return len(self._rows)
-
-    def _entries(self, names: Names) -> list[Entry[Run]]:
-        side = self._sides.index(names) if names in self._sides else -1
-        return [row[side] for row in self._rows if side in row]
-
     def _failure(self, names: Names) -> str | None:
         """Return why a model is not measured any more; ``None``: it is."""
-        entries = self._entries(names)
+        entries = self._entries.get(names)
         if not entries or _median_of(entries[-1]) is not None:
             return None
         return entries[-1].measured.failure or "it has no times"
 
     def _medians(self, names: Names) -> list[float]:
-        medians = map(_median_of, self._entries(names))
+        medians = map(_median_of, self._entries.get(names, ()))
         return [value for value in medians if value is not None]
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """Every process that counts."""
-        return tuple(entry.measured.source for row in self._rows for entry in row.values())
+        return tuple(entry.measured.source for row in self._entries.values() for entry in row)
 
     @property
     def base_ms(self) -> float | None:
@@ -264,16 +251,15 @@ class Timing:
     @property
     def evidence(self) -> EvidenceLevel | None:
         """What the comparison of FP32 with the other models rests on."""
-        measured = [names for names in self._sides if self._failure(names) is None]
+        measured = [row for names, row in self._entries.items() if self._failure(names) is None]
         if len(measured) < 2 or self.rounds < LEAST_ROUNDS:
             return None
-        sides = [[entry.measured.source for entry in self._entries(names)] for names in measured]
-        return evidence_level(*sides)
+        return evidence_level(*([entry.measured.source for entry in row] for row in measured))
 
     def timed(self, model: ConvertedModel) -> ConvertedModel:
         """Return a model with its time; without one and with the reason if it has none."""
         names, failure = model.layers, self._failure(model.layers)
-        runs = tuple(entry.measured.source.id for entry in self._entries(names))
+        runs = tuple(entry.measured.source.id for entry in self._entries.get(names, ()))
         if failure is not None or self.rounds < LEAST_ROUNDS:
             return replace(model, why=f"not measured: {failure or _LATE}", runs=runs)
         base, values = self._medians(_FP32), self._medians(names)

@@ -34,14 +34,14 @@ from enginescope.services.accuracy.request import SIDE_LIMITS, SampleRequest, Va
 from enginescope.services.accuracy.sides import spanning_jobs
 from enginescope.services.bisection.search import FP16_ON_CPU
 from enginescope.services.measurement.interleaved import paced_workload
-from enginescope.services.measurement.jobs import jobs_of
+from enginescope.services.measurement.jobs import ROUNDS, jobs_of
 from enginescope.services.measurement.merged_notices import merged_notices
 from enginescope.services.measurement.observer import MeasurementObserver
+from enginescope.services.measurement.recorded import kept_folder
 from enginescope.services.measurement.rounds import interrupted_notice
 from enginescope.services.own_command import made_now, stored_fields
 from enginescope.services.sensitivity.conversion import Conversion, Outputs, read_layers
 from enginescope.services.sensitivity.request import (
-    ROUNDS,
     SensitivityRequest,
     check_sensitivity_request,
 )
@@ -67,10 +67,12 @@ def measure_sensitivity(
     workload = settled_workload([request.model], request.workload)
     chosen = choose_samples(request.model, request.samples, workload)
     shaped = replace(request, workload=replace(workload, shapes=chosen.shapes))
-    with temporary_folder() as folder:
+    base = _timed_job(shaped, store)
+    search_key = base, request.to, request.by, request.max_error, chosen.samples
+    home = kept_folder(store.path / "sensitivity", search_key, request, observer)
+    with temporary_folder() as folder, home as models_folder:
         job = _answering_job(shaped, chosen.samples)
-        base = _timed_job(shaped, store)
-        conversion = Conversion(request.to, layers, job, folder / "models")
+        conversion = Conversion(request.to, layers, job, models_folder)
         outputs = Outputs(job, chosen.samples, conversion, observer, folder, request)
         if request.to == "int8":
             conversion.calibrate(outputs.feeds())

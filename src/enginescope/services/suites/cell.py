@@ -22,7 +22,7 @@ from enginescope.formats.tensors.answer_files import has_expected
 from enginescope.records.progress import Progress
 from enginescope.records.run.job import Job, Watcher
 from enginescope.records.run.run import Run
-from enginescope.records.run.sample_set import Preprocessing, Sample
+from enginescope.records.run.sample_set import Sample
 from enginescope.records.suite.suite import Cell, CellRow, CellStatus
 from enginescope.runner.environment_fingerprint import environment_fingerprint
 from enginescope.runner.inputs.collect_outputs import EndedBadly
@@ -57,9 +57,7 @@ def checked_cell(cell: Cell, watcher: Watcher, references: References | None = N
         plan = Plan(
             sides=_sides(cell, job, samples),
             samples=samples,
-            preprocessing=Preprocessing(),
             folder=str(folder),
-            keeps_inputs=False,
             tolerance=cell.checking.tolerance,
             asked=request_of(cell.checking),
             fail_fast=True,
@@ -167,7 +165,7 @@ def _sides(cell: Cell, job: Job, samples: tuple[Sample, ...]) -> Sides:
         reference = Side(label=EXPECTED)
     else:
         reference = Side(label="reference", job=_reference(job, name))
-    return Sides(reference=reference, others=(side,), note=None)
+    return Sides(reference=reference, others=(side,))
 
 
 def _reference(job: Job, name: str | None) -> Job:

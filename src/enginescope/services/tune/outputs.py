@@ -93,15 +93,14 @@ def _of_batch(
     ]
     with temporary_folder() as folder:
         plan = Plan(
-            sides=Sides(reference=reference, others=tuple(sides), note=None),
+            sides=Sides(reference=reference, others=tuple(sides)),
             samples=chosen.samples,
-            preprocessing=validation.preprocessing,
             folder=str(folder),
-            keeps_inputs=False,
             tolerance=tolerance_named(request.tolerance).name if request.tolerance else None,
-            asked=validation.output_limits,
         )
-        run = ValidationRun(plan, lambda _job, _progress: None, collector.collect)
+        backends = {side.label: side.job.backend for side in (reference, *sides) if side.job}
+        kinds = {label: (one.name, one.precision) for label, one in backends.items()}
+        run = ValidationRun(plan, collect=collector.collect, alike=lambda side: kinds[side.label])
         run.bindings()
         run.answers()
         validated = run.compared(lambda _number: None)
@@ -113,7 +112,7 @@ def _of_batch(
 
 
 class _Collector:
-    """Collects outputs of each side; sides of one backend and precision share their bindings.
+    """Collects outputs of each side.
 
     Attributes:
         late: Labels of sides for which no time was left.
@@ -121,22 +120,14 @@ class _Collector:
 
     def __init__(self, progress: Callable[[str], None], deadline: float) -> None:
         self._progress, self._deadline = progress, deadline
-        self._bindings: dict[tuple[str, str | None], Run] = {}
         self.late: set[str] = set()
 
     def collect(self, side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
-        """Run a side in a fresh process, unless its bindings are known."""
+        """Run a side in a fresh process, unless no time is left."""
         assert side.job is not None
-        backend = side.job.backend
-        key = backend.name, backend.precision
-        if not request.samples and key in self._bindings:
-            return self._bindings[key]
         if side.label != _DEFAULT and perf_counter() > self._deadline:
             self.late.add(side.label)
             raise BackendError(_LATE)
         what = "outputs" if request.samples else "inputs and outputs"
-        self._progress(f"{what} of {backend}")
-        run = run_here()
-        if not request.samples:
-            self._bindings[key] = run
-        return run
+        self._progress(f"{what} of {side.job.backend}")
+        return run_here()

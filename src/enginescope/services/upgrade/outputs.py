@@ -42,19 +42,6 @@ class ComparedOutputs(Record, frozen=True, kw_only=True):
     notices: tuple[Notice, ...] = ()
 
 
-class StackedSides(Record, frozen=True, kw_only=True):
-    """A reference, and each stack as often as it is repeated."""
-
-    reference: Side
-    old: tuple[Side, ...]
-    new: tuple[Side, ...]
-
-    @property
-    def every(self) -> tuple[Side, ...]:
-        """All sides but the reference, the old stack's first."""
-        return (*self.old, *self.new)
-
-
 def compare_outputs(
     requests: tuple[ValidateRequest, ValidateRequest],
     stacks: tuple[Stack, Stack],
@@ -76,42 +63,47 @@ def compare_outputs(
     chosen = choose_samples(model, requests[0].samples, workload)
     samples, workload = chosen.samples, replace(workload, shapes=chosen.shapes)
     settled = [replace(request, workload=workload) for request in requests]
-    sides = StackedSides(
-        reference=_reference(settled[0], stacks, samples),
-        old=_repeated(settled[0], stacks[0], repeats, samples),
-        new=_repeated(settled[1], stacks[1], repeats, samples),
+    reference = _reference(settled[0], stacks, samples)
+    old, new = (
+        _repeated(request, stack, repeats, samples)
+        for request, stack in zip(settled, stacks, strict=True)
     )
+    sides = (*old, *new)
+
+    def collect(side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
+        what = "outputs" if request.samples else "inputs and outputs"
+        progress(f"{what} of {side.label} …")
+        return runner.collect_outputs(side, request, run_here)
+
     with temporary_folder() as folder:
         plan = Plan(
-            sides=Sides(reference=sides.reference, others=sides.every, note=None),
+            sides=Sides(reference=reference, others=sides),
             samples=samples,
-            preprocessing=settled[0].preprocessing,
             folder=str(folder),
-            keeps_inputs=False,
             tolerance=settled[0].tolerance,
-            asked=settled[0].output_limits,
         )
-        run = ValidationRun(plan, lambda _job, _progress: None, _collector(sides, runner, progress))
+        run = ValidationRun(plan, collect=collect, alike=lambda side: id(side.job))
         try:
             run.bindings()
             run.answers()
         except BackendError as error:
-            why = f"the reference {sides.reference.label} failed: {error}"
+            why = f"the reference {reference.label} failed: {error}"
             return ComparedOutputs(row=open_row(OUTPUTS, UpgradeReason.NO_REFERENCE, why))
         found = run.compared(lambda _number: None)
         if not samples or len(found.skipped) == len(samples):
             row = open_row(OUTPUTS, UpgradeReason.NO_OUTPUTS, "no sample could be read")
         else:
-            drift = _drift(run, sides, range(len(samples)))
+            drift = _drift(run, [side.label for side in sides], range(len(samples)))
             row = output_row(found.sides[:repeats], found.sides[repeats:], drift)
         if kept is not None:
-            kept.keep(str(model), run, (sides.reference, *sides.every), samples)
-    return ComparedOutputs(row=row, reference=sides.reference.label, notices=found.notices)
+            kept.keep(str(model), run, (reference, *sides), samples)
+    return ComparedOutputs(row=row, reference=reference.label, notices=found.notices)
 
 
 def _repeated(
     request: ValidateRequest, stack: Stack, repeats: int, samples: Sequence[Sample]
 ) -> tuple[Side, ...]:
+    """Return the sides of a stack, which share a job, and so what it takes and gives."""
     (job,) = spanning_jobs(request, samples)
     placed = on_stack(job, stack)
     return tuple(
@@ -145,30 +137,12 @@ def _reference(
     return Side(label=f"{side.label} in {stack.name}", job=on_stack(side.job, stack))
 
 
-def _collector(
-    sides: StackedSides, runner: StackRunner, progress: Progress
-) -> Callable[[Side, AnswerRequest, Callable[[], Run]], Run]:
-    """Return what runs a side in its Python; the repeats of a stack share its bindings."""
-    firsts = {side.label: some[0].label for some in (sides.old, sides.new) for side in some}
-    bindings: dict[str, Run] = {}
+def _drift(run: ValidationRun, labels: Sequence[str], samples: Sequence[int]) -> Drift | None:
+    """Return the drift over `samples`, one sample in memory at a time.
 
-    def collect(side: Side, request: AnswerRequest, run_here: Callable[[], Run]) -> Run:
-        first = firsts.get(side.label, side.label)
-        if not request.samples and first in bindings:
-            return bindings[first]
-        what = "outputs" if request.samples else "inputs and outputs"
-        progress(f"{what} of {side.label} …")
-        run = runner.collect_outputs(side, request, run_here)
-        if not request.samples:
-            bindings[first] = run
-        return run
-
-    return collect
-
-
-def _drift(run: ValidationRun, sides: StackedSides, samples: Sequence[int]) -> Drift | None:
-    """Return the drift over `samples`, one sample in memory at a time."""
-    labels = [side.label for side in sides.every]
+    Args:
+        labels: Of the sides, those of the old stack first.
+    """
     if not all(map(run.has_answers, labels)):
         return None
     skipped = {one.sample for one in run.skipped}
@@ -181,7 +155,7 @@ def _drift(run: ValidationRun, sides: StackedSides, samples: Sequence[int]) -> D
         outputs = [run.answers_of(label, number) for label in labels]
         for (a, b), largest in gaps.items():
             largest.append(output_gap(outputs[a], outputs[b]))
-    return drift_of(gaps, len(sides.old))
+    return drift_of(gaps, len(labels) // 2)
 
 
 def no_outputs(spec: BackendSpec) -> ComparedOutputs:

@@ -1,11 +1,11 @@
-"""An upgrade on terminal and page, in Markdown, JSON and notebooks.
+"""The answer of an upgrade, for terminal, Markdown, page, notebook and JSON alike.
 
 Layer times are of one process a side, so that they explain a difference and decide nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from enginescope.analysis.plan_comparison.difference_causes import Cause
 from enginescope.analysis.verdicts.model_mean import upgrade_means
@@ -14,6 +14,7 @@ from enginescope.core.record import replace
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted, format_ms, signed_pct
+from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.verdict.upgrade import (
     OUTPUTS,
     DifferenceCause,
@@ -25,17 +26,11 @@ from enginescope.records.verdict.upgrade import (
     UpgradeReport,
     UpgradeRow,
 )
-from enginescope.render.base.answer_tables import (
-    AnswerTables,
-    answer_json,
-    answer_lines,
-    notice_items,
-    table_lines,
-)
-from enginescope.render.base.data_table import UNKNOWN, escaped, number_column, printable
-from enginescope.render.base.figures import Figures, TextTable
+from enginescope.render.base.answer_tables import stated
+from enginescope.render.base.data_table import UNKNOWN, number_column, printable
+from enginescope.render.base.figures import TextTable
 from enginescope.render.charts.estimates import Estimate, estimate_chart
-from enginescope.render.html.answer_page import PageSection, answer_page
+from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
 from enginescope.render.plan_comparison.compare_phrases import cause_words
 from enginescope.render.verdicts.gate_phrases import change_pct, interval_text
@@ -48,12 +43,9 @@ from enginescope.render.verdicts.verdict_phrases import (
     why_text,
 )
 
-#: Version of the document's shape.
-UPGRADE_SCHEMA = 1
 #: Ends a change that is the middle of those of the rounds.
 PER_ROUND = " per round"
-ROW_HEADERS = ("Verdict", "Model", "Metric", "Old", "New", "Change", "Interval", "Why")
-_NUMBERS = ("Old", "New", "Change", "Interval")
+_HEADERS = ("Verdict", "Model", "Metric", "Old", "New", "Change", "Interval", "Why")
 _LAYER_HEADERS = ("Layer", "Type", "Differs in", "Old ms", "New ms", "New − old, ms")
 _ANSWERS = {
     UpgradeKind.WORSE: "upgrade is not safe",
@@ -71,6 +63,53 @@ _BY_KIND = {
 _APART = frozenset({"gpu_compute", "enqueue"})
 #: Versions that say what a stack is, the first ones first.
 _TELLING = ("tensorrt", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "openvino")
+
+
+def upgrade_answer(report: UpgradeReport, *, everything: bool = False) -> Answer:
+    """Return the metrics that count, and all figures and the layers of each model.
+
+    Args:
+        everything: A terminal lists metrics that do not count too.
+    """
+    means = upgrade_means(report)
+    rows = [_cells(model, row) for model in report.models for row in model.rows if is_listed(row)]
+    rows += [mean_cells(mean, "model", has_reasons=True) for mean in means]
+    first, has_models = report.models[0], len(report.models) > 1
+    names = () if has_models else (f"{name_of(first)} · {first.backend}",)
+    title = "Metrics that count"
+    counting = metric_table(title, _HEADERS, rows, *names, has_models=has_models)
+    details = (table for model in report.models for table in _model_tables(model))
+    listed = TextTable(
+        title="Models",
+        headers=("verdict", "model and metric"),
+        rows=upgrade_rows(report, everything=everything),
+    )
+    return Answer(
+        verb="upgrade",
+        title="Upgrade",
+        answer=answer_text(report),
+        facts=_facts(report),
+        tables=(counting, *details),
+        screen=(listed,),
+        notices=tuple(_notices(report)),
+        report=report,
+        data={
+            "passed": report.is_passed,
+            "verdict": report.kind,
+            "models": [
+                {
+                    "model": model.model,
+                    "verdict": model.kind,
+                    "sentences": [_sentence(model, row) for row in model.rows],
+                    "layers": layers_text(model.layers) if model.layers else None,
+                }
+                for model in report.models
+            ],
+            "means": means,
+        },
+        sentences=_HEADERS[-1:],
+        charts=(upgrade_chart(report),),
+    )
 
 
 def answer_text(report: UpgradeReport) -> str:
@@ -116,26 +155,24 @@ def _metrics(model: UpgradedModel) -> str:
     return f" ({', '.join(metric_text(row, in_text=True) for row in rows)})"
 
 
-def scope_facts(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
-    """Return stacks, reference, evidence and limits, as names and texts."""
+def _facts(report: UpgradeReport) -> tuple[tuple[str, str], ...]:
     evidence = dict.fromkeys(map(evidence_text, report.models))
     references = dict.fromkeys(model.reference for model in report.models if model.reference)
     rows = (row for model in report.models for row in model.rows if row.decides)
     estimates = (row.verdict.estimate for row in rows if row.verdict)
     intervals = (estimate.interval for estimate in estimates if estimate and estimate.interval)
     limits = ", ".join(f"{title_of(one.metric)} {one.regression_pct:g} %" for one in report.limits)
-    facts = (
-        ("old", stack_text(report.old, report.new)),
-        ("new", stack_text(report.new, report.old)),
+    return stated(
+        ("old", _stack_text(report.old, report.new)),
+        ("new", _stack_text(report.new, report.old)),
         ("reference", "; ".join(references)),
         ("evidence", "; ".join(evidence)),
         ("intervals", ", ".join(dict.fromkeys(map(confidence_text, intervals)))),
         ("limits", limits),
     )
-    return tuple((name, text) for name, text in facts if text)
 
 
-def stack_text(stack: Stack, other: Stack) -> str:
+def _stack_text(stack: Stack, other: Stack) -> str:
     """Return a stack's name, and the versions in which it differs from the other one."""
     if stack.python is None:
         return stack.name
@@ -199,10 +236,49 @@ def _words_of(row: UpgradeRow) -> str:
     return _BY_KIND[row.kind].format(limit=f"{row.limit_pct:g} %")
 
 
-def row_cells(model: UpgradedModel, row: UpgradeRow) -> tuple[str, ...]:
-    """Return a row below `ROW_HEADERS`."""
+def metric_table(
+    title: str,
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *notes: str,
+    has_models: bool = False,
+) -> TextTable:
+    """Return figures of metrics; a column of models only where there are several.
+
+    What the changes of all rows have in common stands in the note.
+    """
+    if any(cell.endswith(PER_ROUND) for row in rows for cell in row):
+        notes = (*notes, "changes are the middle of those of the rounds")
+    kept = [at for at, name in enumerate(headers) if has_models or name != "Model"]
+    return TextTable(
+        title=title,
+        headers=tuple(headers[at] for at in kept),
+        rows=tuple(tuple(row[at].removesuffix(PER_ROUND) for at in kept) for row in rows),
+        numbers=("Old", "New", "Change", "Interval"),
+        note="; ".join(filter(None, notes)) or None,
+    )
+
+
+def _cells(model: UpgradedModel, row: UpgradeRow) -> tuple[str, ...]:
     figures = (*values_of(row), change_text(row), interval_text(row))
     return (verdict_text(row), name_of(model), metric_text(row), *figures, _words_of(row))
+
+
+def _model_tables(model: UpgradedModel) -> Iterator[TextTable]:
+    """Yield all figures of a model with what they rest on, and its layers."""
+    texts = (
+        f"{model.kind.value} on {model.backend}",
+        evidence_text(model),
+        f"reference: {model.reference}" if model.reference else "",
+        *_layer_texts(model),
+        f"stored as {COMPARISON_TAG}{model.comparison}" if model.comparison else "",
+        "in brackets: does not count",
+    )
+    name, rows = name_of(model), [_cells(model, row) for row in model.rows]
+    yield replace(metric_table(f"Figures of {name}", _HEADERS, rows, *texts), is_detail=True)
+    layers = layer_table(model)
+    if layers is not None:
+        yield replace(layers, title=f"Layers of {name}", is_detail=True)
 
 
 def verdict_text(row: UpgradeRow) -> str:
@@ -283,10 +359,11 @@ def layer_table(model: UpgradedModel) -> TextTable | None:
     ]
     known = [at for at, cells in enumerate(columns) if set(cells) != {UNKNOWN}]
     return TextTable(
-        title="Layers: those built differently first, then by time; times of one process a side",
+        title="Layers",
         headers=tuple(_LAYER_HEADERS[at] for at in known),
         rows=tuple(zip(*(columns[at] for at in known), strict=True)),
         numbers=_LAYER_HEADERS[3:],
+        note="those built differently first, then by time; times of one process a side",
     )
 
 
@@ -321,84 +398,7 @@ def _lines(model: UpgradedModel, row: UpgradeRow) -> Iterator[str]:
     yield why_of(row)
 
 
-def upgrade_answer(report: UpgradeReport, *, everything: bool = False) -> AnswerTables:
-    """Return the answer with `upgrade_rows`, for a terminal."""
-    rows = upgrade_rows(report, everything=everything)
-    listed = TextTable(title="Models", headers=("verdict", "model and metric"), rows=rows)
-    return replace(upgrade_tables(report), tables=(listed,))
-
-
-def upgrade_tables(report: UpgradeReport) -> AnswerTables:
-    """Return the answer, its facts, every row, the layers of each model and the notices."""
-    rows = (row_cells(model, row) for model in report.models for row in model.rows)
-    layers = (
-        replace(table, title=f"{name_of(model)}: {layers_text(model.layers)}")
-        for model in report.models
-        if model.layers and (table := layer_table(model))
-    )
-    return AnswerTables(
-        answer=answer_text(report),
-        facts=scope_facts(report),
-        tables=(_rows_table("Models", rows), *layers),
-        notices=tuple(notices_of(report)),
-    )
-
-
-def upgrade_json(report: UpgradeReport) -> bytes:
-    """Return verdicts and sentences, and the whole report, as strict JSON."""
-    return answer_json(
-        UPGRADE_SCHEMA,
-        passed=report.is_passed,
-        verdict=report.kind,
-        answer=answer_text(report),
-        models=[
-            {
-                "model": model.model,
-                "verdict": model.kind,
-                "sentences": [_sentence(model, row) for row in model.rows],
-                "layers": layers_text(model.layers) if model.layers else None,
-            }
-            for model in report.models
-        ],
-        means=upgrade_means(report),
-        report=report,
-    )
-
-
-def _rows_table(title: str, rows: Iterable[tuple[str, ...]]) -> TextTable:
-    return TextTable(title=title, headers=ROW_HEADERS, rows=tuple(rows), numbers=_NUMBERS)
-
-
-def _listed_table(report: UpgradeReport) -> TextTable:
-    rows = [
-        row_cells(model, row) for model in report.models for row in model.rows if is_listed(row)
-    ]
-    rows += [mean_cells(mean, "model", has_reasons=True) for mean in upgrade_means(report)]
-    return _rows_table("Metrics that count", rows)
-
-
-def upgrade_markdown(report: UpgradeReport) -> bytes:
-    """Return the answer, a table of the rows that count, and the rest folded away."""
-    answered = upgrade_answer(report)
-    lines = [*answer_lines(answered), *table_lines(_listed_table(report))]
-    models = report.models
-    rest = [row_cells(model, row) for model in models for row in model.rows if not is_listed(row)]
-    if rest:
-        lines += _folded("figures that do not count", table_lines(_rows_table("", rest)))
-    for model in models:
-        table = layer_table(model)
-        texts = [f"- {escaped(text)}" for text in _layer_texts(model)]
-        if texts:
-            texts += table_lines(table) if table else []
-            lines += _folded(f"layers of {escaped(name_of(model))}", ["", *texts])
-    return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
-
-
-def _folded(title: str, lines: Sequence[str]) -> list[str]:
-    return ["", f"<details><summary>{title}</summary>", *lines, "", "</details>"]
-
-
-def notices_of(report: UpgradeReport) -> Sequence[Notice]:
+def _notices(report: UpgradeReport) -> Sequence[Notice]:
     """Return the notices of all models, each once, with the models where not all have it."""
     merged: dict[tuple[str, str], tuple[Notice, list[str]]] = {}
     for model in report.models:
@@ -412,20 +412,6 @@ def notices_of(report: UpgradeReport) -> Sequence[Notice]:
             else replace(notice, message=f"{', '.join(models)}: {notice.message}")
             for notice, models in merged.values()
         ),
-    )
-
-
-def upgrade_page(report: UpgradeReport) -> bytes:
-    chart = upgrade_chart(report)
-    return answer_page(
-        "upgrade",
-        upgrade_answer(report),
-        {"upgrade.json": upgrade_json(report)},
-        title="Upgrade",
-        skip="upgrade",
-        charts=[chart] if chart is not None else [],
-        overview=_figures(_listed_table(report), has_models=len(report.models) > 1),
-        sections=[_section(model, number) for number, model in enumerate(report.models, start=1)],
     )
 
 
@@ -455,34 +441,3 @@ def _change(model: str, row: UpgradeRow) -> Estimate | None:
     value, low, high = (100 * (end - 1) for end in ends)
     name = f"{model}{metric_text(row)}"
     return Estimate(name=name, value=value, kind=row.kind.value, low=low, high=high)
-
-
-def _figures(table: TextTable, *, has_models: bool) -> Figures:
-    """Return a table of rows: what all of them have in common stands in the caption."""
-    caption = table.title
-    if any(cell.endswith(PER_ROUND) for row in table.rows for cell in row):
-        caption += "; changes are the middle of those of the rounds"
-    columns = [at for at, name in enumerate(ROW_HEADERS) if has_models or name != "Model"]
-    rows = tuple(tuple(row[at].removesuffix(PER_ROUND) for at in columns) for row in table.rows)
-    shown = replace(table, headers=tuple(ROW_HEADERS[at] for at in columns), rows=rows)
-    return replace(shown.figures(caption), sentences=(len(columns) - 1,))
-
-
-def _section(model: UpgradedModel, number: int) -> PageSection:
-    facts = [
-        ("backend", model.backend),
-        ("verdict", model.kind.value),
-        ("evidence", evidence_text(model)),
-        ("reference", model.reference or ""),
-        ("layers", "; ".join(_layer_texts(model))),
-        ("stored as", f"cmp-{model.comparison}" if model.comparison else ""),
-    ]
-    title = "All figures; those in brackets do not count"
-    figures = _rows_table(title, (row_cells(model, row) for row in model.rows))
-    listed = layer_table(model)
-    return PageSection(
-        anchor=f"model-{number}",
-        title=name_of(model),
-        facts=tuple((name, text) for name, text in facts if text),
-        figures=(_figures(figures, has_models=False), *((listed.figures(),) if listed else ())),
-    )

@@ -1,10 +1,9 @@
-"""Writers of a self-test: JSON, Markdown and a page that needs no network."""
+"""The answer of a self-test, for terminal, Markdown, page and JSON alike."""
 
 from __future__ import annotations
 
 from enginescope.records.verdict.self_test import SelfTest
-from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
-from enginescope.render.html.answer_page import PageSection, answer_page
+from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 from enginescope.render.self_test.self_test_phrases import (
     answer_text,
@@ -13,44 +12,18 @@ from enginescope.render.self_test.self_test_phrases import (
     scope_facts,
 )
 
-#: Version of the document's shape.
-SELF_TEST_SCHEMA = 1
 
-
-def self_test_answer(test: SelfTest) -> AnswerTables:
+def self_test_answer(test: SelfTest) -> Answer:
     """Return the answer, its facts, the curve and the measured comparisons."""
-    return AnswerTables(
+    return Answer(
+        verb="self-test",
+        title="Self-test",
         answer=answer_text(test),
         facts=scope_facts(test),
         tables=(curve_table(test), comparison_table(test)),
         notices=test.notices,
-    )
-
-
-def self_test_json(test: SelfTest) -> bytes:
-    """Return the answer and the whole self-test as strict JSON."""
-    return answer_json(SELF_TEST_SCHEMA, answer=answer_text(test), report=test)
-
-
-def self_test_markdown(test: SelfTest) -> bytes:
-    """Return the answer, what it is about, and the tables."""
-    return answer_markdown(self_test_answer(test))
-
-
-def self_test_page(test: SelfTest) -> bytes:
-    """Return the page: the answer, the curve, then the measured comparisons."""
-    answered = self_test_answer(test)
-    curve, measured = (table.figures() for table in answered.tables)
-    return answer_page(
-        "doctor --self-test",
-        answered,
-        {"self-test.json": self_test_json(test)},
-        title="Self-test",
-        charts=[detection_chart(test)],
-        overview=curve,
-        sections=[
-            PageSection(title="Measured comparisons", anchor="measured", figures=(measured,))
-        ],
+        report=test,
+        charts=(detection_chart(test),),
     )
 
 

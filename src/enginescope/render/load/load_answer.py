@@ -1,8 +1,8 @@
-"""A load test on terminal, in Markdown and JSON, on a page and as a picture."""
+"""The answer of a load test, for terminal, Markdown, page and JSON alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from enginescope.analysis.claims import percentile as claims
 from enginescope.analysis.claims.percentile import percentile_name
@@ -21,16 +21,14 @@ from enginescope.records.verdict.load import (
     QueryParts,
     Slo,
 )
-from enginescope.render.base.answer_tables import AnswerTables, answer_json, answer_markdown
+from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable, figure
 from enginescope.render.base.palette import BLUE, ORANGE, SKY, VERMILLION
 from enginescope.render.base.phrases import metric_title
-from enginescope.render.html.answer_page import PageSection, answer_page
+from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, tooltip
 
-#: Version of the document's shape.
-LOAD_SCHEMA = 1
 _STEP_HEADERS = ("Queries/s", "Verdict", "Run", "Latency", "Queueing", "Service", "Slow %")
 _PART_HEADERS = ("Time", "Median", "p90", "p99", "Largest")
 _PARTS = ("latency", "queueing", "service", "lateness")
@@ -46,10 +44,31 @@ _MARKS = {
 _ON_TOP: Spec = {"orient": "top", "title": None}
 
 
-def answer_text(report: LoadReport) -> str:
-    """Return the result in one line."""
+def load_answer(report: LoadReport) -> Answer:
+    """Return the figures of a scenario or the parts of a latency, and every run."""
+    first, tables = report.trials[0], [_run_table(report)]
+    if len(report.trials) == 1:
+        tables.insert(0, parts_table(first))
+    if report.loadgen is not None:
+        title = "Figures of the scenario, as LoadGen computes them"
+        rows = _loadgen_rows(report.loadgen, first.latency)
+        tables.insert(0, _table(title, _FIGURE_HEADERS, rows))
+    return Answer(
+        verb="load",
+        title="Load test",
+        answer=_answer(report),
+        facts=_facts(report),
+        tables=(tables[0], *(replace(table, is_detail=True) for table in tables[1:])),
+        notices=report.notices,
+        report=report,
+        data={"passed": report.is_passed, "verdict": report.kind},
+        charts=(_by_rate(report) if report.is_search else parts_chart(first),),
+    )
+
+
+def _answer(report: LoadReport) -> str:
     if report.is_search and report.slo:
-        return _search_answer(report, slo_text(report.slo))
+        return _search_answer(report, _slo_text(report.slo))
     if report.loadgen is not None:
         return _scenario_answer(report.loadgen, report.trials[0].latency)
     (step,) = report.steps
@@ -58,7 +77,7 @@ def answer_text(report: LoadReport) -> str:
     if report.slo is None:
         parts = _parts_text(first.parts) if len(step.trials) == 1 else ""
         return f"{value}{at}{parts}{claims.not_stated(first.latency, HEADLINE)}"
-    goal = slo_text(report.slo)
+    goal = _slo_text(report.slo)
     if report.kind in (LoadKind.MET, LoadKind.MISSED):
         return f"{goal} is {report.kind.value}{at}: {value}"
     why = _why_inconclusive(step, report.slo)
@@ -130,7 +149,7 @@ def _parts_text(parts: QueryParts | None) -> str:
     return f" (that query: {times})"
 
 
-def slo_text(slo: Slo) -> str:
+def _slo_text(slo: Slo) -> str:
     """Return ``p99 < 10 ms``."""
     return f"{percentile_name(slo.p)} < {_ms(slo.limit_ms)}"
 
@@ -166,45 +185,27 @@ def _arrivals_text(rule: LoadRule) -> str:
     return f"{texts[rule.arrivals]}{requests}"
 
 
-def scope_facts(report: LoadReport) -> tuple[tuple[str, str], ...]:
-    """Return target, arrivals, workers and evidence, as names and texts."""
+def _facts(report: LoadReport) -> tuple[tuple[str, str], ...]:
     count = len(report.trials)
     processes = f", {count:,} processes" if count > 1 else ""
-    facts = (
+    return stated(
         ("target", f"{printable(report.target)} · {report.backend}"),
         ("scenario", report.rule.scenario or ""),
         ("arrivals", _arrivals_text(report.rule)),
         ("workers", f"{report.rule.workers}"),
-        ("objective", slo_text(report.slo) if report.slo else ""),
+        ("objective", _slo_text(report.slo) if report.slo else ""),
         ("evidence", f"{report.evidence.value}{processes}" if report.evidence else ""),
     )
-    return tuple((name, text) for name, text in facts if text)
 
 
-def load_answer(report: LoadReport) -> AnswerTables:
-    """Return the answer, its facts and its tables; the last one has every run."""
-    return AnswerTables(
-        answer=answer_text(report),
-        facts=scope_facts(report),
-        tables=tuple(_tables(report)),
-        notices=report.notices,
-    )
-
-
-def _tables(report: LoadReport) -> Iterator[TextTable]:
-    first = report.trials[0]
-    if report.loadgen is not None:
-        title = "Figures of the scenario, as LoadGen computes them"
-        yield _table(title, _FIGURE_HEADERS, _loadgen_rows(report.loadgen, first.latency))
-    if len(report.trials) == 1:
-        yield parts_table(first)
+def _run_table(report: LoadReport) -> TextTable:
     name = percentile_name(_percentile_of(report))
     notes = [f"latency is its {name} in ms, with queueing and service time of that query"]
     if any(trial.is_late for trial in report.trials):
         notes.append("late: the load generator was late (W-LATE)")
     runs = _table("Each run", _STEP_HEADERS, _step_rows(report), *notes)
     numbers = (*_STEP_HEADERS[:1], *_STEP_HEADERS[3:])
-    yield replace(runs, numbers=numbers, whole=_STEP_HEADERS[1:2])
+    return replace(runs, numbers=numbers, whole=_STEP_HEADERS[1:2])
 
 
 def _table(
@@ -303,40 +304,6 @@ def _ns(value_ms: float | None) -> str:
     return UNKNOWN if value_ms is None else f"{value_ms:,.6f} ms"
 
 
-def load_markdown(report: LoadReport) -> bytes:
-    return answer_markdown(load_answer(report))
-
-
-def load_json(report: LoadReport) -> bytes:
-    """Return the verdict, the answer and the whole report, as strict JSON."""
-    return answer_json(
-        LOAD_SCHEMA,
-        passed=report.is_passed,
-        verdict=report.kind,
-        answer=answer_text(report),
-        report=report,
-    )
-
-
-def load_page(report: LoadReport) -> bytes:
-    answered, chart = load_answer(report), load_chart(report)
-    figures = tuple(table.figures() for table in answered.tables)
-    return answer_page(
-        "load test",
-        answered,
-        {"load.json": load_json(report)},
-        title="Load test",
-        skip="load test",
-        charts=[chart] if chart else [],
-        sections=[PageSection(title="Figures", anchor="figures", figures=figures)],
-    )
-
-
-def load_chart(report: LoadReport) -> Chart | None:
-    """Return the picture; ``None`` where there is nothing to compare."""
-    return _by_rate(report) if report.is_search else parts_chart(report.trials[0])
-
-
 def _by_rate(report: LoadReport) -> Chart:
     name = percentile_name(_percentile_of(report))
     rows = [
@@ -377,7 +344,7 @@ def _by_rate(report: LoadReport) -> Chart:
         limit = {"data": {"values": [{"y": report.slo.limit_ms}]}}
         rule = {"type": "rule", "strokeDash": [6, 3]}
         layers.append({**limit, "mark": rule, "encoding": {"y": latency}})
-    goal = slo_text(report.slo) if report.slo else ""
+    goal = _slo_text(report.slo) if report.slo else ""
     return Chart(
         key="load",
         title=f"{name} latency by rate; the dashed line is the objective {goal}",
