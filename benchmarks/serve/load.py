@@ -93,7 +93,7 @@ def pages(newest: list[str]) -> dict[str, str]:
         "/": "/",
         "/runs": f"/runs?page={random.randint(1, 20)}",
         "/runs?model=": f"/runs?model={model}&sort=fastest",
-        "/models": "/models",
+        "/?model=": f"/?model={model}",
         "/runs/ID": f"/runs/{a}",
         "/runs/ID/files": f"/runs/{a}/files",
         "/history": f"/history?model={model}",

@@ -136,7 +136,7 @@ def of_history(found: JobHistory) -> Iterator[tuple[str, Any]]:
     rows_of = "\n".join(f"{name} | {text}" for name, text in history_rows(found))
     yield "terminal", f"{title_text(found)}\n{rows_of}"
     yield "page", words(history_page([found], model="net.onnx").decode())
-    yield "chart", json.dumps(history_chart(found).spec, ensure_ascii=False)
+    yield "chart", json.dumps(history_chart([found]).spec, ensure_ascii=False)
     yield "notebook", words(history_html(found))
     yield "JSON", json.loads(history_json([found]))
 
@@ -177,7 +177,7 @@ def of_suite(result: SuiteResult) -> Iterator[tuple[str, Any]]:
     tables = [as_text(table, width=WIDE) for table in stacked(suite_tables(result, width=WIDE))]
     said = [counts_sentence(result), made.fastest, made.failed or ""]
     yield "terminal", "\n".join((*said, *tables))
-    yield "page", words(suite_page(result, b"a\n1\n").decode())
+    yield "page", words(suite_page(result).decode())
     yield "notebook", words(suite_html(result))
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from enginescope.analysis.errors.output_tolerance import TOLERANCES
 from enginescope.analysis.layers.reformats import WHOLE_PARTS
-from enginescope.analysis.report_card.layer_groups import POINTWISE_TYPES
 from enginescope.judge.stats import autocorrelation
 from enginescope.judge.stats.describe import needed_samples
 from enginescope.records.plan.plan import INERT_TYPES
@@ -34,7 +33,7 @@ def test_every_special_layer_type_is_in_the_glossary() -> None:
     listed = {
         one for row in rows("glossary.md", "| type | meaning |") for one in MARKED.findall(row[0])
     }
-    known = {*INERT_TYPES, *CONVOLUTIONS, *MATMULS, *REFORMATS, *POINTWISE_TYPES, *WHOLE_PARTS}
+    known = {*INERT_TYPES, *CONVOLUTIONS, *MATMULS, *REFORMATS, *WHOLE_PARTS}
     assert known - listed == set()
 
 

@@ -16,7 +16,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.cli.main import cli
 from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
 from enginescope.render.charts.card.registry import PLAN_CHARTS
-from enginescope.render.page.page import sections_of
+from enginescope.render.page.page import tabs_of
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.rules.catalogue import RULES
 from tests.analysis.card_plans import small_view
@@ -112,7 +112,10 @@ def test_sections_of_the_page_exist() -> None:
     (recorded,) = es.import_artifacts(*RECORDED.glob("*.json"))
     every = (made, recorded.run, measured_run())
     titles = {
-        section.title for run in every for section in sections_of(PageSubject(RunView(run)), 30)
+        section.title
+        for run in every
+        for tab in tabs_of(PageSubject(RunView(run)))
+        for section in tab.sections
     }
     asked = {name.strip() for _, here, _ in ROWS for name in SECTION.findall(here)}
     assert asked <= titles, asked - titles

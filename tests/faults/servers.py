@@ -144,7 +144,7 @@ def fuzzed_requests(top: Path, count: int, seed: str) -> Iterator[Event]:
 
 
 _PATHS = (
-    *("/", "/runs", "/models", "/history", "/compare", "/suites", "/login", "/api"),
+    *("/", "/runs", "/history", "/compare", "/suites", "/login", "/api"),
     *("/api/missing", "/api/runs/{id}", "/runs/{id}", "/runs/{id}/files/{odd}", "/suites/{odd}"),
     *("/runs/{odd}", "/static/{odd}", "/runs/{id}/archive", "/api/runs/{odd}"),
 )

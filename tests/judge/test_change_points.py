@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginescope.core.errors import UsageError
-from enginescope.judge.comparison.change_points import change_points, cut, noise_of, penalty_of
+from enginescope.judge.comparison.change_points import (
+    change_points,
+    cut,
+    newest_against_level,
+    noise_of,
+    penalty_of,
+)
 
 
 def series(*stretches: tuple[float, int], noise: float = 0.005, seed: int = 0) -> np.ndarray:
@@ -125,3 +131,24 @@ def test_false_changes_are_few() -> None:
         for noise in noises:
             count += bool(sure(4 * np.exp(0.01 * noise(40)), 1.0))
     assert count <= 0.08 * 40 * len(noises)
+
+
+@pytest.mark.parametrize("before", [4, 10, 40])
+def test_the_newest_of_an_equal_level_hardly_ever_differ(before: int) -> None:
+    """The interval is of 99 %; it is finite, so that it says something."""
+    missed = 0
+    for seed in range(300):
+        found = newest_against_level(list(series((4.0, before + 2), noise=0.02, seed=seed)), 0)
+        assert found is not None
+        assert found.interval is not None
+        missed += not found.interval.low <= 1 <= found.interval.high
+    assert missed <= 9
+
+
+def test_too_few_of_a_level_are_compared_with_nothing() -> None:
+    assert newest_against_level([4.0] * 3, 0) is None
+    assert newest_against_level([4.0] * 4, 0) is None  # no interval of 99 %
+    assert newest_against_level([4.0] * 9 + [5.0] * 3, 9) is None
+    found = newest_against_level([4.0] * 9 + [5.0] * 7, 9)
+    assert found is not None
+    assert (found.ratio, found.n_a, found.n_b) == (1.0, 5, 2)

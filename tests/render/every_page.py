@@ -82,7 +82,7 @@ def write_pages(folder: Path) -> dict[str, Path]:
         "reports": report(),
         "comparison": comparison(run_a(), run_b()),
         "three-sides": comparison(run_a(), run_b(), third),
-        "suite": suite_page(suite(), b"a\n1\n"),
+        "suite": suite_page(suite()),
     }
     for name, page in made.items():
         (folder / f"{name}.html").write_bytes(page)
@@ -113,7 +113,7 @@ def filled_store(folder: Path) -> Store:
 
 #: What a server shows, by path.
 SERVED = (
-    *("/", "/runs", "/models", "/suites", "/suites/nightly", "/runs/run000", "/runs/run000/files"),
+    *("/", "/runs", "/suites", "/suites/nightly", "/runs/run000", "/runs/run000/files"),
     *("/history?model=a_model_with_a_long_name_0.onnx", "/compare?run=run000&run=run001"),
     "/history?model=nightly.onnx",
     *("/runs?model=nothing", "/runs/none", "/gate", "/gate/nightly", "/gate/unknown", "/pushes"),

@@ -19,7 +19,7 @@ from enginescope.serve.app import Taking, application
 from tests.serve.conftest import TOKEN, client_of, served
 
 ADDRESSES = (
-    *("/", "/runs", "/runs/aaa111", "/runs/aaa111/files", "/runs/aaa111/archive", "/models"),
+    *("/", "/runs", "/runs/aaa111", "/runs/aaa111/files", "/runs/aaa111/archive", "/changes"),
     *("/suites", "/suites/x", "/history?model=resnet.onnx", "/compare?run=aaa111&run=aaa222"),
     "/runs/aaa111/files/artifacts/build.log",
     "/none",
@@ -214,7 +214,7 @@ def test_headers_of_every_answer(client, locked) -> None:
 
 
 def test_the_pages_of_the_server_run_no_script_of_their_own(client) -> None:
-    for address in ("/", "/runs", "/models"):
+    for address in ("/", "/runs"):
         answer = client.get(address)
         assert "script-src 'self';" in answer.headers["content-security-policy"]
         assert "'unsafe-inline'" not in answer.headers["content-security-policy"]

@@ -55,3 +55,12 @@ def test_exported_pages_hold_their_scripts(store) -> None:
     assert not re.findall(r"<script src=", page)
     assert "&#39;sha256-" in page
     assert len(page) > 800_000
+
+
+def test_styles_are_whole(client) -> None:
+    text = client.get("/static/page.css").text
+    assert ':root[data-theme="dark"]' in text
+    assert ".pages a[aria-current]" in text
+    assert "&" not in text.replace("&:", "")
+    framed = client.get("/runs/aaa111").text
+    assert ".pages a[aria-current]" in framed.partition("<body>")[2]

@@ -50,7 +50,7 @@ def shown(tab: Tab) -> list[str]:
 def test_every_page_is_content(tab, store) -> None:
     with served(store) as address:
         for path in (
-            *("/", "/runs", "/models", "/suites", "/runs/aaa111", "/runs/aaa111/files"),
+            *("/", "/runs", "/suites", "/runs/aaa111", "/runs/aaa111/files"),
             *("/history?model=resnet.onnx", "/compare?run=aaa111&run=aaa222"),
         ):
             visit(tab, address + path)
@@ -91,7 +91,7 @@ def test_two_runs_are_chosen_by_keyboard(tab, store) -> None:
         press(tab, "Enter", 13, "\r")
         tab.until("location.pathname === '/compare'")
         tab.until("document.querySelector('h1') !== null")
-        assert "aaa2" in tab.evaluate("document.querySelector('.store-bar').textContent")
+        assert "aaa2" in tab.evaluate("document.querySelector('.pages.own').textContent")
 
 
 def test_what_is_ticked_and_asked_for_stays_in_the_address(tab, store) -> None:
@@ -186,7 +186,7 @@ def test_the_theme_is_kept(tab, store) -> None:
         tab.evaluate("document.getElementById('theme').click()")
         after = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert before != after
-        visit(tab, f"{address}/models")
+        visit(tab, f"{address}/suites")
         tab.until("document.documentElement.dataset.theme !== undefined")
         assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == after
 
@@ -202,7 +202,7 @@ def test_without_scripts_it_works_too(tab, store) -> None:
 
 def test_report_pages_run_the_shared_script(tab, store) -> None:
     with served(store) as address:
-        for path in ("/runs/aaa111", "/history?model=resnet.onnx"):
+        for path in ("/runs/aaa111", "/compare?run=aaa111&run=aaa222"):
             visit(tab, address + path)
             tab.until("document.querySelector('.vega-embed canvas, .vega-embed svg') !== null")
             assert not tab.evaluate("document.getElementById('theme').hidden")

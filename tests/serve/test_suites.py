@@ -40,13 +40,12 @@ def test_the_list(nightly) -> None:
     text = nightly.get("/suites").text
     assert 'href="/suites/nightly"' in text
     assert "4 cells: 2 ok, 1 crashed, 1 not done" in text
-    assert 'href="/suites/nightly"' in nightly.get("/").text
 
 
 def test_models_by_backends(nightly) -> None:
     text = nightly.get("/suites/nightly").text
     assert "8.00 ms" in text
-    assert 'class="number heat-faster-3"' in text
+    assert 'class="number heat-best"' in text
     assert "4.00 ×" in text
     assert '<td class="number heat-bad" title="crashed"><a href="/runs/bbb222">' in text
     assert "1 crashed: ended by signal 11" in text
@@ -59,11 +58,15 @@ def test_models_by_backends(nightly) -> None:
 
 def test_the_whole_page_and_the_table(nightly) -> None:
     answer = nightly.get("/suites/nightly/report")
-    assert "Speed-up over the baseline" in answer.text
+    assert "colored by its ratio to the fastest" in answer.text
     assert "script-src 'self';" in answer.headers["content-security-policy"]
     table = nightly.get("/suites/nightly/results.csv")
     assert table.headers["content-type"].startswith("text/csv")
     assert table.text.splitlines()[0].startswith("suite")
+    cells = nightly.get("/suites/nightly/cells.csv").text.splitlines()
+    assert len(cells) == 4  # the heading, and a line for each cell that has ended
+    assert "latency_ms" in cells[0]
+    assert nightly.get("/suites/nightly/none.csv").status_code == 404
 
 
 def test_only_suites_of_the_list(nightly, store) -> None:

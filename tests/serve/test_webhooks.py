@@ -28,7 +28,6 @@ from enginescope.serve.webhooks import (
     as_told,
     history_key,
     is_news,
-    newest_change,
     read_memory,
 )
 from enginescope.store.archive import Store
@@ -249,7 +248,7 @@ def test_a_secret_that_is_gone_is_said_without_it(team, receiver, tmp_path) -> N
 
 def test_a_change_that_moves_is_the_same_change() -> None:
     (history,) = histories([*BEFORE, *AFTER])
-    change = newest_change(history)
+    change = history.newest_change
     assert change is not None
     told = as_told(history, change)
     assert not is_news(history, change, told)

@@ -138,7 +138,8 @@ def test_convolutions_by_their_kernels() -> None:
     ]
     frame = PlanView(plan_of(layers, "x", "y")).to_pandas("Convolution")
     chart = OpenedPlan(plan_of(layers, "x", "y"), profile_of(("c0", 1.0), ("c1", 2.0)))
-    kernels = {one["Of"] for one in chart.chart("convolutions-by-kernel").rows()}
+    rows = chart.chart("latency-per-layer", color="kernel", kinds={"Convolution"}).rows()
+    kernels = {one["Kernel"] for one in rows}
     assert kernels == {"3×3", "1×1"}
     counts = frame["Kernel"].map(tuple).value_counts()
     assert isinstance(frame, pandas.DataFrame)

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from enginescope.core.errors import EnginescopeError
 from enginescope.core.record import Record
-from enginescope.serve import gates, kept_pages, suites, uploads
+from enginescope.serve import gates, home, kept_pages, suites, uploads
 from enginescope.serve import list_views as browsing
 from enginescope.serve import run_views as looking
 from enginescope.serve.access import LOGIN, Access, Guard, login, logout
@@ -20,6 +20,7 @@ from enginescope.serve.connections import RequestLimit, few_threads
 from enginescope.serve.kept_pages import KeptPages, KeptRows, rows_of
 from enginescope.serve.kept_runs import KeptFigures, KeptRuns
 from enginescope.serve.list_views import failure, not_found, static_file
+from enginescope.serve.overview import Overview
 from enginescope.serve.webhooks import Webhook, watching
 from enginescope.store.archive import Store
 
@@ -68,20 +69,20 @@ def application(
     hooks = [Webhook(one, store, rows, figures, say) for one in configuration.webhook]
     app = Starlette(
         routes=[
-            Route("/", keep(browsing.home, kept_pages.of_home)),
+            Route("/", keep(home.home, kept_pages.of_home)),
+            Route("/changes", home.changes),
             Route("/runs", keep(browsing.runs, lists, rows_of(browsing.run_rows))),
             Route("/runs/{run_id}", keep(looking.run, kept_pages.of_run)),
             Route("/runs/{run_id}/files", looking.files),
             Route("/runs/{run_id}/files/{path:path}", looking.file),
             Route("/runs/{run_id}/archive", looking.archive),
-            Route("/models", keep(browsing.models, lists, rows_of(browsing.model_rows))),
             Route("/history", keep(looking.history, lists, rows_of(looking.history_rows))),
             Route("/compare", keep(looking.compare, kept_pages.of_comparison)),
             Route("/suites", keep(suites.suites, kept_pages.of_suites)),
             Route("/suites/{name}", a_suite),
             Route("/suites/{name}/report", a_suite),  # an earlier address of it
             Route("/suites/{name}/progress", suites.progress),
-            Route("/suites/{name}/results.csv", suites.table),
+            Route("/suites/{name}/{file}", suites.table),
             Route("/gate", gates.gates),
             Route("/gate/{name}.json", gates.gate_document),
             Route("/gate/{name}.svg", gates.badge),
@@ -103,6 +104,7 @@ def application(
     app.state.kept, app.state.rows = runs, rows
     app.state.gates = gates.KeptGates(store, rows, configuration.gate)
     app.state.figures = figures
+    app.state.overview = Overview(rows, runs, figures, app.state.gates)
     app.state.webhooks = hooks
     app.state.access = access
     app.state.pushes = uploads.PushLog(store.path)

@@ -64,12 +64,18 @@ def script_address() -> str:
 
 
 @cache
+def top_style() -> str:
+    """Return the styles of the links at the top of every page."""
+    return (_STATIC / "top.css").read_text(encoding="utf-8")
+
+
+@cache
 def _asset(name: str) -> Packed | None:
     if name == script_name():
         return packed(every_script().text.encode(), "text/javascript")
     if name == "page.css":
         own = (_STATIC / "serve.css").read_text(encoding="utf-8")
-        return packed((style() + own).encode(), "text/css")
+        return packed((style() + top_style() + own).encode(), "text/css")
     if name in _OWN:
         return packed((_STATIC / name).read_bytes(), _OWN[name])
     return None

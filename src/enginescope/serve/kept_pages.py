@@ -201,24 +201,24 @@ def rows_of(rows: Callable[[Request], tuple[RunRow, ...]]) -> Callable[[Request]
 
 
 def of_home(request: Request) -> Hashable | None:
-    """Return the state of the first page, which names the suites too."""
-    state, store = of_lists(request), _store(request)
-    if state is None:
-        return None
-    return (state, tuple(folder.path.name for folder in suite_folders(store.suite_home())))
+    """Return the state of the first page: what is known of the jobs changes it too."""
+    state = of_lists(request)
+    return None if state is None else (state, request.app.state.overview.version)
 
 
 def of_run(request: Request) -> Hashable | None:
     """Return the state of the page of a run."""
-    return _of_runs(_store(request), [request.path_params["run_id"]])
+    state = _of_runs(_store(request), [request.path_params["run_id"]])
+    return None if state is None else (state, shows_pushes(request))
 
 
 def of_comparison(request: Request) -> Hashable | None:
-    """Return the state of a comparison of runs."""
+    """Return the state of a comparison of two runs, or of the runs of a tag."""
     store = _store(request)
     records = changed_at(store.path / FLOORS.file, store.path / SPREADS.file)
-    runs = _of_runs(store, request.query_params.getlist("run"))
-    return None if records is None or runs is None else (records, runs)
+    is_tag = "tag" in request.query_params
+    runs = store.state() if is_tag else _of_runs(store, request.query_params.getlist("run"))
+    return None if records is None or runs is None else (records, runs, shows_pushes(request))
 
 
 def of_suites(request: Request) -> Hashable | None:
@@ -233,7 +233,7 @@ def of_suites(request: Request) -> Hashable | None:
 def of_suite(request: Request) -> Hashable | None:
     """Return the state of the page of a suite; its cells lead to runs."""
     state, own = _store(request).state(), _of_asked_suite(request)
-    return None if state is None or own is None else (state, own)
+    return None if state is None or own is None else (state, own, shows_pushes(request))
 
 
 def suite_content(request: Request) -> Hashable | None:
@@ -243,7 +243,8 @@ def suite_content(request: Request) -> Hashable | None:
         return None
     rows = suite_folder(store, request.path_params["name"]).result().rows
     known = set(store.ids())
-    return (own, tuple(row.run for row in rows if row.run in known))
+    shown = tuple(row.run for row in rows if row.run in known)
+    return (own, shown, shows_pushes(request))
 
 
 def _of_asked_suite(request: Request) -> Hashable | None:

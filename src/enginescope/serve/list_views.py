@@ -1,13 +1,10 @@
-"""The pages that list: the first one, runs, models.
-
-Pages of the server: what they have in common, and files that they load.
-"""
+"""What pages of the server have in common, files that they load, and the list of runs."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from typing import Any, cast, get_args
 from urllib.parse import urlencode
@@ -23,19 +20,18 @@ from enginescope.judge.units import format_significant
 from enginescope.records.run.run import OutcomeKind
 from enginescope.render.base.short_names import outcome_word
 from enginescope.render.html.page_frame import page_template
-from enginescope.serve.assets import asset_response
+from enginescope.serve.assets import asset_response, top_style
 from enginescope.serve.kept_runs import NotHereError
 from enginescope.store.archive import Store
 from enginescope.store.row import Filter, RunOrder, RunRow
-from enginescope.store.suite_folder import suite_folders
 
 _HERE = "enginescope.serve"
 #: `Cache-Control` of a page that is made anew each time, here too.
 NO_STORE = "no-store"
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 _CONNECT = b"; connect-src &#39;self&#39;"
-#: Where links of ours go in a page that the reading wing made.
-_BODY = b"<body>\n"
+#: What the head of every page replaces in a page that the reading wing made.
+_HEAD = b'<header class="top">\n<span class="brand">enginescope</span>\n'
 
 
 def page(
@@ -48,17 +44,23 @@ def page(
         here: Which of the links at the top is this page's.
     """
     template = page_template(f"{name}.html.j2", package=_HERE)
-    state = request.app.state
     problems = [*values.get("notices", ()), *values.get("broken", ())]
     text = template.render(
         here=here,
         version=__version__,
-        has_token=state.access.needs_token,
-        has_gates=bool(state.gates.gates),
-        has_pushes=shows_pushes(request),
+        has_token=request.app.state.access.needs_token,
+        pages=_pages(request),
         **values,
     )
     return HTMLResponse(text, status_code=status, headers=_keeping(problems))
+
+
+def _pages(request: Request) -> tuple[tuple[str, str, str], ...]:
+    """Return key, address and text of the links at the top of every page."""
+    gates = (("gate", "/gate", "Gates"),) if request.app.state.gates.gates else ()
+    pushes = (("pushes", "/pushes", "Pushes"),) if shows_pushes(request) else ()
+    listed = (("runs", "/runs", "Runs"), ("suites", "/suites", "Suites"))
+    return (("home", "/", "Overview"), *listed, *gates, *pushes)
 
 
 def shows_pushes(request: Request) -> bool:
@@ -88,15 +90,19 @@ class LiveLine(Record, frozen=True, kw_only=True):
 
 
 def framed(
+    request: Request,
     data: bytes,
     links: tuple[tuple[str, str], ...],
+    *,
+    here: str,
     live: LiveLine | None = None,
     problems: Sequence[object] = (),
 ) -> Response:
-    """Return a page of the reading wing under links of ours, with its own policy.
+    """Return a page of the reading wing under the links of every page, with its own policy.
 
     Args:
-        links: Address and text.
+        links: Address and text of what belongs to this page.
+        here: As for `page`.
         live: Its line is asked for again, and may connect to this server alone.
         problems: What the page says is wrong.
     """
@@ -104,9 +110,11 @@ def framed(
         data = _POLICY.sub(lambda meta: meta[0].replace(meta[1], meta[1] + _CONNECT), data, count=1)
     found = _POLICY.search(data)
     policy = html.unescape(found[1].decode()) if found else "default-src 'none'"
-    bar = page_template("bar.html.j2", package=_HERE).render(links=links, live=live).encode()
+    head = page_template("head.html.j2", package=_HERE).render(
+        links=links, live=live, here=here, pages=_pages(request), style=top_style()
+    )
     return Response(
-        data.replace(_BODY, _BODY + bar, 1),
+        data.replace(_HEAD, head.encode(), 1),
         media_type="text/html",
         headers={
             "Content-Security-Policy": f"{policy}; frame-ancestors 'none'",
@@ -148,11 +156,8 @@ def static_file(request: Request) -> Response:
 
 #: Rows of a page.
 PAGE_ROWS = 50
-LATEST_ROWS = 10
 #: Runs that can be ticked: those of a comparison.
 MOST_PICKED = 2
-#: Backends beside each other; more are in the list of runs.
-MOST_BACKENDS = 12
 _MOST_PAGES = 100_000
 _MOST_DIGITS = 20
 
@@ -170,39 +175,6 @@ class Line(Record, frozen=True, kw_only=True):
     samples: str
     machine: str
     tags: tuple[str, ...]
-
-
-class PairRuns(Record, frozen=True, kw_only=True):
-    """The runs of a model on a backend; `newest` went well and was measured, if any did."""
-
-    count: int
-    failed: int
-    newest: Line | None
-
-
-class ModelLine(Record, frozen=True, kw_only=True):
-    """A model and its runs by backend."""
-
-    model: str
-    count: int
-    pairs: tuple[PairRuns | None, ...]
-
-
-def home(request: Request) -> Response:
-    """Answer with what there is: suites, models, the latest runs."""
-    store: Store = request.app.state.kept.store
-    rows = request.app.state.rows.select(Filter())
-    return page(
-        request,
-        "home",
-        here="home",
-        place=str(store.place),
-        total=len(rows),
-        models=len({row.model for row in rows}),
-        suites=[folder.path.name for folder in suite_folders(store.suite_home())],
-        latest=[line_of(row) for row in rows[:LATEST_ROWS]],
-        notices=store.notices,
-    )
 
 
 def runs(request: Request) -> Response:
@@ -225,8 +197,8 @@ def runs(request: Request) -> Response:
         away=[run for run in picked if run not in {line.id for line in lines}],
         sorts={name: _sort_link(query, orders) for name, orders in _SORTS.items()},
         first=(number - 1) * PAGE_ROWS + 1,
-        before=_address("/runs", query, number - 1) if number > 1 else None,
-        after=_address("/runs", query, number + 1) if len(rows) > PAGE_ROWS else None,
+        before=page_address("/runs", query, number - 1) if number > 1 else None,
+        after=page_address("/runs", query, number + 1) if len(rows) > PAGE_ROWS else None,
         notices=store.notices,
     )
 
@@ -302,40 +274,6 @@ def _check_day(text: str | None) -> None:
         raise UsageError(f"{text!r} is not a day", hint="2026-11-21") from error
 
 
-def models(request: Request) -> Response:
-    """Answer with models by backends: the newest median of each."""
-    store: Store = request.app.state.kept.store
-    name = request.query_params.get("model", "").strip()
-    rows = model_rows(request)
-    by_model: dict[str, list[RunRow]] = {}
-    for row in rows:
-        by_model.setdefault(row.model, []).append(row)
-    names = sorted(by_model, key=str.lower)
-    number = page_number(request)
-    shown = names[(number - 1) * PAGE_ROWS : number * PAGE_ROWS]
-    backends = sorted({row.backend for one in shown for row in by_model[one]})
-    asked = (("model", name),) if name else ()
-    return page(
-        request,
-        "models",
-        here="models",
-        name=name,
-        total=len(names),
-        backends=backends[:MOST_BACKENDS],
-        left_out=len(backends) - MOST_BACKENDS,
-        lines=[_model_line(one, by_model[one], backends[:MOST_BACKENDS]) for one in shown],
-        before=_address("/models", asked, number - 1) if number > 1 else None,
-        after=_address("/models", asked, number + 1) if number * PAGE_ROWS < len(names) else None,
-        notices=store.notices,
-    )
-
-
-def model_rows(request: Request) -> tuple[RunRow, ...]:
-    name = request.query_params.get("model", "").strip()
-    wanted = Filter(model=name or None)
-    return cast("tuple[RunRow, ...]", request.app.state.rows.select(wanted))
-
-
 def line_of(row: RunRow) -> Line:
     return Line(
         id=row.id,
@@ -367,28 +305,5 @@ def page_number(request: Request) -> int:
     return int(text)
 
 
-def _address(path: str, asked: Sequence[tuple[str, str]], number: int) -> str:
+def page_address(path: str, asked: Sequence[tuple[str, str]], number: int) -> str:
     return f"{path}?{urlencode([*asked, ('page', str(number))])}"
-
-
-def _model_line(model: str, rows: Sequence[RunRow], backends: Sequence[str]) -> ModelLine:
-    by_backend: dict[str, list[RunRow]] = {}
-    for row in rows:
-        by_backend.setdefault(row.backend, []).append(row)
-    return ModelLine(
-        model=model,
-        count=len(rows),
-        pairs=tuple(_pair(by_backend.get(backend, ())) for backend in backends),
-    )
-
-
-def _pair(rows: Iterable[RunRow]) -> PairRuns | None:
-    newest_first = tuple(rows)
-    if not newest_first:
-        return None
-    newest = next((row for row in newest_first if row.median_ms is not None), None)
-    return PairRuns(
-        count=len(newest_first),
-        failed=sum(row.outcome != OutcomeKind.OK.value for row in newest_first),
-        newest=line_of(newest) if newest is not None else None,
-    )

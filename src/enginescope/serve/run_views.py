@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from enginescope.analysis.plan_comparison.comparison import Comparison
-from enginescope.analysis.plan_comparison.comparison import compare as compare_plans
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.comparability import CompareConfig
 from enginescope.analysis.verdicts.history import RunFigure, histories_of
-from enginescope.analysis.verdicts.measured_sides import (
-    MeasuredComparison,
-    MeasuredSide,
-    compare_sides,
-)
-from enginescope.core.errors import FormatError, StoreError, UsageError
+from enginescope.core.errors import FormatError, UsageError
 from enginescope.core.record import Record
 from enginescope.core.temporary_folder import temporary_folder
 from enginescope.core.units import format_bytes
+from enginescope.records.progress import COMPARISON_TAG
 from enginescope.records.run.run import Run
 from enginescope.records.verdict.history import JobHistory
-from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.render.base.facts import subject_line
-from enginescope.render.verdicts.verdict_phrases import side_names
 from enginescope.serve.assets import script_address
-from enginescope.serve.kept_runs import KeptFigures, KeptRuns
+from enginescope.serve.kept_runs import KeptFigures, KeptRuns, NotHereError
 from enginescope.serve.list_views import framed, page
-from enginescope.store.machine_records import FLOORS, SPREADS
+from enginescope.services.observer import PlanObserver
+from enginescope.services.verdicts.compare import CompareRequest, CompareResult, compare_inputs
+from enginescope.store.archive import Store
 from enginescope.store.row import Filter, RunRow
 
 #: The newest runs that a history is made of: each is read whole.
@@ -59,12 +51,12 @@ def run(request: Request) -> Response:
     found = kept.run(request.path_params["run_id"])
     model = found.job.subject.name
     links = (
-        ("/runs", "Runs"),
         (f"/history?{urlencode({'model': model})}", "History of this model"),
         (f"/runs?{urlencode({'model': model, 'with': found.id})}", "Compare with …"),
         (f"/runs/{found.id}/files", "Files"),
     )
-    return framed(report_page([RunView(found)], script_address=script_address()), links)
+    data = report_page([RunView(found)], script_address=script_address())
+    return framed(request, data, links, here="runs")
 
 
 def files(request: Request) -> Response:
@@ -128,9 +120,15 @@ def history(request: Request) -> Response:
     if not found:
         why = f"{len(read.figures)} runs have none"
         raise UsageError(f"no {metric} in the runs of {model}", why=why)
-    data = history_page(found, model=model, notices=read.notices, script_address=script_address())
-    links = (("/models", "Models"), (f"/runs?{urlencode({'model': model})}", "Its runs"))
-    return framed(data, links, problems=read.notices)
+    data = history_page(
+        found,
+        model=model,
+        notices=read.notices,
+        runs={row.id: f"/runs/{quote(row.id)}" for row in chosen},
+        script_address=script_address(),
+    )
+    links = ((f"/runs?{urlencode({'model': model})}", "Its runs"),)
+    return framed(request, data, links, here="home", problems=read.notices)
 
 
 def history_rows(request: Request) -> tuple[RunRow, ...]:
@@ -147,65 +145,48 @@ def histories_in(figures: Sequence[RunFigure], metric: str) -> tuple[JobHistory,
 
 
 def compare(request: Request) -> Response:
-    """Answer with two runs side by side: the first named is the base."""
+    """Answer with two runs side by side, the first named is the base; or with a comparison."""
     from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT
     from enginescope.render.compare.compare_page import compare_page
     from enginescope.render.plan_comparison.compare_tables import Chosen
 
     kept: KeptRuns = request.app.state.kept
-    names = request.query_params.getlist("run")
-    if len(names) != 2 or names[0] == names[1]:
+    names, tag = request.query_params.getlist("run"), request.query_params.get("tag")
+    links: tuple[tuple[str, str], ...]
+    if tag is not None:
+        found = comparison_of_tag(tag, kept)
+        links = ((f"/runs?{urlencode({'tag': tag})}", "Its runs"),)
+    elif len(names) == 2 and names[0] != names[1]:
+        found = compared([(kept.run(name),) for name in names], kept.store)
+        sides = (
+            (f"/runs/{one}", f"{side}: {one[:6]}") for side, one in zip("AB", names, strict=True)
+        )
+        other = f"/compare?{urlencode({'run': names[::-1]}, doseq=True)}"
+        links = (*sides, (other, "The other way round"))
+    else:
         raise UsageError(
             f"{len(set(names))} runs to compare", hint="choose two in the list of runs"
         )
-    a, b = (kept.run(name) for name in names)
-    measured, plans = comparison_of(a, b, kept.store.path)
     chosen = Chosen(only=None, top=10, threshold_pct=THRESHOLD_PCT)
-    links = (
-        ("/runs", "Runs"),
-        (f"/runs/{a.id}", f"A: {a.id[:6]}"),
-        (f"/runs/{b.id}", f"B: {b.id[:6]}"),
-        (f"/compare?{urlencode({'run': [b.id, a.id]}, doseq=True)}", "The other way round"),
+    data = compare_page(
+        found.plans, chosen, None, measured=found.measured, script_address=script_address()
     )
-    return framed(
-        compare_page(plans, chosen, None, measured=measured, script_address=script_address()), links
-    )
+    return framed(request, data, links, here="runs")
 
 
-def comparison_of(
-    a: Run, b: Run, folder: Path
-) -> tuple[MeasuredComparison | None, Comparison | None]:
-    """Return verdicts, where both were measured, and what explains them, where both have a plan.
+def comparison_of_tag(tag: str, kept: KeptRuns) -> CompareResult:
+    """Compare the sides of an interleaved comparison."""
+    rows = kept.store.select(Filter(tag=tag)) if tag.startswith(COMPARISON_TAG) else ()
+    if not rows:
+        raise NotHereError("this comparison", why="no comparison with that tag")
+    return compared([[kept.run(row.id) for row in rows]], kept.store)
+
+
+def compared(sides: Iterable[Iterable[Run]], store: Store) -> CompareResult:
+    """Return verdicts where all sides were measured; what explains them where all have a plan.
 
     Args:
-        folder: Of noise floors.
+        sides: One alone is an interleaved comparison, of which the runs are.
     """
-    runs = (a, b)
-    names = side_names([run.job for run in runs])
-    if len(set(names)) < len(names):
-        names = [f"{name} ({one.id[:6]})" for name, one in zip(names, runs, strict=True)]
-    measured = plans = None
-    if all(run.headline is not None for run in runs):
-        sides = [
-            MeasuredSide(label=label, name=name, runs=(one,))
-            for label, name, one in zip("AB", names, runs, strict=True)
-        ]
-        measured = compare_sides(
-            sides, CompareConfig(spreads=SPREADS.usable(folder, lambda _why: None)), _floors(folder)
-        )
-    if all(run.plan is not None for run in runs):
-        plans = compare_plans(list(runs), names=names, plan_profile=0)
-    if measured is None and plans is None:
-        raise UsageError(
-            "these two runs cannot be compared",
-            why="neither were both measured, nor have both a plan",
-            hint="choose two runs that succeeded",
-        )
-    return measured, plans
-
-
-def _floors(folder: Path) -> tuple[NoiseFloor, ...]:
-    try:
-        return FLOORS.read(folder)
-    except (FormatError, StoreError):  # verdicts are given without, and more carefully
-        return ()
+    request = CompareRequest(sides=tuple(map(tuple, sides)), store=store.place)
+    return compare_inputs(request, PlanObserver())

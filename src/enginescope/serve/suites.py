@@ -15,7 +15,6 @@ from starlette.responses import Response
 from enginescope.core.errors import FormatError
 from enginescope.core.record import Record
 from enginescope.judge.notice import Notice
-from enginescope.records.suite.suite import SuiteResult
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.serve.assets import script_address
 from enginescope.serve.kept_runs import NotHereError
@@ -66,9 +65,10 @@ def suite(request: Request) -> Response:
     folder = suite_folder(store, name)
     result = folder.result()
     runs = {run: f"/runs/{quote(run)}" for run in store.ids()}
-    data = suite_page(result, _table(result), runs=runs, script_address=script_address())
-    links = (("/suites", "Suites"), (f"/suites/{quote(name)}/results.csv", "results.csv"))
-    return framed(data, links, _live_line(store, folder), problems=result.notices)
+    data = suite_page(result, runs=runs, script_address=script_address())
+    live = _live_line(store, folder)
+    links = tuple((f"/suites/{quote(name)}/{file}", file) for file in ("cells.csv", "results.csv"))
+    return framed(request, data, links, here="suites", live=live, problems=result.notices)
 
 
 def progress(request: Request) -> Response:
@@ -135,19 +135,16 @@ def _time_text(stamp: str) -> str:
 
 
 def table(request: Request) -> Response:
-    """Answer with a suite's tidy table."""
+    """Answer with one of a suite's tables."""
+    from enginescope.render.suites.suite_page import suite_files
+
     store: Store = request.app.state.kept.store
-    name: str = request.path_params["name"]
-    data = _table(suite_folder(store, name).result())
-    headers = {"Content-Disposition": 'attachment; filename="results.csv"'}
+    file: str = request.path_params["file"]
+    data = suite_files(suite_folder(store, request.path_params["name"]).result()).get(file)
+    if data is None:
+        raise NotHereError("this file", why="no table of a suite with that name")
+    headers = {"Content-Disposition": f'attachment; filename="{file}"'}
     return Response(data, media_type="text/csv", headers=headers)
-
-
-def _table(result: SuiteResult) -> bytes:
-    from enginescope.analysis.suites.suite_table import COLUMNS, tidy_columns
-    from enginescope.render.base.data_table import csv_bytes
-
-    return csv_bytes(COLUMNS, zip(*tidy_columns(result).values(), strict=True))
 
 
 def suite_folder(store: Store, name: str) -> SuiteFolder:

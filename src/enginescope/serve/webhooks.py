@@ -87,11 +87,6 @@ def history_key(run: Run, metric: str) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-def newest_change(history: JobHistory) -> LevelChange | None:
-    """Return the change to the level of today, if the level ever changed."""
-    return max(history.sure, key=lambda change: change.at, default=None)
-
-
 def as_told(history: JobHistory, change: LevelChange) -> ToldChange:
     """Return what is kept of a change."""
     return ToldChange(created=history.points[change.at].created, is_worse=change.is_worse)
@@ -220,7 +215,7 @@ class Webhook:
         runs = {figure.run.id: figure.run for figure in read.figures}
         for history in histories_in(read.figures, metric):
             key = history_key(runs[history.points[0].runs[0]], metric)
-            change = newest_change(history)
+            change = history.newest_change
             if change is not None and is_news(history, change, self._memory.told.get(key)):
                 yield News(key, rows[0].model, history, change)
 

@@ -6,7 +6,13 @@ import pytest
 
 from enginescope.analysis.suites.suite_perf_tables import perf_tables, printed_gains
 from enginescope.analysis.suites.suite_row import run_figures
-from enginescope.analysis.suites.suite_table import COLUMNS, speed_ups, tidy_columns
+from enginescope.analysis.suites.suite_table import (
+    CELL_COLUMNS,
+    COLUMNS,
+    cell_columns,
+    speed_ups,
+    tidy_columns,
+)
 from enginescope.records.suite.suite import CellStatus
 from tests.analysis.gated_runs import process, with_device_latency
 from tests.suites.made import cell, result, row, timed
@@ -343,3 +349,22 @@ def test_two_variants_of_a_provider_never_share_a_name_and_the_tables_join() -> 
         ("b", "ORT-CPUFp32"),
         ("a", two),
     ]
+
+
+def test_one_row_per_cell_holds_what_the_tidy_table_holds() -> None:
+    made = zoo()
+    columns, tidy = cell_columns(made), tidy_columns(made)
+    assert [*columns][: len(CELL_COLUMNS)] == [*CELL_COLUMNS]
+    assert columns["cell"] == [one.cell.key for one in made.rows]
+    assert len({len(values) for values in columns.values()}) == 1
+    latencies = dict(zip(columns["cell"], columns["latency_ms"], strict=True))
+    for cell_key, metric, value in zip(tidy["cell"], tidy["metric"], tidy["value"], strict=True):
+        if metric == "latency":
+            assert latencies[cell_key] == value
+    gains = [value for value in columns["speed_up"] if value is not None]
+    assert gains == [
+        one for one, name in zip(tidy["value"], tidy["metric"], strict=True) if name == "speed_up"
+    ]
+    failed = [at for at, status in enumerate(columns["status"]) if status != "ok"]
+    assert failed
+    assert all(columns["latency_ms"][at] is None for at in failed)

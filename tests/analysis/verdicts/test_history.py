@@ -9,6 +9,7 @@ from enginescope.analysis.verdicts.history import (
     facts_of,
     histories,
     known_histories,
+    standing_of,
 )
 from enginescope.core.errors import UsageError
 from enginescope.core.record import replace
@@ -216,3 +217,30 @@ def test_a_container_counts_where_one_run_alone_has_it() -> None:
     bare = process(4.0, environment=Environment(host=Host(name="one")))
     boxed = process(4.0, environment=Environment(host=Host(container="docker", governor="x")))
     assert [str(one) for one in fact_changes(bare, boxed)] == ["container none → docker"]
+
+
+@pytest.mark.parametrize(
+    ("medians", "noise", "within", "kind"),
+    [
+        (STEP, 0.0005, 30, "worse"),
+        (STEP[::-1], 0.0005, 30, "better"),
+        (STEP, 0.0005, 5, "same"),  # the change is no news any more
+        ([4.0] * 12 + [6.0], 0.0005, 30, "perhaps"),
+        ([4.0] * 12, 0.1, 30, "unknown"),
+        ([4.0] * 3, 0.0005, 30, "unknown"),
+    ],
+)
+def test_how_a_job_stands(medians, noise, within, kind) -> None:
+    found = standing_of(only(over_days(medians, noise=noise)), within)
+    assert found.kind == kind
+    assert (found.estimate is None) == (len(medians) < 4)
+    assert (found.change is None) == (kind in ("same", "unknown"))
+
+
+def test_a_job_says_what_it_is_and_how_to_repeat_it() -> None:
+    runs = over_days(
+        [4.0] * 2, of=job("net.onnx", "trt:fp16"), command="enginescope bench net.onnx"
+    )
+    found = only(runs)
+    assert (found.model, found.backend, found.case) == ("net.onnx", "trt:fp16", "batch 1")
+    assert (found.inputs, found.command) == ("1×3×8×8", "enginescope bench net.onnx")

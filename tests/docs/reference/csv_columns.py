@@ -11,6 +11,7 @@ from pathlib import Path
 from enginescope.analysis.plan_comparison.comparison import compare
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.suites.suite_perf_tables import perf_tables
+from enginescope.analysis.suites.suite_table import CELL_COLUMNS
 from enginescope.analysis.suites.suite_table import COLUMNS as SUITE_COLUMNS
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.render.compare.compare_writers import compare_csv
@@ -84,6 +85,7 @@ def files() -> dict[str, tuple[str, tuple[str, ...]]]:
             _headers(written_csv(sensitivity_answer(sensitive()))),
         ),
         "results.csv of a suite": ("cell and metric", SUITE_COLUMNS),
+        "cells.csv of a suite": ("cell, then a column for each metric", CELL_COLUMNS),
     }
 
 

@@ -46,7 +46,7 @@ def test_rows_are_numbers(plan) -> None:
     slowest = max(plan.profile.layers, key=lambda one: one.time_ms)
     assert rows[0]["Time, ms"] == slowest.time_ms  # and not what is shown of it
     assert isinstance(rows[0]["Groups"], float | int)
-    total = sum(row["Layers"] for row in plan.chart("count-per-type").rows())
+    total = sum(row["Layers"] for row in plan.chart("latency-per-type").rows())
     assert total == len(plan.to_pandas())
 
 
@@ -98,7 +98,7 @@ SVG = "document.querySelector('svg')"
 @pytest.mark.browser
 def test_hover_and_zoom(plan, tmp_path, monkeypatch) -> None:
     page = tmp_path / "notebook.html"
-    one, two = plan.chart("latency-per-type"), plan.chart("count-per-type")
+    one, two = plan.chart("precision-rollup"), plan.chart("latency-per-type")
     first = one._repr_html_()
     monkeypatch.setattr(live, "_brings_library", lambda: False)
     # the chart that brings the library may be drawn last

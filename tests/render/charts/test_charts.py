@@ -10,7 +10,7 @@ from enginescope.formats.trtexec.exported_profile import parse_profile
 from enginescope.judge.samples import Samples, frozen
 from enginescope.records.run.telemetry import Channel, Telemetry
 from enginescope.render.base.palette import DARK, LIGHT, PRECISIONS, chart_config
-from enginescope.render.charts.bars import layer_bars, time_by_precision, time_by_type
+from enginescope.render.charts.bars import layer_bars, time_by_type
 from enginescope.render.charts.distribution import latency_distribution, percentiles
 from enginescope.render.charts.series import MAX_POINTS, latency_series, memory_series
 from tests.render.runs import EVIL, failed_run, imported_run, measured_run
@@ -44,7 +44,7 @@ def test_nothing_to_see_gives_no_chart(chart) -> None:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
-@pytest.mark.parametrize("chart", [*CHARTS, time_by_precision])
+@pytest.mark.parametrize("chart", CHARTS)
 def test_vega_lite_compiles_it(chart, theme) -> None:
     converter = pytest.importorskip("vl_convert")
     run = imported_run(telemetry=measured_run().telemetry)
@@ -193,13 +193,6 @@ def test_layers_with_the_same_name_are_bars_of_their_own() -> None:
     same = tuple(replace(one, name="same") for one in run.profile.layers[:4])
     chart = layer_bars(RunView(measured_run(profile=replace(run.profile, layers=same))))
     assert len({one["row"] for one in chart.spec["data"]["values"]}) == 4
-
-
-def test_time_by_precision_needs_precisions() -> None:
-    assert time_by_precision(RunView(measured_run())) is None
-    chart = time_by_precision(RunView(imported_run()))
-    assert chart.title == "Time by precision: INT8 takes 71.4 %"
-    assert chart.table.rows[0] == ("INT8", "2", "0.5000", "71.43")
 
 
 def test_memory_leaves_out_instants_without_a_value() -> None:

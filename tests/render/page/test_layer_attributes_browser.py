@@ -61,15 +61,17 @@ def choose(tab) -> None:
 
 def test_columns_are_chosen_and_the_address_and_the_file_have_them(tab, page) -> None:
     before = tab.evaluate(HEADS)
-    assert {"Kernel", "Stride", "Activation", "Weights' type", "MACs, millions"} <= set(before)
-    assert "Padding" not in before
+    assert before == [
+        *("Layer", "Share %", "Time µs", "× floor", "Bound by"),
+        *("Precision", "Tactic", "Findings", "Type"),
+    ]
     labels = "[...document.querySelectorAll('#table-layers .column-list label')]"
-    for title in ("Padding", "Time ms"):
+    for title in ("Padding", "Time µs"):
         tab.evaluate(
             f"{labels}.find((one) => one.textContent.trim() === '{title}').firstChild.click()"
         )
     after = tab.evaluate(HEADS)
-    assert set(after) == {*before, "Padding"} - {"Time ms"}
+    assert set(after) == {*before, "Padding"} - {"Time µs"}
     tab.evaluate(
         "window.saved = []; URL.createObjectURL = (data) => { saved.push(data); return 'data:,'; };"
         " HTMLAnchorElement.prototype.click = () => {};"
@@ -77,15 +79,15 @@ def test_columns_are_chosen_and_the_address_and_the_file_have_them(tab, page) ->
         ".find((one) => one.textContent === 'CSV').click()"
     )
     text = tab.evaluate("saved[0].text()", awaits=True)
-    assert text.splitlines()[0].replace('"', "").split(",")[:2] == ["#", "Layer"]
-    assert ",Padding," in text.splitlines()[0]
-    assert "Time ms" not in text.splitlines()[0]
+    assert text.splitlines()[0].replace('"', "").split(",")[:2] == ["Layer", "Share %"]
+    assert ",Padding" in text.splitlines()[0]
+    assert "Time µs" not in text.splitlines()[0]
     address = tab.evaluate("location.href")
     tab.send("Page.navigate", url="about:blank")
     tab.send("Page.navigate", url=address)
     tab.until("document.documentElement?.dataset.charts === 'drawn'")
     assert tab.evaluate(HEADS) == after
-    assert tab.evaluate("document.querySelector('#layers details').open")
+    assert tab.evaluate("document.querySelector('.tab.open #layers') !== null")
     tab.evaluate(
         "[...document.querySelectorAll('#table-layers .columns button')]"
         ".find((one) => one.textContent === 'Usual').click()"
@@ -144,9 +146,9 @@ def test_tooltips_of_the_graph_have_every_attribute(tab) -> None:
 
 
 def test_tooltips_of_charts_have_every_attribute(tab) -> None:
-    tab.evaluate("pageReveal(document.getElementById('time'))")
-    tab.evaluate("document.getElementById('chart-per_layer_time').scrollIntoView()")
-    bar = "document.querySelector('#chart-per_layer_time .mark-rect.role-mark path')"
+    tab.evaluate("pageReveal(document.getElementById('memory'))")
+    tab.evaluate("document.getElementById('chart-footprint-per-layer').scrollIntoView()")
+    bar = "document.querySelector('#chart-footprint-per-layer .mark-rect.role-mark path')"
     tab.until(f"{bar} !== null")
     x, y = tab.evaluate(
         f"(() => {{ const b = {bar}.getBoundingClientRect();"

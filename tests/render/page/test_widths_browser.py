@@ -145,7 +145,8 @@ def test_nothing_is_cut_or_hidden(tab, pages, name) -> None:
 def test_a_long_name_in_the_answer_of_a_section_wraps(tab, pages) -> None:
     set_width(tab, 420)
     visit(tab, pages["report"])
-    answers = "document.querySelectorAll('.topic summary .answer')"
+    tab.evaluate("pageReveal(document.getElementById('layers'))")
+    answers = "document.querySelectorAll('.tab.open .answer')"
     tab.evaluate(f"for (const one of {answers}) one.textContent = 'kernel_'.repeat(12)")
     assert tab.evaluate(f"{answers}.length") > 0
     assert tab.evaluate(WRONG) == []

@@ -191,7 +191,7 @@ def zoo() -> SuiteResult:
 @pytest.fixture
 def tab(tmp_path):
     page = tmp_path / "suite.html"
-    page.write_bytes(suite_page(zoo(), b"a\n1\n"))
+    page.write_bytes(suite_page(zoo()))
     with chromium_tab(tmp_path / "profile") as made:
         made.open(page)
         yield made

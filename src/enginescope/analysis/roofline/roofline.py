@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, rate_precision
@@ -84,6 +85,23 @@ class Roofline(Record, frozen=True, kw_only=True):
         return sum(
             layer.time_ms is not None and layer.attainable_ms is None for layer in self.layers
         )
+
+    @property
+    def unranked(self) -> tuple[LayerRoof, ...]:
+        """Layers that took time and whose loss is unknown: without a limit or with a part of it."""
+        return tuple(
+            one for one in self.layers if one.time_ms and (one.is_partial or one.excess_ms is None)
+        )
+
+    @property
+    def bounds(self) -> dict[str, int]:
+        """Number of layers that each bound limits, of those that took time."""
+        return Counter(one.bound for one in self.layers if one.time_ms and one.bound)
+
+    @property
+    def least_ms(self) -> float:
+        """Sum of the layers' limits, as far as they are known: no inference takes less."""
+        return sum(one.attainable_ms or 0.0 for one in self.layers)
 
 
 def roofline(

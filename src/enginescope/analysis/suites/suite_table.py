@@ -1,11 +1,11 @@
-"""A suite's results as one tidy table: a row for each cell and metric.
+"""A suite's results as a tidy table, a row for each cell and metric, or a row for each cell.
 
 Speed-up over a baseline backend, and the gains that ONNX Runtime's scripts printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from enginescope.core.record import Record
@@ -126,6 +126,10 @@ COLUMNS = (
     "gpu",
     "versions",
 )
+#: Columns of a table with one row for each cell, before those of the metrics.
+CELL_COLUMNS = tuple(name for name in COLUMNS if name not in ("metric", "value", "unit"))
+_SPEED_UP = "speed_up"
+_ENDINGS = {"ms": "_ms", "B": "_bytes", "/s": "_per_s"}
 
 
 def tidy_columns(result: SuiteResult) -> dict[str, list[Any]]:
@@ -134,16 +138,43 @@ def tidy_columns(result: SuiteResult) -> dict[str, list[Any]]:
     A cell that ended without a figure has one row, with neither metric nor value; a cell that is
     not done has none. ``speed_up`` is counted from the median of ``baseline`` in the same shape.
     """
-    faster, counted_from = speed_ups(result), baselines(result)
-    rows = []
-    for row in result.rows:
+    counted_from, rows = baselines(result), []
+    for row, figures in _cells(result):
         head = _head(result, row)
-        figures: tuple[CellFigure | None, ...] = row.figures or (None,)
-        rows += [{**head, **_value(one)} for one in (*figures, *_of_providers(row))]
-        if row.cell.key in faster:
-            figure = CellFigure(metric="speed_up", value=faster[row.cell.key], unit="×")
-            rows.append({**head, **_value(figure), "baseline": counted_from[case_of(row.cell)]})
+        if not row.figures:
+            rows.append(head)
+        for one in figures:
+            base = counted_from[case_of(row.cell)] if one.metric == _SPEED_UP else None
+            value = {"metric": one.metric, "value": one.value, "unit": one.unit}
+            rows.append({**head, **value, "baseline": base})
     return {name: [one.get(name) for one in rows] for name in COLUMNS}
+
+
+def cell_columns(result: SuiteResult) -> dict[str, list[Any]]:
+    """Return a row for each cell that has ended: `CELL_COLUMNS`, then a column for each metric.
+
+    A metric in milliseconds ends in ``_ms``; `tidy_columns` has the unit of each.
+    """
+    counted_from = baselines(result)
+    rows = [
+        {
+            **_head(result, row),
+            "baseline": counted_from[case_of(row.cell)],
+            **{one.metric + _ENDINGS.get(one.unit, ""): one.value for one in figures},
+        }
+        for row, figures in _cells(result)
+    ]
+    names = dict.fromkeys((*CELL_COLUMNS, *(name for row in rows for name in row)))
+    return {name: [one.get(name) for one in rows] for name in names}
+
+
+def _cells(result: SuiteResult) -> Iterator[tuple[CellRow, tuple[CellFigure, ...]]]:
+    """Yield the cells that have ended, with all their figures."""
+    faster = speed_ups(result)
+    for row in result.rows:
+        times = faster.get(row.cell.key)
+        gain = () if times is None else (CellFigure(metric=_SPEED_UP, value=times, unit="×"),)
+        yield row, (*row.figures, *_of_providers(row), *gain)
 
 
 def _head(result: SuiteResult, row: CellRow) -> dict[str, Any]:
@@ -179,12 +210,6 @@ def _head(result: SuiteResult, row: CellRow) -> dict[str, Any]:
         "gpu": row.gpu,
         "versions": " ".join(f"{name}={one}" for name, one in row.versions.items()) or None,
     }
-
-
-def _value(figure: CellFigure | None) -> dict[str, Any]:
-    if figure is None:
-        return {}
-    return {"metric": figure.metric, "value": figure.value, "unit": figure.unit}
 
 
 def _of_providers(row: CellRow) -> list[CellFigure]:

@@ -24,11 +24,13 @@ from enginescope.analysis.verdicts.job_identity import (
 from enginescope.analysis.verdicts.printed_verdicts import is_printed_only
 from enginescope.core.errors import UsageError
 from enginescope.core.record import Record, replace
-from enginescope.judge.comparison.change_points import change_points
+from enginescope.judge.comparison.change_points import change_points, newest_against_level
+from enginescope.judge.comparison.ratio import decide
 from enginescope.judge.evidence import EvidenceLevel
 from enginescope.judge.samples import Interval
 from enginescope.judge.stats.autocorrelation import quantile_interval
 from enginescope.judge.stats.describe import median
+from enginescope.judge.verdict import VerdictKind
 from enginescope.records.run.run import HEADLINES, OutcomeKind, Run
 from enginescope.records.verdict.history import (
     FactChange,
@@ -36,6 +38,7 @@ from enginescope.records.verdict.history import (
     JobHistory,
     Level,
     LevelChange,
+    Standing,
 )
 
 #: What a change of is the likelier cause, first; what is not here comes after, commits last.
@@ -179,6 +182,7 @@ def run_figure(run: Run, metric: str = HEADLINE) -> RunFigure:
             origin=run.origin,
             job=run.job,
             outcome=run.outcome,
+            command=run.command,
             environment=replace(where, host=replace(where.host, load_1min=None)),
             inputs=run.inputs,
             tool=run.tool,
@@ -241,7 +245,7 @@ def histories_of(
     labels = _labels([(identity, place) for identity, place, _ in series])
     made = [
         _history(
-            label,
+            (label, identity),
             [
                 [figure_of_run[id(run)] for run in sitting]
                 for sitting in _sittings(group, sitting_s)
@@ -249,7 +253,7 @@ def histories_of(
             metric,
             threshold_pct,
         )
-        for label, (_, _, group) in zip(labels, series, strict=True)
+        for label, (identity, _, group) in zip(labels, series, strict=True)
     ]
     made = [
         one and replace(one, failed=_failed(bad, group))
@@ -321,7 +325,10 @@ def _sittings(runs: Sequence[Run], sitting_s: float) -> list[list[Run]]:
 
 
 def _history(
-    label: str, sittings: Sequence[Sequence[RunFigure]], metric: str, threshold_pct: float
+    job: tuple[str, JobIdentity],
+    sittings: Sequence[Sequence[RunFigure]],
+    metric: str,
+    threshold_pct: float,
 ) -> JobHistory | None:
     pairs = [
         (sitting[0].run, point) for sitting in sittings if (point := _point(sitting)) is not None
@@ -345,16 +352,44 @@ def _history(
         )
         for one in found
     )
+    label, identity = job
+    levels = _levels(values, sorted(change.at for change in changes if change.is_sure))
     return JobHistory(
         label=label,
+        model=identity.model,
+        backend=identity.spec,
+        case=label.removeprefix(f"{identity.model} · {identity.spec}").removeprefix(" · "),
+        inputs=identity.inputs,
         metric=metric,
         unit=metric_unit(metric),
         threshold_pct=threshold_pct,
         points=points,
-        levels=_levels(values, sorted(change.at for change in changes if change.is_sure)),
+        levels=levels,
         changes=changes,
+        newest=newest_against_level(values, levels[-1].first),
         evidence=_evidence([one for sitting in sittings for one in sitting]),
+        command=sittings[-1][-1].run.command,
     )
+
+
+def standing_of(found: JobHistory, within: int) -> Standing:
+    """Return how the newest sessions of a job compare with its level before.
+
+    Args:
+        within: A change of level counts that so many sessions, the newest, show.
+    """
+    doubt = next((change for change in found.changes if not change.is_sure), None)
+    if doubt is not None:
+        return Standing(kind="perhaps", estimate=doubt.estimate, change=doubt)
+    change = found.newest_change
+    if change is not None and change.at >= len(found.points) - within:
+        return Standing(
+            kind="worse" if change.is_worse else "better", estimate=change.estimate, change=change
+        )
+    if found.newest is None:
+        return Standing(kind="unknown")
+    is_same = decide(found.newest, found.threshold_pct)[0] is VerdictKind.SAME
+    return Standing(kind="same" if is_same else "unknown", estimate=found.newest)
 
 
 def _evidence(figures: Sequence[RunFigure]) -> EvidenceLevel:

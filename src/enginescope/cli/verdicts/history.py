@@ -73,7 +73,7 @@ def _sitting(text: str) -> float:
 )
 @option("--last", type=COUNT, help="Use only this many of the newest runs.")
 @option("--html", "html_file", type=FILE, help="Write one HTML page to FILE.")
-@option("--png", "png_file", type=FILE, help="Plot one job as PNG to FILE.")
+@option("--png", "png_file", type=FILE, help="Plot one model on one backend as PNG to FILE.")
 @store_option
 @json_option
 def command(model: str, store_folder: StorePlace | None, as_json: bool, **options: Any) -> None:
@@ -114,6 +114,7 @@ def _show(found: Sequence[JobHistory]) -> None:
         HEADERS,
         history_plot,
         history_rows,
+        level_text,
         span_text,
         title_text,
     )
@@ -124,9 +125,12 @@ def _show(found: Sequence[JobHistory]) -> None:
             print()
         show(sentence(title_text(one)))
         show(label_row("", span_text(one)))
-        print()
-        for line in history_plot(one, width=width):
-            print(line)
+        if len(one.points) == 1:
+            show(label_row("newest session", level_text(one, one.points[0])))
+        else:
+            print()
+            for line in history_plot(one, width=width):
+                print(line)
         rows = history_rows(one)
         if rows:
             print()
@@ -161,13 +165,15 @@ def _write_page(found: Sequence[JobHistory], model: str, path: Path | None) -> N
 def _write_png(found: Sequence[JobHistory], path: Path | None) -> None:
     if path is None:
         return
-    if len(found) > 1:
-        raise UsageError(
-            f"--png draws one job, and there are {len(found)}",
-            why="; ".join(one.label for one in found[:_SHOWN]),
-            hint="--on BACKEND, or --html FILE for all",
-        )
     from enginescope.render.html.images import png_bytes
     from enginescope.render.verdicts.history import history_chart
+    from enginescope.render.verdicts.history_text import grouped
 
-    write_output(path, png_bytes(history_chart(found[0])))
+    groups = grouped(found)
+    if len(groups) > 1:
+        raise UsageError(
+            f"--png draws one model on one backend, and there are {len(groups)}",
+            why="; ".join(f"{jobs[0].model} · {jobs[0].backend}" for jobs in groups[:_SHOWN]),
+            hint="--on BACKEND, or --html FILE for all",
+        )
+    write_output(path, png_bytes(history_chart(groups[0])))

@@ -15,7 +15,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from enginescope.judge.comparison.ratio import decide, ratio_of_processes
+from enginescope.judge.comparison.ratio import (
+    decide,
+    ratio_of_few_processes,
+    ratio_of_processes,
+)
 from enginescope.judge.errors import UsageError
 from enginescope.judge.samples import Array
 from enginescope.judge.stats.series import as_series
@@ -27,7 +31,6 @@ LEAST = 2
 FEWEST_POINTS = 2 * LEAST
 #: Times variance times the logarithm of the number of values: what a cut has to earn.
 PENALTY = 3.0
-#: Of the interval that has to leave out 1: cuts are looked for, and so easily found.
 #: Of the interval that has to leave out 1.
 CONFIDENCE = 0.99
 #: Values farther from the median of their neighbors than so many standard deviations are taken for
@@ -82,6 +85,24 @@ def change_points(values: Sequence[float], *, threshold_pct: float) -> tuple[Cha
             return (*found, *_perhaps(series, ends[-2], threshold_pct))
         least = min(weak, key=lambda one: abs(math.log(one.estimate.ratio)))
         cuts.remove(least.at)
+
+
+def newest_against_level(values: Sequence[float], start: int) -> RatioEstimate | None:
+    """Return the newest `LEAST` values ÷ those before them in their level.
+
+    Args:
+        values: As for `change_points`.
+        start: Place of the first value of the level.
+
+    Returns:
+        ``None``: the level has too few values for an interval.
+    """
+    at = len(values) - LEAST
+    before = values[max(start, at - NEIGHBOURS) : max(at, 0)]
+    if len(before) < LEAST:
+        return None
+    found = ratio_of_few_processes(before, values[at:], confidence=CONFIDENCE)
+    return found if found.interval is not None else None
 
 
 def cut(series: Array, penalty: float, *, least: int = LEAST) -> tuple[int, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.judge.evidence import EvidenceLevel
@@ -77,22 +79,54 @@ class JobHistory(Result, Record, frozen=True, kw_only=True):
     """A metric of one job over time, on one kind of machine.
 
     Attributes:
+        backend: As it is typed.
+        case: What else of the label tells the job from others: its batch, shapes, mode.
+        inputs: Shapes of the inputs; ``None``: unknown.
         points: The oldest first.
+        newest: The newest two sessions ÷ those before them in their level; ``None``: too few.
         failed: Runs of the job that have no figure because they failed.
         evidence: What the verdicts on its levels rest on.
+        command: The command line that made the newest run.
     """
 
     label: str
+    model: str
+    backend: str
+    case: str
+    inputs: str | None = None
     metric: str
     unit: str
     threshold_pct: float
     points: tuple[HistoryPoint, ...]
     levels: tuple[Level, ...]
     changes: tuple[LevelChange, ...] = ()
+    newest: RatioEstimate | None = None
     failed: int = 0
     evidence: EvidenceLevel | None = None
+    command: str | None = None
 
     @property
     def sure(self) -> tuple[LevelChange, ...]:
         """The changes that are borne out."""
         return tuple(one for one in self.changes if one.is_sure)
+
+    @property
+    def newest_change(self) -> LevelChange | None:
+        """The change to the level of today, if the level ever changed."""
+        return max(self.sure, key=lambda change: change.at, default=None)
+
+
+class Standing(Record, frozen=True, kw_only=True):
+    """How the newest sessions of a job compare with its level before.
+
+    Attributes:
+        kind: ``worse``, ``better``: the level changed. ``perhaps``: the newest sessions are off
+            their level, and too few to be sure. ``same``: they are within the threshold.
+            ``unknown``: too few sessions, or the interval is wider than the threshold.
+        estimate: The newest ÷ the level before; ``None``: too few sessions.
+        change: The change of level that it is of.
+    """
+
+    kind: Literal["worse", "perhaps", "better", "same", "unknown"]
+    estimate: RatioEstimate | None = None
+    change: LevelChange | None = None

@@ -30,26 +30,17 @@
   }
 
   // The rest that is known of a layer that a mark stands for.
-  const SAID = ["#", "Layer", "Time ms", "Share %", "Findings", "Implementation", "Raw ms", "ONNX nodes"];
+  const SAID = ["#", "Layer", "Time ms", "Share %", "Findings", "Implementation", "As profiled", "ONNX nodes"];
   function moreOf(event, datum, value) {
     const id = event.target.closest?.(".vis")?.id, row = id ? pageRow(id, datum?.name, datum?.place) : -1;
     const titles = new Set(Object.keys(value));
     return row < 0 ? [] : pageFacts(id, row, SAID).filter(([title]) => !titles.has(title.toLowerCase()));
   }
 
-  // The tooltip: text only, and the page's styles of tables do not apply.
-  const tip = pageElement("dl", { className: "tip", hidden: true });
-  document.body.append(tip);
   function showTip(_handler, event, item, value) {
-    tip.hidden = !value || typeof value !== "object";
-    if (tip.hidden) return;
-    tip.replaceChildren(...[...Object.entries(value), ...moreOf(event, item?.datum, value)].map(([name, text]) => pageElement("div", {},
-      pageElement("dt", { textContent: name }), pageElement("dd", { textContent: text }))));
-    const { clientX: x, clientY: y } = event, { offsetWidth: width, offsetHeight: height } = tip;
-    tip.style.left = Math.max(4, x + 14 + width > innerWidth ? x - width - 14 : x + 14) + "px";
-    tip.style.top = Math.max(4, y + 14 + height > innerHeight ? y - height - 10 : y + 14) + "px";
+    const isShown = value && typeof value === "object";
+    pageTip(event, isShown ? [...Object.entries(value), ...moreOf(event, item?.datum, value)] : null);
   }
-  addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
   // The interpreter (ast) does not need eval, which the page's policy forbids.
   const embed = (place, spec, theme) => vegaEmbed(place, spec, {

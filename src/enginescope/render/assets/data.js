@@ -24,11 +24,21 @@ function pageCsv(rows) {
   return rows.map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
-// Open all folded parts around an element, and the element itself if it is a topic.
+// Open the tab and all folded parts around an element.
 function pageReveal(place) {
   for (let one = place; one; one = one.parentElement) if (one.localName === "details") one.open = true;
-  const topic = place.classList.contains("topic") && place.querySelector(":scope > details");
-  if (topic) topic.open = true;
+  const tab = place.closest(".tab");
+  if (tab) pageOpenTab(tab);
+}
+
+// Show one tab of a run. All tabs are hidden by the style sheet but the open one; paper has all.
+function pageOpenTab(tab) {
+  const article = tab.closest("article"), tabs = [...article.querySelectorAll(".tab")], links = article.querySelectorAll(".tabs a");
+  for (const [at, one] of tabs.entries()) {
+    one.classList.toggle("open", one === tab);
+    if (one === tab) links[at].setAttribute("aria-current", "true"); else links[at].removeAttribute("aria-current");
+  }
+  document.dispatchEvent(new Event("tab"));
 }
 
 // The layers' table of a run; its id, or that of any other place of the run, says which run.
@@ -63,16 +73,70 @@ function pageCell(column, row) {
   return value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
 }
 
-// What is known of a layer: titles and texts of its row, but those that are said elsewhere.
+// What is known of a layer: titles and texts of its row, but those that are said elsewhere; units of times may differ.
 function pageFacts(id, row, said = []) {
-  const left = new Set(said), known = (pageLayers(id)?.columns ?? []).filter((one) => !left.has(one.title) && pageValue(one, row) !== null);
+  const bare = (title) => title.replace(/ (ms|µs)$/, ""), left = new Set(said.map(bare));
+  const known = (pageLayers(id)?.columns ?? []).filter((one) => !left.has(bare(one.title)) && pageValue(one, row) !== null);
   return known.map((one) => [one.title, pageCell(one, row)]);
+}
+
+// A column of the layers' table by its key, and the titles and texts of several; times have their unit in the text.
+function pageColumn(id, key) { return pageLayers(id)?.columns.find((one) => one.key === key); }
+function pageKnown(id, row, keys) {
+  const columns = keys.map((key) => pageColumn(id, key)).filter((one) => one && pageValue(one, row) !== null);
+  return columns.map((one) => {
+    const [, title, unit] = /^(.*?)( ms| µs)?$/.exec(one.title);
+    return [title, unit ? pageMs(pageTimes(id, one.key)[row]) : pageCell(one, row)];
+  });
+}
+
+// Milliseconds of a column of times by row, NaN where unknown; undefined for a column that is not there.
+const pageMilliseconds = new Map();
+function pageTimes(id, key) {
+  const column = pageColumn(id, key);
+  if (column && !pageMilliseconds.has(column)) {
+    const unit = column.title.endsWith("µs") ? 1e-3 : 1;
+    pageMilliseconds.set(column, Float64Array.from(column.values, (one) => (one === null ? NaN : one * unit)));
+  }
+  return pageMilliseconds.get(column);
+}
+function pageMs(ms) {
+  if (Number.isNaN(ms)) return "not known";
+  if (ms >= 10000) return Math.round(ms / 1000).toLocaleString("en-US") + " s";
+  const digits = (value) => (value >= 100 ? Math.round(value).toLocaleString("en-US") : Number(value.toPrecision(3)).toString());
+  return ms > 0 && ms < 1 ? digits(1000 * ms) + " µs" : digits(ms) + " ms";
+}
+function pageShare(part, whole) { return Number(((100 * part) / whole).toPrecision(2)) + " %"; }
+function pageCount(count, noun) { return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`; }
+
+// The tooltip: text only, and the page's styles of tables do not apply. Without pairs it hides.
+const pageTipBox = pageElement("dl", { className: "tip", hidden: true });
+document.body.append(pageTipBox);
+addEventListener("scroll", () => { pageTipBox.hidden = true; }, { passive: true });
+function pageTip({ clientX: x, clientY: y }, pairs) {
+  const tip = pageTipBox;
+  tip.hidden = !pairs;
+  if (tip.hidden) return;
+  tip.replaceChildren(...pairs.map(([name, text]) => pageElement("div", {}, pageElement("dt", { textContent: name }), pageElement("dd", { textContent: text }))));
+  const { offsetWidth: width, offsetHeight: height } = tip;
+  tip.style.left = Math.max(4, x + 14 + width > innerWidth ? x - width - 14 : x + 14) + "px";
+  tip.style.top = Math.max(4, y + 14 + height > innerHeight ? y - height - 10 : y + 14) + "px";
 }
 
 async function pageInflate(base64) {
   const text = atob(base64.trim()), bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
+}
+
+// Nested data with arrays of numbers, as render/graph/view/canvas.py packs it.
+const PAGE_ARRAYS = { u1: Uint8Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array };
+async function pageContainer(base64) {
+  const buffer = await (await pageInflate(base64)).arrayBuffer();
+  const length = new DataView(buffer).getUint32(0, true);
+  const json = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
+  return JSON.parse(json, (_, value) => (value !== null && typeof value === "object" && "$" in value
+    ? new PAGE_ARRAYS[value.$](buffer, 4 + length + value.at, value.n) : value));
 }
 
 // A layer's fields in the plan, by its row; undefined where the page leaves them out.

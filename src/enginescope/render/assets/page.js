@@ -64,21 +64,30 @@
     const link = event.target.closest?.('a[href^="#"]');
     if (link && !event.defaultPrevented && link.hash === location.hash) land(link.hash);
   });
+
+  // One tab of each run is open; paper has all of them, one after the other.
+  const root = document.documentElement;
+  for (const article of document.querySelectorAll("article.run")) {
+    const tabs = [...article.querySelectorAll(".tab")], links = [...article.querySelectorAll(".tabs a")];
+    for (const [at, link] of links.entries()) {
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        pageOpenTab(tabs[at]);
+        history.replaceState(null, "", link.hash);
+      });
+    }
+    root.classList.add("tabbed");
+    pageOpenTab(article.querySelector(".tab.open") ?? tabs[0]);
+  }
+  addEventListener("beforeprint", () => root.classList.add("on-paper"), { capture: true });
+  addEventListener("afterprint", () => root.classList.remove("on-paper"));
   if (location.hash) land(location.hash);
 
-  // Unfold all parts for printing, and fold them again afterwards.
-  let unfolded = [];
-  addEventListener("beforeprint", () => {
-    unfolded = [...document.querySelectorAll(".topic > details:not([open])")];
-    for (const one of unfolded) one.open = true;
-  }, { capture: true });
-  addEventListener("afterprint", () => { for (const one of unfolded) one.open = false; });
-
-  // One key starts a search: in the graph if there is one, otherwise in the first searchable table.
+  // One key starts a search: over the page, otherwise in the graph or in the first searchable table.
   addEventListener("keydown", (event) => {
     const isTyping = event.target.closest?.("input, select, textarea, canvas");
     if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    const field = document.querySelector('.graph-live:not([hidden]) [data-part="search"], .tools:not([hidden]) input[type="search"]');
+    const field = document.querySelector('.find:not([hidden]) input, .graph-live:not([hidden]) [data-part="search"], .tools:not([hidden]) input[type="search"]');
     if (!field) return;
     event.preventDefault();
     pageReveal(field);
@@ -90,7 +99,7 @@
   const picked = pageElement("p", { className: "picked", hidden: true, role: "status" });
   document.body.append(picked);
   document.addEventListener("layer", ({ detail }) => {
-    if (detail.from === "graph") { picked.hidden = true; return; }
+    if (detail.from !== "chart") { picked.hidden = true; return; }
     const to = (anchor, text) => document.getElementById(detail.prefix + anchor) && pageElement("a", { href: "#" + detail.prefix + anchor, textContent: text });
     const close = pageElement("button", { type: "button", textContent: "×", title: "Close" });
     close.addEventListener("click", () => { picked.hidden = true; });

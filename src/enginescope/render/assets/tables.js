@@ -80,6 +80,7 @@
       save.addEventListener("click", () => this.save());
       tools.append(this.output, save);
       if (this.columns.length >= MANY_COLUMNS) tools.append(this.makeChooser());
+      if (this.aside) tools.append(this.others());
       tools.hidden = this.length < 12 && this.columns.length < MANY_COLUMNS;
     }
 
@@ -138,6 +139,17 @@
         this.keep(column, box.checked ? (row) => pageValue(column, row) !== null : null);
       });
       return pageElement("label", {}, box, ` with ${column.title.toLowerCase()} only`);
+    }
+    // Rows that stand aside until a reader asks for them.
+    others() {
+      const box = pageElement("input", { type: "checkbox" }), rows = new Set(this.aside);
+      const isShown = (row) => !rows.has(row);
+      box.addEventListener("change", () => this.keep("aside", box.checked ? null : isShown));
+      this.putAside = () => { box.checked = false; this.filters.set("aside", isShown); };
+      this.isAside = (row) => rows.has(row);
+      this.putAside();
+      this.shown = this.order.filter(isShown);
+      return pageElement("label", {}, box, ` and ${counted(this.aside.length)} that ${this.aside_words}`);
     }
     keep(column, test) {
       if (test) this.filters.set(column, test); else this.filters.delete(column);
@@ -199,6 +211,7 @@
       this.scroll.addEventListener("copy", (event) => this.copy(event));
       addEventListener("hashchange", () => this.boxes && this.readAddress());
       if (this.key === "layers") this.listenToPicks();
+      document.addEventListener("tab", () => { if (this.marked !== null) this.scrollTo(this.marked); });
       for (const [kind, onPaper] of [["beforeprint", true], ["afterprint", false]]) {
         addEventListener(kind, () => { this.onPaper = onPaper; this.name(); this.draw(); });
       }
@@ -268,8 +281,13 @@
       this.input.value = "";
       this.filters.clear();
       for (const one of this.box.querySelectorAll(".tools select")) one.value = "";
-      for (const one of this.box.querySelectorAll(".tools input[type=checkbox]")) one.checked = false;
+      for (const one of this.box.querySelectorAll(".tools > label > input[type=checkbox]")) one.checked = false;
+      if (this.isAside?.(row)) this.box.querySelector(".tools > label:last-child > input").checked = true;
+      else this.putAside?.();
       this.filter();
+      this.scrollTo(row);
+    }
+    scrollTo(row) {
       this.scroll.scrollTop = Math.max(0, this.shown.indexOf(row) * ROW - this.scroll.clientHeight / 3);
       this.draw();
     }
@@ -312,6 +330,7 @@
     if (box) made.set(id, new DataTable(box, content));
   }
   document.addEventListener("layer", ({ detail }) => made.get(detail.prefix + "table-layers")?.choose(detail.row, detail.from));
+  document.addEventListener("row", ({ detail }) => made.get(detail.table)?.show(detail.row));
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[data-table]");
     const table = link && made.get(link.dataset.table);

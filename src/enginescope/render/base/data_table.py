@@ -46,6 +46,7 @@ class DataColumn(Record, frozen=True, kw_only=True):
         texts: What is shown in place of the values, which still sort.
         links: Addresses that cells lead to.
         looks: Classes of the style sheet, ``heat-…``, one a cell.
+        key: Name by which the page's scripts find the column; ``None``: they need not.
     """
 
     title: str
@@ -62,6 +63,7 @@ class DataColumn(Record, frozen=True, kw_only=True):
     texts: tuple[str, ...] = ()
     links: tuple[str | None, ...] = ()
     looks: tuple[str, ...] = ()
+    key: str | None = None
 
     @property
     def is_known(self) -> bool:
@@ -89,6 +91,7 @@ class DataColumn(Record, frozen=True, kw_only=True):
         return {
             "title": self.title,
             "places": self.places,
+            **({"key": self.key} if self.key else {}),
             **({"digits": self.digits} if self.digits else {}),
             **({"meaning": self.meaning} if self.meaning else {}),
             **({"leads_to": self.leads_to, "rows_there": self.rows_there} if self.leads_to else {}),
@@ -118,12 +121,16 @@ class DataTable(Record, frozen=True, kw_only=True):
         caption: What is listed, and in which order.
         noun: What a row is, one and several.
         columns: Of equal length; those in which nothing is known are left out.
+        aside: Rows that readers have to ask for.
+        aside_words: What they are: ``launch nothing``.
     """
 
     key: str
     caption: str
     noun: tuple[str, str]
     columns: tuple[DataColumn, ...]
+    aside: tuple[int, ...] = ()
+    aside_words: str = ""
 
     @property
     def length(self) -> int:
@@ -148,6 +155,7 @@ class DataTable(Record, frozen=True, kw_only=True):
             "noun": self.noun,
             "length": self.length,
             "columns": [one.packed() for one in self.columns],
+            **({"aside": self.aside, "aside_words": self.aside_words} if self.aside else {}),
         }
 
 

@@ -96,6 +96,13 @@ def rounds_text(report: RoundsReport, noun: str = "round", plural: str | None = 
     return f"{report.evidence.value}, {rounds}" if report.evidence else rounds
 
 
+def format_us(value_ms: float | None, digits: int = 3) -> str:
+    """Return a layer's duration as ``62.5 µs``, or as `format_ms` does from a millisecond up."""
+    if value_ms is None or value_ms >= 1 or value_ms == 0:
+        return format_ms(value_ms, digits)
+    return f"{format_significant(1e3 * value_ms, digits)} µs"
+
+
 def profiler_part(profiler_ms: float) -> str:
     """Say that times are without what a profiler added to each layer."""
     cost = format_significant(1000 * profiler_ms, 2)
@@ -272,12 +279,17 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 class Figure(Record, frozen=True, kw_only=True):
-    """One figure: what it is, its value with unit, and what qualifies it."""
+    """One figure: what it is, its value with unit, and what qualifies it.
+
+    Attributes:
+        leads_to: Anchor of the section that explains it.
+    """
 
     label: str
     value: str
     note: str | None = None
     is_weak: bool = False
+    leads_to: str | None = None
 
 
 class Headline(Record, frozen=True, kw_only=True):

@@ -1,11 +1,11 @@
-"""Bar charts: layers by time, and time by type and precision."""
+"""Bar charts: layers by time, time by type, and what tuning took."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
 from enginescope.analysis.build_log.build_log_summary import tuning_costs, tuning_total_s
-from enginescope.analysis.layers.layer_table import LayerRow, TimeShare, slowest_first
+from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.units import format_significant
 from enginescope.records.plan.build_trace import BuildTrace
@@ -187,18 +187,7 @@ def layer_bars(view: RunView, topk: int = 30) -> Chart | None:
 
 def time_by_type(view: RunView) -> Chart | None:
     """Time summed by layer type; ``None`` without layer times or types."""
-    return _shares("time_by_type", "type", view.time_by_type, type_color)
-
-
-def time_by_precision(view: RunView) -> Chart | None:
-    """Time summed by precision; ``None`` without layer times or precisions."""
-    return _shares("time_by_precision", "precision", view.time_by_precision, precision_color)
-
-
-def _shares(
-    key: str, name: str, shares: tuple[TimeShare, ...], color: Callable[[str | None], str]
-) -> Chart | None:
-    shares = tuple(share for share in shares if share.time_ms > 0)
+    shares = tuple(share for share in view.time_by_type if share.time_ms > 0)
     if not any(share.key for share in shares):
         return None
     data: list[Spec] = [
@@ -215,20 +204,20 @@ def _shares(
     ]
     top = data[0]
     table = ChartTable(
-        headers=(name.capitalize(), "Layers", "Time, ms", "Share of the sum, %"),
+        headers=("Type", "Layers", "Time, ms", "Share of the sum, %"),
         rows=tuple(
             (one["name"], str(one["layers"]), _figure(one["value"]), _figure(one["share"]))
             for one in data
         ),
     )
     return Chart(
-        key=key,
-        title=f"Time by {name}: {top['label']} takes {format_significant(top['share'] or 0)} %",
+        key="time_by_type",
+        title=f"Time by type: {top['label']} takes {format_significant(top['share'] or 0)} %",
         spec=bars(
             data,
             X_TITLE,
-            {"name": name, **_TIPS, "layers": "layers"},
-            group_color(name, [one["group"] for one in data], color, legend=False),
+            {"name": "type", **_TIPS, "layers": "layers"},
+            group_color("type", [one["group"] for one in data], type_color, legend=False),
         ),
         table=table,
         height=height_of(data),

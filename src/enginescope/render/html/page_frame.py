@@ -17,8 +17,6 @@ from markupsafe import Markup, escape
 
 from enginescope._version import __version__
 from enginescope.core.record import Record
-from enginescope.judge.notice import Notice
-from enginescope.judge.units import counted
 from enginescope.records.notice import weightiest
 from enginescope.render.base.data_table import aligned_rows
 from enginescope.render.base.palette import DARK, LIGHT, chart_config
@@ -26,7 +24,7 @@ from enginescope.render.html.images import Chart
 
 _ASSETS = files("enginescope.render") / "assets"
 _LIBRARIES = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
-_OWN = ("data.js", "tables.js", "charts.js", "page.js")
+_OWN = ("data.js", "tables.js", "charts.js", "page.js", "icicle.js", "explore.js")
 #: Each does nothing on a page without its elements.
 _OF_SOME_PAGES = ("compare.js", "walk.js", "suite.js")
 _SOURCE_MAP = re.compile(r"\n//# sourceMappingURL=\S+\s*$")
@@ -237,15 +235,7 @@ def _environment(package: str) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"aligned": aligned_rows, "weightiest": weightiest}
-    environment.filters["counted_notices"] = counted_notices
     return environment
-
-
-def counted_notices(notices: Sequence[Notice]) -> str:
-    """Return ``2 warnings, 1 note``."""
-    warnings = sum(notice.level == "warning" for notice in notices)
-    counts = ((warnings, "warning"), (len(notices) - warnings, "note"))
-    return ", ".join(counted(count, noun) for count, noun in counts if count)
 
 
 def _chart_themes() -> dict[str, Any]:

@@ -6,13 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.core.record import Record, replace
+from enginescope.core.record import Record
 from enginescope.render.base.facts import made_text, subject_line
-from enginescope.render.base.figures import first_figures
 from enginescope.render.base.phrases import Headline
-from enginescope.render.charts.bars import layer_bars
 from enginescope.render.charts.distribution import latency_distribution
-from enginescope.render.charts.stacked_time import time_stacked
 from enginescope.render.charts.telemetry import telemetry_charts
 from enginescope.render.html.images import Chart
 from enginescope.render.html.page_frame import (
@@ -36,13 +33,13 @@ from enginescope.render.page.export import (
 from enginescope.render.plans.findings import Linted, findings_json
 from enginescope.render.plans.plan_headline import (
     PageSubject,
+    first_numbers,
     plan_about,
-    plan_headline,
     plan_title,
 )
 from enginescope.render.sections.build import build, tool_report
-from enginescope.render.sections.card.report_card import report_card
 from enginescope.render.sections.findings import Worst, findings, worst_findings
+from enginescope.render.sections.first_screen import FirstScreen, first_screen, icicle_data
 from enginescope.render.sections.graph import KEY as GRAPH
 from enginescope.render.sections.graph import graph
 from enginescope.render.sections.layers import layers, reformat_layers, tactics
@@ -57,6 +54,7 @@ from enginescope.render.sections.measurement import (
     where_the_time_goes,
 )
 from enginescope.render.sections.onnx_nodes import onnx_nodes
+from enginescope.render.sections.plan_charts import memory, precisions
 from enginescope.render.sections.roofline import roofline_of
 from enginescope.render.sections.section import Section
 from enginescope.render.sections.timeline import timeline
@@ -65,12 +63,17 @@ if TYPE_CHECKING:
     from enginescope.render.validation.report_answers import AnswersSection, ReportedAnswers
 
 
-#: Layers in the picture of a first screen without latencies.
-_FIRST = 14
 #: Above this many layers the page leaves their files out: its tables save the same.
 MAX_CARRIED_LAYERS = 5_000
 #: Above this many samples the page leaves the series to the file beside it.
 MAX_SERIES_SAMPLES = 100_000
+
+
+class Tab(Record, frozen=True, kw_only=True):
+    """Sections that are shown together; the first one's anchor is the tab's."""
+
+    title: str
+    sections: tuple[Section, ...]
 
 
 class PageRun(Record, frozen=True, kw_only=True):
@@ -80,7 +83,8 @@ class PageRun(Record, frozen=True, kw_only=True):
         is_measured: Whether it is about requests, not about a plan alone.
         prefix: Before every anchor of this run: empty when it is the only one.
         about: Where, when and from what.
-        picture: The one picture that matters.
+        look: The layers of the first screen; ``None`` for a run without layers.
+        picture: The latencies of a run without layers.
     """
 
     view: Any
@@ -90,8 +94,15 @@ class PageRun(Record, frozen=True, kw_only=True):
     about: tuple[str, ...]
     headline: Headline
     worst: tuple[Worst, ...]
+    look: FirstScreen | None
+    icicle: dict[str, Any] | None
     picture: Chart | None
-    sections: tuple[Section, ...]
+    tabs: tuple[Tab, ...]
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The sections of all tabs."""
+        return tuple(section for tab in self.tabs for section in tab.sections)
 
 
 def report_page(
@@ -104,7 +115,7 @@ def report_page(
     """Return the page over runs: an overview first where there are several, then each run."""
     subjects = [PageSubject(one) if isinstance(one, RunView) else one for one in about]
     views = [subject.view for subject in subjects]
-    runs = [_page_run(one, index, len(about), topk) for index, one in enumerate(subjects, start=1)]
+    runs = [_page_run(one, index, len(about)) for index, one in enumerate(subjects, start=1)]
     compared = _compared(answers)
     files = _files(subjects, topk, answers)
     has_graph = any(section.key == GRAPH for run in runs for section in run.sections)
@@ -160,7 +171,7 @@ def _what(subjects: Sequence[PageSubject]) -> str:
     return "report over 1 run" if subjects[0].is_measured else "what an engine consists of"
 
 
-def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRun:
+def _page_run(subject: PageSubject, index: int, count: int) -> PageRun:
     view, run = subject.view, subject.view.run
     is_measured = subject.is_measured
     place = subject.made_on or "machine not known"
@@ -174,28 +185,13 @@ def _page_run(subject: PageSubject, index: int, count: int, topk: int) -> PageRu
         about=(*made, f"run {view.id}", made_text(run), run.origin)
         if is_measured
         else plan_about(subject),
-        headline=first_figures(view) if is_measured else plan_headline(subject),
+        headline=first_numbers(subject),
         worst=worst_findings(subject),
-        picture=(latency_distribution(view) if is_measured else None)
-        or _time_stacked(subject)
-        or _slowest(view),
-        sections=sections_of(subject, topk),
+        look=first_screen(subject),
+        icicle=icicle_data(subject),
+        picture=latency_distribution(view) if is_measured and not subject.layers else None,
+        tabs=tabs_of(subject),
     )
-
-
-def _time_stacked(subject: PageSubject) -> Chart | None:
-    """Where the time goes, and what each rule's findings may save of it."""
-    report, savings = subject.findings, dict[str, float]()
-    for finding in report.findings if report else ():
-        if finding.saving.bound_ms:
-            savings[finding.code] = savings.get(finding.code, 0.0) + finding.saving.bound_ms
-    return time_stacked(subject.view, savings, report.engine_ms if report else None)
-
-
-def _slowest(view: RunView) -> Chart | None:
-    """As many layers as the first screen has room for; another section has more."""
-    chart = layer_bars(view, _FIRST)
-    return replace(chart, key="slowest_layers") if chart else None
 
 
 def _left_out(subjects: Sequence[PageSubject], files: dict[str, str]) -> list[str]:
@@ -228,7 +224,8 @@ def _data(runs: Sequence[PageRun], files: dict[str, str], of_all: Sequence[Chart
         charts.update(charts_data(pictures, run.prefix))
         for table in (table for section in run.sections for table in section.tables):
             tables[f"{run.prefix}table-{table.key}"] = {**table.packed(), "prefix": run.prefix}
-    return PageData(charts=charts, tables=tables, files=files)
+    icicles = {run.prefix: run.icicle for run in runs if run.icicle}
+    return PageData(charts=charts, tables=tables, files=files, more={"icicles": icicles})
 
 
 def _files(
@@ -265,32 +262,47 @@ def _files(
     return {name: data.decode() for name, data in made.items()}
 
 
-#: What stands open; the heading of every other section has its answer, and opens it.
-_OPEN = ("findings", "graph", "load", "distribution")
-
-
-def sections_of(subject: PageSubject, topk: int) -> tuple[Section, ...]:
-    """Return the sections that apply to a run: findings first, then what explains them."""
-    view = subject.view
-    every = (
-        findings(subject),
-        graph(subject),
-        load(view) if view.run.load else None,
-        distribution(view) if subject.is_measured else None,
-        percentiles(view) if subject.is_measured else None,
-        where_the_time_goes(view, topk),
-        timeline(subject),
-        providers(view),
-        layers(subject),
-        *report_card(subject),
-        tactics(subject),
-        reformat_layers(subject),
-        roofline_of(subject),
-        onnx_nodes(subject),
-        build(subject),
-        tool_report(view),
-        gpu(view),
-        machine(view),
-        method(view),
+def tabs_of(subject: PageSubject) -> tuple[Tab, ...]:
+    """Return the tabs that apply to a run; samples come first where there are no layers."""
+    view, is_measured = subject.view, subject.is_measured
+    every: tuple[tuple[str, tuple[Section | None, ...]], ...] = (
+        ("Graph", (graph(subject),)),
+        (
+            "Layers",
+            (
+                layers(subject),
+                findings(subject),
+                roofline_of(subject),
+                where_the_time_goes(view),
+                onnx_nodes(subject),
+            ),
+        ),
+        ("Memory", (memory(subject),)),
+        ("Precision and formats", (precisions(subject), reformat_layers(subject))),
+        ("Tactics", (tactics(subject),)),
+        (
+            "Build and machine",
+            (
+                build(subject),
+                tool_report(view),
+                providers(view),
+                machine(view),
+                gpu(view),
+                method(view),
+            ),
+        ),
+        (
+            "Samples",
+            (
+                load(view) if view.run.load else None,
+                distribution(view) if is_measured else None,
+                percentiles(view) if is_measured else None,
+                timeline(view),
+            ),
+        ),
     )
-    return tuple(replace(one, is_folded=one.key not in _OPEN) for one in every if one is not None)
+    known = ((title, tuple(one for one in some if one is not None)) for title, some in every)
+    tabs = [Tab(title=title, sections=sections) for title, sections in known if sections]
+    if not subject.layers:
+        tabs.sort(key=lambda tab: tab.title != "Samples")
+    return tuple(tabs)

@@ -1,29 +1,33 @@
-"""The first screen of a plan that was not measured as a whole: its layers, their time, its size.
+"""What a page is about: a run, its plan and what was given beside it; its four first numbers.
 
 How many layers launch kernels, and what of the others took time, in words.
-What a part of the page is about: a run, its plan, and what was given beside it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import PurePath
 
+from enginescope.analysis.graph.folding.flow_order import NodeTraits
+from enginescope.analysis.graph.folding.fold import fold
+from enginescope.analysis.graph.folding.levels import FOLDINGS, Group
+from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
 from enginescope.analysis.layers.layer_table import LayerRow, slowest_first
 from enginescope.analysis.plans.plan_columns import PlanTotals
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, gpu_limits
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.gc_paused import gc_paused
 from enginescope.core.units import format_bytes
 from enginescope.formats.onnx.onnx_graph import OnnxGraph
-from enginescope.judge.units import format_ms, format_significant
+from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.environment import Device
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.facts import given_gpu_text, inputs_text, place_line
-from enginescope.render.base.phrases import Figure, Headline, metric_title
-from enginescope.rules.base import Finding, LintInput, Severity
+from enginescope.render.base.figures import first_figures, throughput_text
+from enginescope.render.base.phrases import Figure, Headline, format_us, metric_title
+from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.engine import LintReport, lint
 
 
@@ -133,6 +137,24 @@ class PageSubject:
         return {row.index: place for place, row in enumerate(self.layers) if row.in_plan}
 
     @cached_property
+    def graph(self) -> PlanGraph | None:
+        """The plan's graph; ``None`` without a plan or where no layer does anything."""
+        if self.plan is None or not self.plan.all_layers:
+            return None
+        with gc_paused():
+            found = plan_graph(self.plan.plan)
+        return found if found.nodes else None
+
+    @cached_property
+    def groups(self) -> Group | None:
+        """The graph's modules, else its repeated blocks, else its layers one by one."""
+        if self.graph is None:
+            return None
+        traits = NodeTraits(self.graph)
+        trees = (fold(self.graph, folding, traits) for folding in FOLDINGS)
+        return next(tree for tree in trees if tree is not None)
+
+    @cached_property
     def position_of_layer(self) -> dict[int, int]:
         """Position in the plan of each of its layers, by its index."""
         layers = self.plan.all_layers if self.plan else ()
@@ -159,20 +181,25 @@ def plan_about(subject: PageSubject) -> tuple[str, ...]:
     )
 
 
-def plan_headline(subject: PageSubject) -> Headline:
-    """Return the sum of layer times, then layers, weights, activations, precisions, findings."""
-    beside = (_layers(subject), *_sizes(subject), *_precisions(subject), *_findings(subject))
-    main = _sum(subject)
-    if main is None:
-        return Headline(main=beside[0], beside=beside[1:])
-    return Headline(main=main, beside=beside)
+def first_numbers(subject: PageSubject) -> Headline:
+    """Return latency, throughput, time above the floor, and what known fixes save.
+
+    A run without a plan has its own first figures. What is unknown says why.
+    """
+    if subject.view.run.plan is None and subject.is_measured:
+        return first_figures(subject.view)
+    beside = (_rate(subject), _above_floor(subject), _fixes(subject))
+    return Headline(main=_latency(subject), beside=beside)
 
 
-def _sum(subject: PageSubject) -> Figure | None:
+def _latency(subject: PageSubject) -> Figure:
     view = subject.view
+    measured = first_figures(view).main if subject.is_measured else None
+    if measured is not None:
+        return measured
     found = view.layer_sum
     if found is None:
-        return None
+        return Figure(label="time", value=_UNKNOWN, note=_untimed(subject), is_weak=True)
     count = f" of {found.iterations:,} iterations" if found.iterations else ""
     printed = (
         f"{metric_title(one.metric)} without one: {format_ms(one.mean_ms)}"
@@ -185,67 +212,67 @@ def _sum(subject: PageSubject) -> Figure | None:
     return Figure(label="layer times, sum", value=format_ms(found.sum_ms), note=note)
 
 
-def _layers(subject: PageSubject) -> Figure:
-    totals = subject.view.plan_totals
-    if totals is None:
-        return Figure(label="layers", value=f"{len(subject.layers):,}", note="times, no plan")
-    note = f"{totals.active_layers:,} launch work"
-    timed = timed_at_rest(subject.layers)
-    if timed:
-        note += f"\n{timed:,} that {'launches' if timed == 1 else 'launch'} no kernel took time"
-    if subject.view.run.profile is None:
-        is_foreign = subject.view.given.profile is not None
-        why = (
-            "those given are of another build"
-            if is_foreign
-            else "none were given or found next to the plan"
-        )
-        note += f"\nno layer times: {why}"
-    return Figure(label="layers", value=f"{totals.layers:,}", note=note)
+_UNKNOWN = "not known"
 
 
-def _sizes(subject: PageSubject) -> tuple[Figure, ...]:
+def _untimed(subject: PageSubject) -> str:
+    if subject.view.given.profile is not None:
+        return "the layer times given are of another build"
+    return "no layer times were given or found next to the plan"
+
+
+def _rate(subject: PageSubject) -> Figure:
+    text, rate = throughput_text(subject.view), subject.view.throughput
     totals = subject.view.plan_totals
-    if totals is None or subject.view.run.plan is None:
-        return ()
-    if subject.view.run.plan.source_schema == "names-only":
-        return ()
-    moved = format_bytes(totals.activation_bytes)
-    parts = totals.whole_parts
-    inside = f"without the contents of {parts:,} {'layer' if parts == 1 else 'layers'}"
-    return (
-        Figure(
-            label="weights",
-            value=format_bytes(totals.weights_bytes),
-            note=inside if parts else None,
-        ),
-        Figure(label="activations", value=moved, note="read and written"),
+    if text is not None and rate is not None:
+        return Figure(label="throughput", value=text, note=rate.definition)
+    if subject.is_measured or totals is None:
+        return Figure(label="throughput", value=_UNKNOWN, note="no request was timed")
+    note = f"activations {format_bytes(totals.activation_bytes)}, read and written"
+    weights = format_bytes(totals.weights_bytes)
+    return Figure(label="weights", value=weights, note=note, leads_to="memory")
+
+
+def _above_floor(subject: PageSubject) -> Figure:
+    """What the layers that lose most would save at the GPU's limits, and what limits them."""
+    label, view = "above the floor", subject.plan
+    found = view.roofline if view else None
+    if view is None or found is None:
+        why = "no plan" if view is None else "name the GPU: --gpu NAME"
+        return Figure(label=label, value=_UNKNOWN, note=why, leads_to="roofline" if view else None)
+    counts = ", ".join(f"{count:,} {name}" for name, count in sorted(found.bounds.items()))
+    if not view.engine_ms:
+        note = f"{found.gpu.name}: the sum of the layers' limits"
+        least = format_ms(found.least_ms, 3)
+        return Figure(label="least time", value=least, note=note, leads_to="roofline")
+    saved_ms, layers = found.saving_ms(), len(found.worst())
+    note = f"{format_ms(saved_ms, 3)} in {counted(layers, 'layer')}; bound by: {counts}"
+    if found.unranked:
+        unknown_ms = sum(one.time_ms or 0.0 for one in found.unranked)
+        note += f"\nfloor unknown: {counted(len(found.unranked), 'layer')}, {format_us(unknown_ms)}"
+    return Figure(
+        label=label,
+        value=f"{format_significant(100 * saved_ms / view.engine_ms, 2)} %",
+        note=note,
+        leads_to="roofline",
     )
 
 
-def _precisions(subject: PageSubject) -> tuple[Figure, ...]:
-    """How the time, or without times the layers that work, are split; the two greatest parts."""
-    shares = [one for one in subject.view.time_by_precision if one.share_pct and one.key]
-    if shares:
-        parts = [(share.key or "", share.share_pct or 0.0) for share in shares]
-        return _split(parts, "of the time")
-    known = [row.precision for row in subject.layers if row.precision and not row.is_inert]
-    counts = Counter(known).most_common()
-    return _split([(name, 100 * count / len(known)) for name, count in counts], "of the layers")
-
-
-def _split(parts: list[tuple[str, float]], of_what: str) -> tuple[Figure, ...]:
-    texts = [f"{name} {format_significant(share)} %" for name, share in parts]
-    if not texts:
-        return ()
-    note = "\n".join((of_what, *((", ".join(texts[1:3]),) if texts[1:] else ())))
-    return (Figure(label="precision", value=texts[0], note=note),)
-
-
-def _findings(subject: PageSubject) -> tuple[Figure, ...]:
+def _fixes(subject: PageSubject) -> Figure:
     report = subject.findings
     if report is None:
-        return ()
-    warnings = sum(finding.severity is not Severity.INFO for finding in report.findings)
-    note = f"{warnings:,} {'warning' if warnings == 1 else 'warnings'}"
-    return (Figure(label="findings", value=f"{len(report.findings):,}", note=note),)
+        return Figure(label="known fixes", value=_UNKNOWN, note="no plan")
+    saving, count = report.saving, counted(len(report.findings), "finding")
+    share_pct = saving.share_pct(saving.bound_ms)
+    if share_pct is None or saving.bound_ms is None:
+        why = "savings unknown: no layer times" if report.sum_ms is None else "no known saving"
+        return Figure(label="known fixes", value=count, note=why, leads_to="findings")
+    note = f"at most {format_ms(saving.bound_ms, 3)}; {count}"
+    if saving.unknown_of_ms:
+        note += f"\nand an unknown part of {format_ms(saving.unknown_of_ms, 3)}"
+    return Figure(
+        label="known fixes save",
+        value=f"{format_significant(share_pct, 2)} %",
+        note=note,
+        leads_to="findings",
+    )

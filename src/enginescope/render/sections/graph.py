@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from enginescope.analysis.graph.folding.fold import folded
-from enginescope.analysis.graph.plan_graph import PlanGraph, plan_graph
+from enginescope.analysis.graph.plan_graph import PlanGraph
 from enginescope.core.gc_paused import gc_paused
 from enginescope.judge.units import counted, format_ms
 from enginescope.render.graph.node_labels import Times, times_of
@@ -25,10 +25,10 @@ def graph(subject: PageSubject) -> Section | None:
     view = subject.plan
     if view is None or not view.all_layers:
         return None
+    found = subject.graph
+    if found is None:
+        return Section(key=KEY, title="Graph", empty=_NOTHING)
     with gc_paused():
-        found = plan_graph(view.plan)
-        if not found.nodes:
-            return Section(key=KEY, title="Graph", empty=_NOTHING)
         times = times_of(view.attribution) or Times(time_ms={}, sum_ms=0.0)
         made = canvas(found, times, subject.findings_of_layer)
         rows = [

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,9 @@ from enginescope.analysis.layers.reformats import (
     reformats_by,
 )
 from enginescope.analysis.plans.layer_attributes import LAYER_ATTRIBUTES
+from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.roofline.roofline import Roofline
+from enginescope.core.record import replace
 from enginescope.formats.plan.plan_layer import layer_json
 from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.plan.plan import Layer
@@ -40,12 +43,18 @@ _CAPTION = "Layers, the slowest first"
 def layers(subject: PageSubject) -> Section | None:
     """What is known of each layer, the slowest first; ``None`` without layers."""
     rows = subject.layers
-    columns = (*_own(rows), *_of_plan(subject, rows), *_last(rows))
+    view = subject.plan
+    position = subject.position_of_layer
+    at = [position.get(row.index) if row.in_plan else None for row in rows]
+    limits = _limits(view.roofline if view else None, at)
+    columns = (*_first(subject, rows, limits), *_of_plan(view, at, limits), *_last(rows))
     table = data_table(KEY, _CAPTION, ("layer", "layers"), columns)
     if table is None:
         return None
-    fields = _fields(subject)
-    facts = {"fields": fields, "most": f"{MOST_WITH_FIELDS:,}"}
+    idle = tuple(at for at, row in enumerate(rows) if row.is_inert and not row.took_time)
+    if len(idle) < len(rows):
+        table = replace(table, aside=idle, aside_words="launch nothing")
+    facts = {"fields": _fields(subject), "most": f"{MOST_WITH_FIELDS:,}"}
     return Section(key=KEY, title="Layers", answer=_answer(rows), tables=(table,), facts=facts)
 
 
@@ -71,11 +80,34 @@ def _answer(rows: Sequence[LayerRow]) -> str:
     return f"{count}, the slowest {format_ms(slowest_ms, 3)}" if slowest_ms else count
 
 
-def _own(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
+_Unit: TypeAlias = tuple[str, float, int]
+
+
+def _unit(values: Iterable[float | None]) -> _Unit:
+    """Return the unit that times in ms read best in, its factor, and decimals."""
+    longest = max((value for value in values if value is not None), default=1.0)
+    return ("µs", 1e3, 2) if longest < 1 else ("ms", 1.0, 5)
+
+
+def _times(key: str, title: str, values: Sequence[float | None], unit: _Unit) -> DataColumn:
+    """Return a column of times, its key and unit added."""
+    name, factor, places = unit
+    scaled = tuple(None if value is None else value * factor for value in values)
+    return DataColumn(title=f"{title} {name}", values=scaled, places=places, key=key)
+
+
+def _first(
+    subject: PageSubject, rows: Sequence[LayerRow], limits: _Limits | None
+) -> tuple[DataColumn, ...]:
+    """Return what one looks for first: name, time, limit, precision, tactic, findings, type."""
+    codes = {
+        index: " ".join(dict.fromkeys(one.code for one in found))
+        for index, found in subject.findings_of_layer.items()
+    }
+    found = [codes.get(row.index) if row.in_plan else None for row in rows]
+    times = _field(rows, "time_ms")
     return (
-        DataColumn(title="#", values=_field(rows, "index"), places=0, meaning="place in the plan"),
-        DataColumn(title="Layer", values=_field(rows, "name")),
-        DataColumn(title="Time ms", values=_field(rows, "time_ms"), places=5),
+        DataColumn(title="Layer", values=_field(rows, "name"), key="name"),
         DataColumn(
             title="Share %",
             values=_field(rows, "share_pct"),
@@ -83,62 +115,97 @@ def _own(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
             meaning="of the sum over all layers",
             is_share=True,
         ),
-        DataColumn(title="Type", values=_field(rows, "type"), is_choice=True),
+        _times("time", "Time", times, _unit(times)),
+        *(limits.shown if limits else ()),
         DataColumn(
             title="Precision",
             values=_field(rows, "precision"),
             meaning="type of the first input",
             is_choice=True,
+            key="precision",
         ),
+        DataColumn(title="Tactic", values=_field(rows, "tactic"), key="tactic"),
         DataColumn(title="Provider", values=_field(rows, "provider"), is_choice=True),
+        column("Findings", found, is_mark=True, key="findings"),
+        DataColumn(title="Type", values=_field(rows, "type"), is_choice=True, key="type"),
     )
 
 
-def _of_plan(subject: PageSubject, rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
-    view = subject.plan
+class _Limits(NamedTuple):
+    """Columns of the roofline: those that are shown, and those that readers ask for."""
+
+    shown: tuple[DataColumn, ...]
+    hidden: tuple[DataColumn, ...]
+
+
+def _limits(found: Roofline | None, at: Sequence[int | None]) -> _Limits | None:
+    """Return each layer's limit; how far it is from it only where the limit is not a part."""
+    if found is None:
+        return None
+    of_position = {layer.position: layer for layer in found.layers}
+    roofs = [None if one is None else of_position.get(one) for one in at]
+    whole = [None if roof is None or roof.is_partial else roof for roof in roofs]
+    least = [roof.attainable_ms if roof else None for roof in roofs]
+    lost = [roof.excess_ms if roof else None for roof in whole]
+    unit = _unit([roof.time_ms if roof else None for roof in roofs] if any(lost) else least)
+    gpu = found.gpu.name
+    bounds = [roof and roof.bound for roof in roofs]
+    distance = [roof and roof.distance for roof in whole]
+    return _Limits(
+        shown=(
+            column("× floor", distance, 2, meaning="own time ÷ least time", key="distance"),
+            column("Bound by", bounds, is_choice=True, key="bound"),
+        ),
+        hidden=(
+            replace(
+                _times("limit", "Floor", least, unit),
+                meaning=f"least time on {gpu}",
+                is_hidden=any(lost),
+            ),
+            replace(
+                _times("lost", "Above floor", lost, unit),
+                meaning="own time − least time",
+                is_hidden=True,
+            ),
+        ),
+    )
+
+
+def _of_plan(
+    view: PlanView | None, at: Sequence[int | None], limits: _Limits | None
+) -> tuple[DataColumn, ...]:
     if view is None:
         return ()
-    position = subject.position_of_layer
-    at = [position.get(row.index) if row.in_plan else None for row in rows]
+    is_timed = view.total_ms is not None
     sizes = [None if one is None else view.sizes[one] for one in at]
     works = [None if one is None else view.works[one] for one in at]
-    codes = {
-        index: " ".join(dict.fromkeys(one.code for one in found))
-        for index, found in subject.findings_of_layer.items()
-    }
     return (
+        *(limits.hidden if limits else ()),
         column(
-            "Findings",
-            [codes.get(row.index) if row.in_plan else None for row in rows],
-            is_mark=True,
+            "MACs, millions",
+            [_millions(work.macs) if work else None for work in works],
+            3,
+            is_hidden=is_timed,
         ),
-        column("MACs, millions", [_millions(work.macs) if work else None for work in works], 3),
         column(
             "MAC/byte",
             [work and work.arithmetic_intensity for work in works],
             2,
             meaning="arithmetic intensity",
+            is_hidden=True,
         ),
-        *_limits(subject, at),
         *_attributes([None if one is None else view.all_layers[one] for one in at]),
         column(
-            "Weights, bytes",
-            [size and size.weights_bytes for size in sizes],
-            0,
-            is_hidden=True,
+            "Weights, bytes", [size and size.weights_bytes for size in sizes], 0, is_hidden=True
         ),
         column(
             "Footprint, bytes",
             [size and size.footprint_bytes for size in sizes],
             0,
             meaning="weights and activations, without padding",
-            is_hidden=True,
+            is_hidden=is_timed,
         ),
     )
-
-
-#: Attributes that stand in the table before a reader asks for more.
-_USUAL = ("weights_type", "kernel", "stride", "groups", "activation")
 
 
 def _attributes(layers: Sequence[Layer | None]) -> tuple[DataColumn, ...]:
@@ -148,51 +215,38 @@ def _attributes(layers: Sequence[Layer | None]) -> tuple[DataColumn, ...]:
             [layer and one.value(layer) for layer in layers],
             0 if one.is_number else None,
             meaning=one.meaning,
-            is_hidden=one.key not in _USUAL,
+            is_hidden=True,
         )
         for one in LAYER_ATTRIBUTES
     )
 
 
-def _limits(subject: PageSubject, at: Sequence[int | None]) -> tuple[DataColumn, ...]:
-    found = subject.plan.roofline if subject.plan else None
-    if found is None:
-        return ()
-    of_position = {layer.position: layer for layer in found.layers}
-    roofs = [None if one is None else of_position.get(one) for one in at]
-
-    def of(name: str) -> list[Any]:
-        return [None if roof is None else getattr(roof, name) for roof in roofs]
-
-    gpu = found.gpu.name
-    return (
-        column("Limit ms", of("attainable_ms"), 5, meaning=f"least time on {gpu}"),
-        column(
-            "× limit",
-            of("distance"),
-            2,
-            meaning="own time ÷ least time",
-        ),
-        column("Bound by", of("bound"), is_choice=True),
-    )
-
-
 def _last(rows: Sequence[LayerRow]) -> tuple[DataColumn, ...]:
+    raw = _field(rows, "raw_ms")
+    untimed = all(row.time_ms is None for row in rows)
     return (
-        DataColumn(title="Tactic", values=_field(rows, "tactic")),
         DataColumn(title="Implementation", values=_field(rows, "subtype"), is_hidden=True),
-        DataColumn(title="Formats", values=_joined(rows, _format)),
-        DataColumn(title="Shapes", values=_joined(rows, lambda one: _shape_text(one.shape))),
+        DataColumn(title="Formats", values=_joined(rows, _format), is_hidden=not untimed),
         DataColumn(
-            title="Raw ms",
-            values=_field(rows, "raw_ms"),
-            places=5,
+            title="Shapes",
+            values=_joined(rows, lambda one: _shape_text(one.shape)),
+            is_hidden=not untimed,
+        ),
+        replace(
+            _times("raw", "As profiled", raw, _unit(_field(rows, "time_ms"))),
             meaning="as the profiler reported it, with its own part",
             is_hidden=True,
         ),
         DataColumn(
             title="ONNX nodes",
             values=tuple(", ".join(row.onnx_nodes) or None for row in rows),
+            is_hidden=True,
+        ),
+        DataColumn(
+            title="#",
+            values=_field(rows, "index"),
+            places=0,
+            meaning="place in the plan",
             is_hidden=True,
         ),
     )
@@ -295,8 +349,6 @@ def reformat_layers(subject: PageSubject) -> Section | None:
     return Section(
         key=REFORMATS,
         title="Reformats",
-        answer=_sentence(by_origin).rstrip("."),
-        charts=charts_of(subject.plan, "reformats-by-origin") if subject.plan else (),
         tables=_table(subject, found),
         empty=None if found else "No layer of this plan only rewrites a tensor.",
         facts={

@@ -12,7 +12,8 @@ from enginescope.render.base.figures import percentile_rows, summary_rows
 from enginescope.render.base.gpu_phrases import energy_sentences, gpu_facts
 from enginescope.render.base.phrases import layer_sum_sentence, pass_sentence, path_sentence
 from enginescope.render.base.provider_phrases import caveat, provider_facts
-from enginescope.render.charts.bars import layer_bars, time_by_precision, time_by_type
+from enginescope.render.charts.bars import time_by_type
+from enginescope.render.charts.distribution import latency_distribution
 from enginescope.render.charts.distribution import percentiles as percentile_chart
 from enginescope.render.charts.series import latency_series, memory_series
 from enginescope.render.charts.telemetry import telemetry_charts
@@ -40,28 +41,28 @@ def _highest(view: RunView) -> str | None:
 
 
 def distribution(view: RunView) -> Section:
-    """Every metric's figures, and latency over the run."""
-    chart = latency_series(view)
+    """Every metric's figures, and latency over the run; with its histogram beside layers."""
+    series = latency_series(view)
+    charts = (latency_distribution(view) if view.layers else None, series)
     return Section(
         key="distribution",
         title="Distribution and series",
-        charts=(chart,) if chart else (),
-        empty=None if chart else "This run has no samples: nothing was timed.",
+        charts=tuple(chart for chart in charts if chart),
+        empty=None if series else "This run has no samples: nothing was timed.",
         facts={"table": summary_rows(view)},
     )
 
 
-def where_the_time_goes(view: RunView, topk: int) -> Section:
-    """Time by type, precision and layer; the sum of the layers against the whole."""
-    charts = (time_by_type(view), time_by_precision(view), layer_bars(view, topk))
+def where_the_time_goes(view: RunView) -> Section:
+    """Time by type, where no plan tells precisions; the sum of the layers against the whole."""
+    chart = time_by_type(view) if view.run.plan is None else None
     found = view.layer_sum
     of_layers = [layer_sum_sentence(found), pass_sentence(found)] if found else [_NO_PROFILE]
     sentences = [path_sentence(view), *of_layers]
     return Section(
         key="time",
         title="Where the time goes",
-        answer=charts[0].title.partition(": ")[2] if charts[0] else None,
-        charts=tuple(chart for chart in charts if chart),
+        charts=(chart,) if chart else (),
         empty=None if view.layers else _NO_PROFILE,
         facts={
             "sentences": [sentence for sentence in sentences if sentence],

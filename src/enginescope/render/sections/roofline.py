@@ -1,4 +1,4 @@
-"""The layers against what the GPU could do at most: sentence, chart and table."""
+"""The layers against what the GPU could do at most: sentence and chart."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.roofline.gpu_limits import GpuLimits, rate_precision
 from enginescope.analysis.roofline.roofline import WORST, LayerRoof, Roofline
 from enginescope.judge.units import format_ms, format_significant
-from enginescope.render.base.data_table import DataTable, column, data_table
 from enginescope.render.base.facts import Facts
 from enginescope.render.base.palette import precision_color
 from enginescope.render.base.phrases import profiler_part
 from enginescope.render.charts.distribution import log_axis
 from enginescope.render.html.images import Chart, Spec, quantity, tooltip
 from enginescope.render.plans.plan_headline import PageSubject
-from enginescope.render.sections import layers
 from enginescope.render.sections.section import Section
 
 KEY = "roofline"
-_MOST_ROWS = 200
 
 
 def roofline_of(subject: PageSubject) -> Section | None:
-    """Intensity against rate, and the layers that lose most; ``None`` without a plan."""
+    """Intensity against rate, and what layers lose together; ``None`` without a plan."""
     view = subject.plan
     if view is None or view.plan.source_schema == "names-only":
         return None
@@ -33,14 +30,11 @@ def roofline_of(subject: PageSubject) -> Section | None:
         return Section(key=KEY, title="Roofline", empty=_no_limits(subject))
     if view.profile is None:
         return Section(key=KEY, title="Roofline", empty=_NO_TIMES)
-    worst = found.worst(_MOST_ROWS)
     chart = roofline_chart(view)
     return Section(
         key=KEY,
         title="Roofline",
-        answer=_sentence(found, view.engine_ms).partition(". ")[0].rstrip("."),
         charts=(chart,) if chart else (),
-        tables=_table(subject, worst),
         facts={"sentence": _sentence(found, view.engine_ms), "limits": _limits(found.gpu)},
     )
 
@@ -77,39 +71,6 @@ def _limits(gpu: GpuLimits) -> Facts:
         for name, peak in gpu.peak_tflops.items()
     )
     return (("Memory, peak", f"{format_significant(gpu.memory_gb_per_s, 4)} GB/s"), *peaks)
-
-
-def _table(subject: PageSubject, worst: Sequence[LayerRoof]) -> tuple[DataTable, ...]:
-    view = subject.plan
-    assert view is not None
-    own = [view.plan.layers[one.position] for one in worst]
-
-    columns = (
-        column("Lost ms", (one.excess_ms for one in worst), 5, meaning="time taken − least time"),
-        column(
-            "Layer",
-            (layer.name for layer in own),
-            leads_to=layers.KEY,
-            rows_there=tuple(subject.row_of_layer.get(layer.index) for layer in own),
-        ),
-        column(
-            "Time ms",
-            (one.time_ms for one in worst),
-            5,
-            meaning="without the profiler's part, where that is known",
-        ),
-        column("Least ms", (one.attainable_ms for one in worst), 5),
-        column("× least", (one.distance for one in worst), 2),
-        column("Bound by", (one.bound for one in worst), is_choice=True),
-        column("Memory ms", (one.memory_ms for one in worst), 5, meaning="to move its bytes once"),
-        column("Compute ms", (one.compute_ms for one in worst), 5, meaning="at the peak rate"),
-        column("Type", (layer.type for layer in own), is_choice=True),
-    )
-    caption = "Layers by the time they lose against their limit"
-    if len(worst) == _MOST_ROWS:
-        caption += f", the first {_MOST_ROWS}"
-    table = data_table(KEY, caption, ("layer", "layers"), columns)
-    return (table,) if table else ()
 
 
 #: Layers drawn: more points than that hide each other.

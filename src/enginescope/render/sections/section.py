@@ -16,8 +16,7 @@ class Section(Record, frozen=True, kw_only=True):
         key: Part of its anchor, and the name of its template: ``percentiles``.
         charts: In the order the template shows them.
         tables: Those that sort, filter and scroll.
-        answer: The section in one line, for its heading: ``2 layers, 3.5 % of the time``.
-        is_folded: Whether the page shows the heading alone until a reader opens it.
+        answer: The section in one line, beside its heading: ``2 layers, 3.5 % of the time``.
         empty: What to say instead, when there is nothing to show: what is missing and how to get
             it.
         facts: Whatever else the template shows.
@@ -26,7 +25,6 @@ class Section(Record, frozen=True, kw_only=True):
     key: str
     title: str
     answer: str | None = None
-    is_folded: bool = False
     charts: tuple[Chart, ...] = ()
     tables: tuple[DataTable, ...] = ()
     empty: str | None = None

@@ -1,10 +1,10 @@
-"""Time lines: the layers of one inference, and one request with its copies and its enqueue."""
+"""The time line of one request, with its copies and its enqueue."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from enginescope.analysis.layers.layer_table import LayerRow, LayerSpan, is_stamped, layer_spans
+from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import (
     PARTS,
     PartSpan,
@@ -14,141 +14,28 @@ from enginescope.analysis.runs.throughput import (
 )
 from enginescope.judge.units import format_ms, format_significant
 from enginescope.records.samples import QueryTrace
-from enginescope.render.base.palette import BLUE, OTHER, family_color, type_family
+from enginescope.render.base.palette import BLUE, OTHER
 from enginescope.render.html.images import (
     X_TICKS,
     Chart,
     ChartTable,
     Spec,
-    picked,
     quantity,
     tooltip,
     zoomable,
 )
-from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.sections.section import Section
 
 
-def timeline(subject: PageSubject) -> Section | None:
-    """One request and the layers of one inference on a scale; ``None`` without times of either."""
-    run = subject.view.run
-    pictures = (
-        request_timeline(run.trace),
-        layer_timeline(
-            subject.view.layers,
-            subject.row_of_layer,
-            is_own=run.profile is not None and run.profile.has_own_times,
-        ),
-    )
-    charts = tuple(picture for picture in pictures if picture is not None)
-    if not charts:
+def timeline(view: RunView) -> Section | None:
+    """One request with its parts on a scale; ``None`` without recorded stamps."""
+    chart = request_timeline(view.run.trace)
+    if chart is None:
         return None
-    return Section(
-        key="timeline",
-        title="Time line",
-        answer=charts[0].title,
-        charts=charts,
-    )
+    return Section(key="timeline", title="Time line", charts=(chart,))
 
 
 _LANE = 24
-#: Neighbors that are one mark where each is narrower than this part of the whole.
-_NARROWEST = 1 / 2_000
-#: Above so many layers the table of layers alone has their times.
-_MOST_ROWS = 150
-
-
-def layer_timeline(
-    rows: Sequence[LayerRow], places: Mapping[int, int], *, is_own: bool = False
-) -> Chart | None:
-    """The layers of one inference, a lane for each kind of work; ``None`` without layer times.
-
-    Args:
-        rows: In the order in which they run.
-        places: By `LayerRow.index`, of those in the plan: their rows in the table of layers.
-        is_own: Whether the times are without the profiler's part.
-    """
-    spans = layer_spans(rows)
-    if not spans:
-        return None
-    whole_ms = max(span.start_ms + span.ms for span in spans)
-    sum_ms = sum(span.ms for span in spans)
-    lanes: dict[str, list[Spec]] = {}
-    for span in spans:
-        lane = lanes.setdefault(type_family(span.row.type), [])
-        if not _joined(lane, span, whole_ms):
-            lane.append(_mark(span, places))
-    order = sorted(lanes, key=lambda name: -sum(mark["ms"] for mark in lanes[name]))
-    marks = [
-        {
-            **mark,
-            "lane": name,
-            "fill": family_color(name),
-            "took": format_ms(mark["ms"], 4),
-            "share": 100 * mark["ms"] / sum_ms,
-        }
-        for name in order
-        for mark in lanes[name]
-    ]
-    count = f"{len(spans):,} layer{'' if len(spans) == 1 else 's'}"
-    laid = f"{'Own times' if is_own else _RAW_TIMES} laid end to end {_NO_STARTS}"
-    return Chart(
-        key="layer_timeline",
-        title=f"One inference: {count} in {format_ms(whole_ms, 4)}",
-        subtitle=(_STARTS if is_stamped(spans) else laid,),
-        spec=_picked(_lanes(marks, order, "time since the first layer, ms", _LAYER_TIPS)),
-        table=_layer_rows(spans) if len(spans) <= _MOST_ROWS else None,
-        height=_LANE * len(order),
-        is_wide=True,
-    )
-
-
-def _layer_rows(spans: Sequence[LayerSpan]) -> ChartTable:
-    return ChartTable(
-        headers=("Layer", "Kind of work", "Begins, ms", "Takes, ms"),
-        rows=tuple(
-            (
-                span.row.name,
-                type_family(span.row.type),
-                *(format_significant(one, 4) for one in (span.start_ms, span.ms)),
-            )
-            for span in spans
-        ),
-    )
-
-
-_RAW_TIMES = "Times with the profiler's part,"
-_NO_STARTS = (
-    "in the plan's order: a profile has durations, not starts, so gaps and overlap do not show"
-)
-_STARTS = "Starts and times of the profile; gaps are work of the runtime and the profiler"
-_LAYER_TIPS = {
-    "name": "layer",
-    "took": "takes",
-    "share": "share of the sum, %#",
-    "start": "at, ms#",
-}
-
-
-def _mark(span: LayerSpan, places: Mapping[int, int]) -> Spec:
-    row = span.row
-    place = places.get(row.index) if row.in_plan else None
-    known = {} if place is None else {"place": place}
-    end = span.start_ms + span.ms
-    return {"name": row.name, "start": span.start_ms, "end": end, "ms": span.ms, **known}
-
-
-def _joined(lane: list[Spec], span: LayerSpan, whole_ms: float) -> bool:
-    """Add a layer to the mark before it, where both are too narrow to be told apart."""
-    if not lane:
-        return False
-    last, end = lane[-1], span.start_ms + span.ms
-    if end - last["start"] > _NARROWEST * whole_ms:
-        return False
-    count = last.pop("count", 1) + 1
-    last.pop("place", None)
-    last |= {"name": f"{count:,} layers", "end": end, "ms": last["ms"] + span.ms, "count": count}
-    return True
 
 
 def _lanes(marks: list[Spec], order: Sequence[str], title: str, tips: Mapping[str, str]) -> Spec:
@@ -164,13 +51,6 @@ def _lanes(marks: list[Spec], order: Sequence[str], title: str, tips: Mapping[st
             "tooltip": tooltip(**tips),
         },
     }
-
-
-def _picked(bars: Spec) -> Spec:
-    """Return bars that frame the chosen layer, and zoom."""
-    framed = picked(bars)
-    params = framed.pop("params")  # stands outside of the layers
-    return {**zoomable([framed]), "params": params}
 
 
 def _seen(bars: Spec) -> Spec:

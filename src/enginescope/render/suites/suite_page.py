@@ -7,11 +7,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from enginescope.analysis.suites.suite_perf_tables import printed_gains
-from enginescope.analysis.suites.suite_table import case_of
+from enginescope.analysis.suites.suite_table import case_of, cell_columns, tidy_columns
 from enginescope.analysis.suites.suite_wins import Win, wins
 from enginescope.judge.units import format_significant
 from enginescope.records.suite.suite import CellRow, CellStatus, SuiteResult
-from enginescope.render.base.data_table import DataColumn, DataTable, column, data_table
+from enginescope.render.base.data_table import (
+    DataColumn,
+    DataTable,
+    column,
+    csv_bytes,
+    data_table,
+)
 from enginescope.render.base.figures import Figures
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes, scripts, style
 from enginescope.render.suites.suite import suite_charts
@@ -39,8 +45,8 @@ from enginescope.render.suites.suite_phrases import (
 
 #: A smaller error is written with an exponent.
 _SMALL_ERROR = 1e-3
-#: Speed-up below which a cell has a class of the style sheet; a higher one has the last.
-_HEAT = ((0.9, "slower"), (1.1, "alike"), (1.5, "faster-1"), (3.0, "faster-2"))
+#: Ratio to the line's best below which a cell has a class of the style sheet; above: the last.
+_HEAT = ((1.05, "best"), (1.5, "near"), (3.0, "far"))
 
 
 def matrix_table(result: SuiteResult, links: Mapping[str, str]) -> DataTable | None:
@@ -70,12 +76,12 @@ def cell_anchors(result: SuiteResult) -> dict[str, str]:
 
 
 def heat(cell: MatrixCell) -> str:
-    """Return a class of the style sheet: how the cell ended, or how its speed compares."""
+    """Return a class of the style sheet: how the cell ended, or how it compares with the best."""
     if cell.row is not None and cell.row.status is not CellStatus.OK:
         return "unsupported" if cell.row.status is CellStatus.UNSUPPORTED else "bad"
-    if cell.is_baseline or cell.speed_up is None:
-        return "base" if cell.is_baseline else "plain"
-    return next((name for bound, name in _HEAT if cell.speed_up < bound), "faster-3")
+    if cell.of_best is None:
+        return "plain"
+    return next((name for bound, name in _HEAT if cell.of_best < bound), "slow")
 
 
 def _fastest(won: list[Win | None], called: Mapping[str, str]) -> DataColumn:
@@ -169,9 +175,17 @@ _EXPLAINED = (
 )
 
 
+def suite_files(result: SuiteResult) -> dict[str, bytes]:
+    """Return the tables of a suite by the names of their files."""
+    tables = {"results.csv": tidy_columns(result), "cells.csv": cell_columns(result)}
+    return {
+        name: csv_bytes([*columns], zip(*columns.values(), strict=True))
+        for name, columns in tables.items()
+    }
+
+
 def suite_page(
     result: SuiteResult,
-    table: bytes,
     *,
     runs: Mapping[str, str] | None = None,
     script_address: str | None = None,
@@ -179,13 +193,14 @@ def suite_page(
     """Return the page over a suite, done or not yet.
 
     Args:
-        table: ``results.csv``, which the page carries where it is not too long.
         runs: Addresses of runs by their ids, where there is a server; the cells of the matrix lead
             there. Others open what the page knows of them.
     """
     charts, pareto, cells = suite_charts(result), pareto_charts(result), _cells(result)
     matrix = matrix_table(result, _links(result, runs or {}))
-    files = {"results.csv": table.decode()} if len(table) <= _CARRIED_BYTES else {}
+    whole = suite_files(result)
+    files = {name: data.decode() for name, data in whole.items() if len(data) <= _CARRIED_BYTES}
+    missing = " and ".join(name for name in whole if name not in files)
     tables = {f"table-{one.key}": {**one.packed(), "prefix": ""} for one in (matrix, cells) if one}
     return page_bytes(
         "suite.html.j2",
@@ -210,7 +225,7 @@ def suite_page(
         failures=_failures(result),
         gains=_gains(result),
         cells=cells,
-        left_out=[] if files else ["The table is long: see results.csv next to this page."],
+        left_out=[f"Too long for this page: {missing}, next to it."] if missing else [],
     )
 
 

@@ -29,7 +29,8 @@ _BACKEND_LENGTH = 34
 class MatrixCell(Record, frozen=True, kw_only=True):
     """One cell of the matrix; `row` is ``None`` where it is not done, or not asked for.
 
-    `backend` is what tables call its `spec`.
+    `backend` is what tables call its `spec`. `of_best` is its latency ÷ the shortest of the line;
+    ``None`` where there is no other.
     """
 
     spec: str
@@ -38,6 +39,7 @@ class MatrixCell(Record, frozen=True, kw_only=True):
     is_asked: bool
     speed_up: float | None
     is_baseline: bool
+    of_best: float | None = None
 
 
 class MatrixLine(Record, frozen=True, kw_only=True):
@@ -77,24 +79,26 @@ def matrix(result: SuiteResult) -> tuple[MatrixLine, ...]:
     keys: dict[tuple[str, str], dict[str, str]] = {}
     for cell in result.plan.cells:
         keys.setdefault((cell.model, cell.case), {})[cell.spec] = cell.key
-    return tuple(
-        MatrixLine(
-            model=case[0],
-            case=case[1],
-            cells=tuple(
-                MatrixCell(
-                    spec=spec,
-                    backend=names[spec],
-                    row=rows.get(own.get(spec, "")),
-                    is_asked=spec in own,
-                    speed_up=faster.get(own.get(spec, "")),
-                    is_baseline=counted_from[case] == spec,
-                )
-                for spec in specs
-            ),
+    lines = []
+    for case, own in keys.items():
+        known = {key: row for key in own.values() if (row := rows.get(key)) is not None}
+        times = {key: time for key, row in known.items() if (time := row.figure("latency"))}
+        best = min(times.values()) if len(times) > 1 else None
+        cells = (
+            MatrixCell(
+                spec=spec,
+                backend=names[spec],
+                row=known.get(key),
+                is_asked=spec in own,
+                speed_up=faster.get(key),
+                is_baseline=counted_from[case] == spec,
+                of_best=times[key] / best if best and key in times else None,
+            )
+            for spec in specs
+            for key in (own.get(spec, ""),)
         )
-        for case, own in keys.items()
-    )
+        lines.append(MatrixLine(model=case[0], case=case[1], cells=tuple(cells)))
+    return tuple(lines)
 
 
 def cell_text(cell: MatrixCell) -> str:

@@ -1,4 +1,4 @@
-"""A job's figure over time, with its levels and their changes."""
+"""The figures of jobs over time, with their levels and the changes of these."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from enginescope.render.html.images import (
     tooltip,
     zoomable,
 )
-from enginescope.render.verdicts.history_text import flat_ends, letter, span_text, title_text
+from enginescope.render.verdicts.history_text import flat_ends, group_title, lettered, span_text
 
 #: Above so many sessions the picture draws no bars of spread.
 _MOST_BARS = 400
@@ -28,29 +28,35 @@ _TICK = (
 )
 
 
-def history_chart(found: JobHistory, *, key: str = "history", title: str | None = None) -> Chart:
-    """Every session in order, dashed levels, and a line with a letter at each change.
+#: Jobs that differ by more than this factor share a logarithmic axis.
+_FAR_APART = 3.0
+
+
+def history_chart(
+    jobs: Sequence[JobHistory], *, key: str = "history", title: str | None = None
+) -> Chart:
+    """Every session of jobs of one model and backend, dashed levels, a letter at each change.
 
     The title is the result, unless another is given.
     """
     return Chart(
         key=key,
-        title=title or title_text(found),
+        title=title or group_title(jobs),
         subtitle=(
-            span_text(found),
+            *((span_text(jobs[0]),) if len(jobs) == 1 else ()),
             "Bars: lowest to highest run of a session; for a single run the interval of its median",
         ),
-        spec=zoomable(_layers(found)),
-        table=_table(found),
+        spec=zoomable(_layers(jobs)),
+        table=_table(jobs),
         height=300,
         is_wide=True,
     )
 
 
-def _layers(found: JobHistory) -> list[Spec]:
-    times = _times_ms(found)
+def _layers(jobs: Sequence[JobHistory]) -> list[Spec]:
     rows = [
         {
+            "job": job.case or job.label,
             "at": time,
             "value": one.value,
             "low": one.lowest,
@@ -60,13 +66,14 @@ def _layers(found: JobHistory) -> list[Spec]:
             "runs": len(one.runs),
             "commit": one.commit or "not known",
         }
-        for time, one in zip(times, found.points, strict=True)
+        for job in jobs
+        for time, one in zip(_times_ms(job), job.points, strict=True)
     ]
-    title = f"{found.metric}, {found.unit}"
-    ends = flat_ends([end for one in found.points for end in (one.lowest, one.highest)])
-    scale: Spec = {"zero": False} if ends is None else {"domain": ends, "nice": False}
-    y = quantity("value", title, scale=scale)
+    title = f"{jobs[0].metric}, {jobs[0].unit}"
+    y = quantity("value", title, scale=_scale(jobs))
+    is_shared = len(jobs) > 1
     tips = tooltip(
+        **({"job": "job"} if is_shared else {}),
         made="made",
         run="run",
         runs="runs#",
@@ -76,15 +83,17 @@ def _layers(found: JobHistory) -> list[Spec]:
         high="highest#",
     )
     x = _x()
-    layers: list[Spec] = [*_changes(found, times), *_levels(found, times, y)]
+    color: Spec = {"field": "job", "type": "nominal", "title": None, "legend": {"orient": "top"}}
+    shared: Spec = {"x": x, **({"color": color} if is_shared else {})}
+    layers: list[Spec] = [*_changes(jobs), *(_levels(jobs, {**shared, "y": y}))]
     if len(rows) <= _MOST_BARS:
         layers.append(
             {
                 "data": {"values": rows},
                 "mark": {"type": "rule", "strokeWidth": 1.2, "opacity": 0.45},
                 "encoding": {
-                    "x": x,
-                    "y": quantity("low", title, scale=scale),
+                    **shared,
+                    "y": {**y, "field": "low"},
                     "y2": {"field": "high"},
                     "tooltip": tips,
                 },
@@ -94,10 +103,18 @@ def _layers(found: JobHistory) -> list[Spec]:
         {
             "data": {"values": rows},
             "mark": {"type": "point", "filled": True, "size": 42, "opacity": 0.9, "clip": True},
-            "encoding": {"x": x, "y": y, "tooltip": tips},
+            "encoding": {**shared, "y": y, "tooltip": tips},
         }
     )
     return layers
+
+
+def _scale(jobs: Sequence[JobHistory]) -> Spec:
+    values = [end for job in jobs for one in job.points for end in (one.lowest, one.highest)]
+    if len(jobs) > 1 and max(values) > _FAR_APART * min(values) > 0:
+        return {"type": "log", "nice": False}
+    ends = flat_ends(values)
+    return {"zero": False} if ends is None else {"domain": ends, "nice": False}
 
 
 def _times_ms(found: JobHistory) -> list[float]:
@@ -124,26 +141,28 @@ def _x() -> Spec:
     }
 
 
-def _levels(found: JobHistory, times: Sequence[float], y: Spec) -> list[Spec]:
-    low, high = _ends(times)
+def _levels(jobs: Sequence[JobHistory], encoding: Spec) -> list[Spec]:
+    every = [_times_ms(job) for job in jobs]
+    low, high = _ends(sorted(time for times in every for time in times))
     rows = [
         {
+            "job": job.case or job.label,
             "from": _between(times, level.first) if level.first else low,
             "to": _between(times, level.last + 1) if level.last + 1 < len(times) else high,
             "value": level.value,
         }
-        for level in found.levels
+        for job, times in zip(jobs, every, strict=True)
+        for level in job.levels
     ]
-    x = _x()
     return [
         {
             "data": {"values": rows},
             "mark": {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.6},
             "encoding": {
-                "x": {**x, "field": "from"},
+                **encoding,
+                "x": {**encoding["x"], "field": "from"},
                 "x2": {"field": "to"},
-                "y": y,
-                "tooltip": tooltip(value=f"level, {found.unit}#"),
+                "tooltip": tooltip(value=f"level, {jobs[0].unit}#"),
             },
         }
     ]
@@ -154,14 +173,14 @@ def _between(times: Sequence[float], at: int) -> float:
     return (times[at - 1] + times[at]) / 2
 
 
-def _changes(found: JobHistory, times: Sequence[float]) -> list[Spec]:
+def _changes(jobs: Sequence[JobHistory]) -> list[Spec]:
     rows = [
         {
-            "at": _between(times, one.at),
-            "letter": letter(number),
+            "at": _between(_times_ms(job), one.at),
+            "letter": name,
             "change": f"{signed_pct(100 * (one.estimate.ratio - 1))} %",
         }
-        for number, one in enumerate(found.sure)
+        for name, job, one in lettered(jobs)
     ]
     if not rows:
         return []
@@ -180,9 +199,10 @@ def _changes(found: JobHistory, times: Sequence[float]) -> list[Spec]:
     ]
 
 
-def _table(found: JobHistory) -> ChartTable:
+def _table(jobs: Sequence[JobHistory]) -> ChartTable:
     rows = tuple(
         (
+            *((job.case or job.label,) if len(jobs) > 1 else ()),
             f"{at:,}",
             one.created[:16].replace("T", " "),
             one.runs[0][:8],
@@ -191,14 +211,16 @@ def _table(found: JobHistory) -> ChartTable:
             one.commit or "—",
             " ".join(one.tags),
         )
-        for at, one in enumerate(found.points, start=1)
+        for job in jobs
+        for at, one in enumerate(job.points, start=1)
     )
     headers = (
+        *(("Job",) if len(jobs) > 1 else ()),
         "Session",
         "Made, UTC",
         "First run",
         "Runs",
-        f"Value, {found.unit}",
+        f"Value, {jobs[0].unit}",
         "Commit",
         "Tags",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 
@@ -10,8 +11,8 @@ from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
 from enginescope.judge.comparison.change_points import FEWEST_POINTS
-from enginescope.judge.units import format_significant, signed_pct
-from enginescope.records.verdict.history import FactChange, JobHistory, LevelChange
+from enginescope.judge.units import format_significant, range_text, signed_pct
+from enginescope.records.verdict.history import FactChange, HistoryPoint, JobHistory, LevelChange
 from enginescope.render.verdicts.verdict_phrases import value_text
 
 #: Facts of one change that are told; the page and JSON have all.
@@ -19,13 +20,50 @@ _FACTS_TOLD = 6
 
 
 def title_text(found: JobHistory) -> str:
-    """Return ``latency of net.onnx · ort-cpu: 2 changes of level in 34 sessions``."""
-    count, sessions = len(found.sure), len(found.points)
-    changes = "no change of level" if not count else f"{count} change{_s(count)} of level"
+    """Return ``latency of net.onnx · ort-cpu: 2 changes of level``."""
+    sessions = len(found.points)
+    changes = _changes_text(len(found.sure))
     if sessions < FEWEST_POINTS:
         few = f"{sessions} session{_s(sessions)}, a change shows in {FEWEST_POINTS} or more"
         changes = f"change of level unknown ({few})"
     return f"{_metric(found)} of {found.label}: {changes}"
+
+
+def group_title(jobs: Sequence[JobHistory]) -> str:
+    """Return ``latency of net.onnx · ort-cpu: no change of level in 3 of 5 jobs, unknown in 2``."""
+    first = jobs[0]
+    if len(jobs) == 1:
+        return title_text(first)
+    known = sum(len(job.points) >= FEWEST_POINTS for job in jobs)
+    what = f"{_metric(first)} of {first.model} · {first.backend}"
+    if not known:
+        return f"{what}: change of level unknown in {len(jobs)} jobs of few sessions"
+    changes = _changes_text(sum(len(job.sure) for job in jobs))
+    unknown = f" of {len(jobs)} jobs, unknown in {len(jobs) - known}"
+    return f"{what}: {changes} in {known}{unknown if known < len(jobs) else ' jobs'}"
+
+
+def _changes_text(count: int) -> str:
+    return f"{count} change{_s(count)} of level" if count else "no change of level"
+
+
+def anchor(found: JobHistory) -> str:
+    """Return the name that a link to a job on the page has."""
+    return re.sub(r"[^a-z0-9]+", "-", found.label.lower()).strip("-")
+
+
+def grouped(histories: Sequence[JobHistory]) -> tuple[tuple[JobHistory, ...], ...]:
+    """Return the jobs of each model and backend together, in the order of their first."""
+    groups: dict[tuple[str, str], list[JobHistory]] = {}
+    for job in histories:
+        groups.setdefault((job.model, job.backend), []).append(job)
+    return tuple(map(tuple, groups.values()))
+
+
+def lettered(jobs: Sequence[JobHistory]) -> tuple[tuple[str, JobHistory, LevelChange], ...]:
+    """Return the changes of jobs under their letters."""
+    every = ((job, change) for job in jobs for change in job.sure)
+    return tuple((letter(at), job, change) for at, (job, change) in enumerate(every))
 
 
 def span_text(found: JobHistory) -> str:
@@ -135,6 +173,14 @@ def _s(count: int) -> str:
 
 #: Columns of the table of changes.
 HEADERS = ("", "changes of level, and what changed with them")
+
+
+def level_text(found: JobHistory, point: HistoryPoint) -> str:
+    """Return the value of a session with its range: ``4.218 ms (4.2 … 4.24)``."""
+    reach = range_text(point.lowest, point.highest, 3)
+    return f"{value_text(found.metric, point.value)}" + (
+        f" ({reach})" if point.highest > point.lowest and found.unit == "ms" else ""
+    )
 
 
 def history_plot(found: JobHistory, *, width: int = 80) -> tuple[str, ...]:

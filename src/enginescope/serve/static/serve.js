@@ -1,5 +1,5 @@
 "use strict";
-// Scripts of the pages besides htmx: the theme, and the choice of two runs to compare. The pages work without them.
+// Scripts of the pages besides htmx: the theme, ages, and the choice of two runs to compare. The pages work without them.
 (function () {
   const root = document.documentElement;
   const button = document.getElementById("theme");
@@ -41,6 +41,18 @@
     history.replaceState(history.state, "", picked(location.href));
     for (const link of document.querySelectorAll("a[data-keeps]")) link.href = picked(link.href);
   }
+  // How long ago something was, while the page stays open; without scripts, the moment itself.
+  function age() {
+    const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+    for (const at of document.querySelectorAll("time")) {
+      const minutes = (Date.parse(at.dateTime) - Date.now()) / 60000;
+      const unit = Math.abs(minutes) < 60 ? ["minute", 1] : Math.abs(minutes) < 1440 ? ["hour", 60] : ["day", 1440];
+      if (Number.isFinite(minutes)) at.textContent = ago.format(Math.round(minutes / unit[1]), unit[0]);
+    }
+  }
+  setInterval(age, 30000);
+  document.addEventListener("htmx:afterSettle", age);
+  age();
   document.addEventListener("change", count);
   document.addEventListener("change", keep);
   document.addEventListener("htmx:afterSettle", count);

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from enginescope.analysis.frames import to_parquet
 from enginescope.analysis.suites.suite_perf_tables import perf_tables
-from enginescope.analysis.suites.suite_table import COLUMNS, NUMBERS, tidy_columns
+from enginescope.analysis.suites.suite_table import NUMBERS, tidy_columns
 from enginescope.analysis.suites.suite_view import SuiteView
 from enginescope.backends.registry import read_spec
 from enginescope.core.errors import MissingDependencyError, StoreError, UsageError
@@ -17,7 +17,7 @@ from enginescope.core.record import Record, replace
 from enginescope.core.suggest import closest
 from enginescope.records.suite.suite import Suite, SuiteMode, SuitePlan, SuiteResult
 from enginescope.render.base.data_table import csv_bytes
-from enginescope.render.suites.suite_page import suite_page
+from enginescope.render.suites.suite_page import suite_files, suite_page
 from enginescope.runner.environment_fingerprint import environment_fingerprint
 from enginescope.runner.fleet.environment import Environment
 from enginescope.runner.suites.suite_cells import Fingerprints, resume_state
@@ -71,12 +71,12 @@ PERF_FOLDER = "ort_perf"
 def write_tables(result: SuiteResult, folder: Path, observer: SuiteObserver) -> None:
     """Write a suite's tables and page into its folder."""
     columns = tidy_columns(result)
-    files = {"results.csv": csv_bytes(COLUMNS, zip(*columns.values(), strict=True))}
+    files = suite_files(result)
     try:
         files["results.parquet"] = to_parquet(columns, numbers=NUMBERS)
     except MissingDependencyError as error:
         observer.table_skipped("results.parquet", f"{error.what}; {error.hint}")
-    files["suite.html"] = suite_page(result, files["results.csv"])
+    files["suite.html"] = suite_page(result)
     # the scripts' form of a time in file names: 20260131-235959
     digits = "".join(sign for sign in result.plan.created[:19] if sign.isdigit() or sign == "T")
     stamp = digits.replace("T", "-")

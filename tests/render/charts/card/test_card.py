@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from enginescope.analysis.plans.plan_view import PlanView
+from enginescope.analysis.roofline.matrix_product import CONVOLUTION_TYPES
 from enginescope.core.errors import UsageError
 from enginescope.formats.importing.plan_files import PlanFiles, read_plan_files
 from enginescope.judge.units import counted
@@ -77,72 +77,36 @@ def test_sums_of_trex(golden) -> None:
     name, view, figures = golden
     card = figures["report_card"]
 
-    def total(of: str, field: str = "value") -> float:
-        return sum(row[field] for row in rows_of(chart_of(view, of)))
-
     def trex(of: str) -> float:
         return card[of][0]["sum_y"]
 
     whole = trex("perf_overview/Latency per layer (ms)")
-    for one in ("latency-in-order", "precision-per-layer", "output-precision-per-layer"):
-        assert total(one) == pytest.approx(whole)
     every = chart_of(view, "latency-per-layer", top=1_000)
     assert sum(row["ms"] for row in rows_of(every)) == pytest.approx(whole)
     assert sum(row["share"] for row in rows_of(every)) == pytest.approx(100.0)
-    assert total("latency-distribution", "layers") == figures["n_layers_df"]
     missed = MISSED_BY_TREX.get(name, 0)
     weights = trex("memory_footprint/Weights footprint per layer") + missed
     activations = trex("memory_footprint/Activation footprint per layer")
-    assert total("weights-per-layer") * MIB == pytest.approx(weights)
-    assert total("activations-per-layer") * MIB == pytest.approx(activations)
     largest = rows_of(chart_of(view, "footprint-per-layer", top=1_000))
     assert sum(row["value"] for row in largest) * MIB == pytest.approx(weights + activations)
 
 
-@pytest.mark.parametrize(
-    ("name", "key", "is_even"),
-    [
-        ("trex-examples/mobilenet_v2_residuals.qat.onnx.engine", "latency-distribution", True),
-        ("trt86-h100-trtexec/real", "latency-distribution", True),
-        ("trt86-h200/depth_anything_small", "latency-distribution", False),
-        ("trt86-h100-trtexec/real", "footprint-distribution", False),
-    ],
-)
-def test_the_subtitle_of_a_distribution_is_true(
-    shared: Path, name: str, key: str, is_even: bool
-) -> None:
-    """Layers within a decade had 60 and 75 bars of three widths, called ever wider."""
-    read = read_plan_files(PlanFiles(plan=shared / f"{name}.graph.json"))
-    chart = chart_of(PlanView(read.plan, read.profile), key)
-    assert chart.table is not None
-    edges = [
-        (float(low.replace(",", "")), float(high.replace(",", "")))
-        for low, high, *_ in chart.table.rows
-    ]
-    widths = [high - low for low, high in edges if high]
-    assert 8 <= len(widths) <= 24
-    if is_even:
-        assert chart.subtitle[0] == "All bars cover ranges of one width"
-        assert widths == pytest.approx([widths[0]] * len(widths), rel=0.01)
-    else:
-        assert chart.subtitle[0].startswith("Logarithmic axis: each bar covers a wider range")
-        assert all(narrow < wide for narrow, wide in itertools.pairwise(widths))
-    starts = chart.spec["params"][0]["value"]
-    assert len(set(starts.values())) == len(starts)
-
-
 def test_types_and_precisions_of_trex(golden) -> None:
     _, view, figures = golden
-    counts = {row["type"]: row["value"] for row in rows_of(chart_of(view, "count-per-type"))}
-    assert counts == figures["count_by_type"]
-    times = {row["type"]: row["value"] for row in rows_of(chart_of(view, "latency-per-type"))}
-    assert times == pytest.approx(figures["latency_avg_by_type"])
-    shares = {row["type"]: row["share"] for row in rows_of(chart_of(view, "latency-per-type"))}
-    assert shares == pytest.approx(figures["latency_pct_by_type"], abs=1e-3)
+    split = rows_of(chart_of(view, "latency-per-type"))
+
+    def by_type(field: str) -> dict[str, float]:
+        sums: dict[str, float] = {}
+        for row in split:
+            sums[row["type"]] = sums.get(row["type"], 0) + (row[field] or 0)
+        return sums
+
+    assert by_type("layers") == figures["count_by_type"]
+    assert by_type("value") == pytest.approx(figures["latency_avg_by_type"])
+    assert by_type("share") == pytest.approx(figures["latency_pct_by_type"], abs=1e-3)
     parts = rows_of(chart_of(view, "precision-rollup"))
     of_time = {row["group"]: row["value"] for row in parts if row["label"] == "time"}
     assert of_time == pytest.approx(figures["latency_pct_by_precision"], abs=1e-3)
-    split = rows_of(chart_of(view, "precision-per-type"))
     layers: dict[str, int] = {}
     for row in split:
         layers[row["group"]] = layers.get(row["group"], 0) + row["layers"]
@@ -151,38 +115,21 @@ def test_types_and_precisions_of_trex(golden) -> None:
     assert sum(row["layers"] for row in changes) == figures["n_layers_df"]
 
 
-def test_reformats_of_trex(golden) -> None:
-    _, view, figures = golden
-    origins = figures.get("reformat_by_origin") or figures["report_card"].get("reformat_by_origin")
-    if not origins:
-        pytest.skip("trex shows no reformats of this plan")
-    found: dict[str, list[float]] = {}
-    for row in rows_of(chart_of(view, "reformats-by-origin")):
-        sums = found.setdefault(row["name"], [0, 0.0, 0.0])
-        found[row["name"]] = [sums[0] + row["layers"], sums[1] + row["ms"], sums[2] + row["share"]]
-    assert {name: one[0] for name, one in found.items()} == origins["count"]
-    assert {name: one[1] for name, one in found.items()} == pytest.approx(origins["avg"])
-    assert {name: one[2] for name, one in found.items()} == pytest.approx(origins["pct"], abs=1e-3)
-
-
 def test_convolutions_of_trex(golden) -> None:
     name, view, figures = golden
     if name not in WHOLE_CONVOLUTIONS:
         pytest.skip("trex leaves a convolution of this plan out")
     card = figures["report_card"]
-    points = rows_of(chart_of(view, "convolutions-macs"))
+    points = rows_of(chart_of(view, "scatter", x="macs", y="time", kinds=CONVOLUTION_TYPES))
     assert len(points) == figures["convs"]["n"]
     macs = card["convolutions_overview/Fused Multiply-Accumulate (FMAs)"][0]["sum_y"]
     assert sum(one["x"] for one in points) * 1e6 == pytest.approx(macs)
     share = card["convolutions_overview/Latency per convolution (color = precision)"][0]["sum_y"]
-    rows = rows_of(chart_of(view, "latency-per-convolution", top=1_000))
+    rows = rows_of(chart_of(view, "latency-per-layer", top=1_000, kinds=CONVOLUTION_TYPES))
     assert sum(row["share"] for row in rows) == pytest.approx(share, abs=1e-3)
     rates = card["convolutions_overview/Compute efficiency (color = latency)"][0]["sum_y"]
-    points = rows_of(chart_of(view, "convolutions-compute"))
+    points = rows_of(chart_of(view, "scatter", x="intensity", y="compute", kinds=CONVOLUTION_TYPES))
     assert sum(one["y"] for one in points) * 1e6 == pytest.approx(rates)
-    by_kernel = rows_of(chart_of(view, "convolutions-by-kernel"))
-    assert sum(row["layers"] for row in by_kernel) == figures["convs"]["n"]
-    assert all("×" in row["name"] for row in by_kernel)
 
 
 @pytest.mark.parametrize(
@@ -223,38 +170,10 @@ def test_large_plans_have_few_marks() -> None:
         assert len(chart.table.rows) <= 251, name
 
 
-def test_stretches_say_how_many_layers_they_are() -> None:
-    assert chart_of(large_view(480), "latency-in-order").subtitle == (
-        "Each bar is the sum of 2 layers",
-    )
-    assert chart_of(large_view(481), "latency-in-order").subtitle == (
-        "Each bar is the sum of 3 layers, the last one of 1",
-    )
-    assert chart_of(small_view(), "latency-in-order").subtitle == ()
-
-
 def test_what_needs_times_is_left_out_without_them() -> None:
     timed, bare = set(every_chart(small_view())), set(every_chart(small_view(timed=False)))
-    assert timed - bare == {
-        "latency-per-layer",
-        "latency-in-order",
-        "precision-per-layer",
-        "output-precision-per-layer",
-        "cumulative-latency",
-        "latency-distribution",
-        "latency-per-type",
-        "latency-per-convolution",
-        "convolutions-macs",
-        "convolutions-footprint",
-        "convolutions-compute",
-        "convolutions-bandwidth",
-        "convolutions-mnk",
-        "latency-per-matrix-product",
-        "products-mnk",
-        "products-compute",
-        "scatter",
-    }
-    chart = chart_of(small_view(timed=False), "precision-per-type")
+    assert timed - bare == {"latency-per-layer", "scatter"}
+    chart = chart_of(small_view(timed=False), "latency-per-type")
     assert chart.title == "Layers by type, split by precision"
     assert sum(row["value"] for row in rows_of(chart)) == 4
 
@@ -284,9 +203,9 @@ def test_colours_are_those_of_the_palette_or_of_an_amount() -> None:
     assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
         name: PRECISIONS[name] for name in ("INT8", "FP32", "FP16")
     }
-    shaded = chart_of(small_view(), "latency-per-convolution", color="macs")
+    shaded = chart_of(small_view(), "latency-per-layer", color="macs", kinds=CONVOLUTION_TYPES)
     assert shaded.spec["encoding"]["color"]["scale"]["scheme"] == "viridis"
-    kernels = chart_of(small_view(), "latency-per-convolution", color="kernel")
+    kernels = chart_of(small_view(), "latency-per-layer", color="kernel", kinds=CONVOLUTION_TYPES)
     assert kernels.spec["encoding"]["color"]["scale"]["domain"] == ["3×3"]
     with pytest.raises(UsageError, match="not a color of layers"):
         chart_of(small_view(), "latency-per-layer", color="macz")
@@ -304,29 +223,14 @@ def test_any_two_quantities() -> None:
         chart_of(small_view(), "scatter", x="tim")
 
 
-def test_sides_of_products() -> None:
-    chart = chart_of(small_view(), "products-mnk")
-    assert {row["group"]: row["x"] for row in rows_of(chart)} == {"m": 1, "n": 10, "k": 512}
-    assert chart.table.rows == (("fc", "0.1000", "1", "10", "512", "1", "0.005120"),)
-
-
-def test_depthwise_and_grouped_convolutions_are_told_apart() -> None:
-    labels = [row["name"] for row in rows_of(chart_of(small_view(), "convolutions-by-groups"))]
-    assert labels == ["1", "8 (depthwise)"]
-
-
-def test_most_time_in_a_sentence() -> None:
-    assert (
-        chart_of(small_view(), "cumulative-latency").title
-        == "2 of 4 timed layers take 80 % of the time"
-    )
+def test_changes_of_precision_in_a_sentence() -> None:
     title = chart_of(small_view(), "precision-changes").title
     assert title == "2 of 4 layers write another type than they read"
 
 
 def test_names_stay_names() -> None:
     view = view_of(layer(0, EVIL, EVIL, [], []), times={EVIL: 1.0})
-    for name in ("latency-per-layer", "count-per-type", "latency-per-type"):
+    for name in ("latency-per-layer", "latency-per-type"):
         assert EVIL in json.dumps(chart_of(view, name).complete()), name
 
 

@@ -65,7 +65,8 @@ def tab(shared_tab):
 def graph_alone(request, monkeypatch):
     """Leave out the sections with charts, but where the test is of the page as a whole."""
     if "whole_page" not in request.fixturenames:
-        monkeypatch.setattr(page, "sections_of", lambda subject, _: (graph(subject),))
+        alone = lambda subject: (page.Tab(title="Graph", sections=(graph(subject),)),)  # noqa: E731
+        monkeypatch.setattr(page, "tabs_of", alone)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """What is seen inside each group of a folded graph: its members and the edges among them.
 
 A plan's graph as a tree of groups.
+Groups as ranges of one order of layers.
 Groups of what is left out between the nodes that are kept.
 The module a layer comes from, as its ONNX nodes' names tell it.
 """
@@ -144,6 +145,60 @@ def _put(edges: _Edges, source: int, target: int, what: tuple[int, str]) -> None
     if (source, target, what[1]) not in edges:
         made = LevelEdge(source=source, target=target, edge=what[0], key=what[1])
         edges[source, target, what[1]] = made
+
+
+class Icicle(Record, frozen=True, kw_only=True):
+    """Groups as ranges of `layers`; each group comes before the groups in it.
+
+    Attributes:
+        names: Of the groups; the first is the whole plan.
+        parents: Number of the group that holds each; -1 for the whole.
+        starts, stops: Range of `layers`.
+        layers: Index of each layer, in the order of the groups.
+    """
+
+    names: tuple[str, ...]
+    parents: tuple[int, ...]
+    starts: tuple[int, ...]
+    stops: tuple[int, ...]
+    layers: tuple[int, ...]
+
+
+def icicle(graph: PlanGraph, whole: Group) -> Icicle:
+    """Return the groups of a folded graph; a group that holds one group alone is left out.
+
+    Args:
+        whole: Of `fold`, of the same graph.
+    """
+    names: list[str] = []
+    parents: list[int] = []
+    starts: list[int] = []
+    stops: list[int] = []
+    layers: list[int] = []
+    waiting: list[tuple[Member | None, int]] = [(whole, -1)]
+    while waiting:
+        member, parent = waiting.pop()
+        if member is None:
+            stops[parent] = len(layers)
+        elif isinstance(member, int):
+            layers += [layer.index for layer in graph.nodes[member].held_layers]
+        elif parent >= 0 and len(member.members) == 1 and isinstance(member.members[0], Group):
+            waiting.append((member.members[0], parent))
+        else:
+            at = len(names)
+            names.append(f"{member.name} × {member.copies:,}" if member.copies else member.name)
+            parents.append(parent)
+            starts.append(len(layers))
+            stops.append(0)
+            waiting.append((None, at))
+            waiting += [(inner, at) for inner in reversed(member.members)]
+    return Icicle(
+        names=tuple(names),
+        parents=tuple(parents),
+        starts=tuple(starts),
+        stops=tuple(stops),
+        layers=tuple(layers),
+    )
 
 
 NAME = "left out"

@@ -1,16 +1,7 @@
   // The plan's graph as the page embeds it: compressed, names in one table, numbers in typed arrays.
-  const ARRAYS = { u1: Uint8Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array };
   const KINDS = ["layer", "input", "output", "constant", "tensor"];
   const SEVERITIES = ["none", "info", "warning", "error"];
   const REUSE = 1, ORDER = 2, CARRIED = 4;
-
-  async function readContainer(base64) {
-    const buffer = await (await pageInflate(base64)).arrayBuffer();
-    const length = new DataView(buffer).getUint32(0, true);
-    const json = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
-    return JSON.parse(json, (_, value) => (value !== null && typeof value === "object" && "$" in value
-      ? new ARRAYS[value.$](buffer, 4 + length + value.at, value.n) : value));
-  }
 
   // Each layer has its worst finding and all its findings; groups sum up their layers.
   class Plan {

@@ -4,7 +4,7 @@
     box.dataset.state = "reading";
     try {
       if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot inflate it; one of 2023 or later can");
-      const read = (id) => readContainer(document.getElementById(id).content.textContent);
+      const read = (id) => pageContainer(document.getElementById(id).content.textContent);
       const plans = (await Promise.all(box.dataset.from.split(" ").map(read))).map((one) => new Plan(one));
       box.querySelector(".graph-live").hidden = false;
       for (const one of box.querySelectorAll(".graph-waiting, .graph-still")) one.remove();

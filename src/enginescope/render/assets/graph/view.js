@@ -1,6 +1,6 @@
   // One graph of the page: camera, pointer, keys, open groups, selection and search.
   const MOST_SCALE = 2.5, STEP = 1.25;
-  const SAID = ["#", "Layer", "Time ms", "Share %", "Type", "Precision", "Findings", "Tactic", "Implementation", "Raw ms", "ONNX nodes"];
+  const SAID = ["#", "Layer", "Time ms", "Share %", "Type", "Precision", "Findings", "Tactic", "Implementation", "As profiled", "ONNX nodes"];
   const isStill = matchMedia("(prefers-reduced-motion: reduce)");
 
   class View {
@@ -19,6 +19,7 @@
       this.furnish();
       this.listen();
       this.read() || this.rebuild(true);
+      if (reportData.chosen) this.follow(reportData.chosen);
       this.paint(); // keys depend on the visible boxes, and a key may come before the next frame
       this.isReady = true;
       box.dataset.state = "ready";
@@ -300,7 +301,6 @@
       document.addEventListener("layer", ({ detail }) => {
         if (detail.from !== "graph") this.follow(detail);
       });
-      if (reportData.chosen) this.follow(reportData.chosen);
     }
 
     // A layer that was chosen elsewhere on the page.

@@ -136,7 +136,6 @@ def scatter(
     y: str = "time",
     color: str = "precision",
     kinds: Collection[str] | None = None,
-    key: str | None = None,
 ) -> Chart | None:
     """Layers as points by two quantities, on logarithmic axes; near ones of a large plan as one.
 
@@ -144,7 +143,6 @@ def scatter(
         x, y: Of `layer_quantities.QUANTITIES`: ``"time"``, ``"macs"``, ``"footprint"``,
             ``"intensity"`` …
         color: ``"precision"``, ``"output_precision"``, ``"work"`` or ``"kernel"``.
-        key: Name of the chart.
     """
     if color not in GROUPS:
         raise UsageError(
@@ -159,7 +157,7 @@ def scatter(
         return None
     points = sorted(found.points, key=lambda one: -one.layers)
     return Chart(
-        key=key or f"{x}-{y}",
+        key=f"{x}-{y}",
         title=f"{_short(up.title).capitalize()} against {_short(across.title)}",
         subtitle=_notes(found),
         spec=_spec(points, across, up, color_channel(color, _legend(points))),

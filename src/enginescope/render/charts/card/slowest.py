@@ -41,7 +41,6 @@ def slowest_layers(
     top: int = 30,
     color: str = "precision",
     kinds: Collection[str] | None = None,
-    noun: str = "layer",
 ) -> Chart | None:
     """The `top` layers with the longest time, and the rest in one bar.
 
@@ -49,7 +48,7 @@ def slowest_layers(
         color: ``"precision"``, ``"output_precision"``, ``"work"``, ``"kernel"``, or a quantity:
             ``"macs"``, ``"footprint"``, ``"intensity"``, ``"compute"``, ``"bandwidth"``,
             ``"groups"``.
-        noun: What such a layer is called.
+        kinds: Types of layers; by default all.
     """
     check_color(color)
     every = [row for row in view.facts if row.time_ms and (not kinds or row.layer.type in kinds)]
@@ -61,16 +60,15 @@ def slowest_layers(
         color = "precision"  # an amount that no layer has would leave a scale without ends
     rows = [_row(rank, row, color) for rank, row in enumerate(shown)]
     groups = [row["group"] for row in rows if "group" in row]
-    others = _rest(rest, noun) if rest else None
+    others = _rest(rest) if rest else None
     if others and others["value"] <= _MOST_TIMES * rows[0]["value"]:
         rows.append(others)
         groups += [others["group"]] if groups else []
     share = sum(row["share"] or 0.0 for row in rows[: len(shown)])
     which = f"The {len(shown)} slowest of {len(every):,}" if rest else f"All {len(every)} timed"
-    key = "latency-per-layer" if kinds is None else f"latency-per-{noun.replace(' ', '-')}"
     return Chart(
-        key=key,
-        title=f"{noun.capitalize()}s by time, colored by {color_title(color)}",
+        key="latency-per-layer",
+        title=f"Layers by time, colored by {color_title(color)}",
         subtitle=(f"{which}: {format_significant(share)} % of the sum{_rest_text(others)}",),
         spec=bars(rows, "time per iteration, ms", _TIPS, color_channel(color, groups)),
         table=_table(shown, others),
@@ -105,8 +103,8 @@ def _rest_text(others: Spec | None) -> str:
     return f" over all layers; {others['name']} {format_ms(others['ms'])}"
 
 
-def _rest(rows: Sequence[LayerFacts], noun: str) -> Spec:
-    label = f"{counted(len(rows), f'other {noun}')}, together"
+def _rest(rows: Sequence[LayerFacts]) -> Spec:
+    label = f"{counted(len(rows), 'other layer')}, together"
     sum_ms = sum(row.time_ms or 0.0 for row in rows)
     whole_ms = rows[0].whole_ms
     nothing = dict.fromkeys(("type", "kernel", "groups", "macs", "mib", "intensity", "tactic"))

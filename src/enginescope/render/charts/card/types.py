@@ -1,13 +1,11 @@
-"""What each type of layer has of the plan: number, time, precisions.
-
-Precisions of a plan: how much each has, and where they change.
-"""
+"""Sums over layers: time by type and tactic, shares of precisions, and where precisions change."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
+from enginescope.analysis.layers.layer_table import tactic_shares
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.report_card.layer_groups import (
     LayerGroup,
@@ -17,49 +15,22 @@ from enginescope.analysis.report_card.layer_groups import (
 )
 from enginescope.core.units import format_bytes
 from enginescope.judge.units import counted, format_ms, format_significant
-from enginescope.render.base.palette import AMOUNTS, OTHER, precision_color, type_color
+from enginescope.render.base.palette import AMOUNTS, precision_color, type_color
 from enginescope.render.charts.bars import bars, group_color, height_of
 from enginescope.render.charts.card.scatter import AMOUNT_LEGEND
 from enginescope.render.charts.card.wording import NOT_KNOWN, figure, table_of
 from enginescope.render.html.images import Chart, Spec, with_tips
 
 _MOST_TYPES = 20
-_TIPS = {"type": "type", "layers": "layers#", "ms": "time, ms#", "share": "share of the sum, %#"}
-
-
-def count_per_type(view: PlanView) -> Chart | None:
-    """How many layers of each type do work."""
-    groups = sorted(_by_type(view), key=lambda one: -one.layers)
-    if not groups:
-        return None
-    first = groups[0]
-    return _of_types(
-        groups,
-        key="count-per-type",
-        title=f"Layers by type: {first.layers:,} of {len(view.facts):,} are {first.key}",
-        x_title="layers",
-        value=lambda one: one.layers,
-    )
+_MOST_TACTICS = 24
+_SUMS = {"layers": "layers#", "ms": "time, ms#", "share": "share of the sum, %#"}
+_TIPS = {"type": "type", **_SUMS}
 
 
 def time_per_type(view: PlanView) -> Chart | None:
-    groups = [one for one in _by_type(view) if one.time_ms]
-    if not groups:
-        return None
-    first = groups[0]
-    return _of_types(
-        groups,
-        key="latency-per-type",
-        title=f"Time by type: {first.key} takes {format_significant(first.share_pct or 0)} %",
-        x_title="time per iteration, ms",
-        value=lambda one: one.time_ms or 0.0,
-    )
-
-
-def precision_per_type(view: PlanView) -> Chart | None:
     """Time of each type, split by precision; numbers of layers where there are no times."""
     pairs = group_layers(view.facts, lambda row: (row.layer.type, row.precision or NOT_KNOWN))
-    if not pairs or all(pair.key[1] == NOT_KNOWN for pair in pairs):
+    if not pairs:
         return None
     timed = any(pair.time_ms for pair in pairs)
     order = {one.key: rank for rank, one in enumerate(_by_type(view))}
@@ -78,7 +49,7 @@ def precision_per_type(view: PlanView) -> Chart | None:
     color = group_color("precision", _precisions(pairs), precision_color)
     x_title = "time per iteration, ms" if timed else "layers"
     return Chart(
-        key="precision-per-type",
+        key="latency-per-type",
         title=f"{'Time' if timed else 'Layers'} by type, split by precision",
         subtitle=_left_out(len(order)),
         spec=bars(rows, x_title, {"group": "precision", **_TIPS}, color),
@@ -94,48 +65,6 @@ def _by_type(view: PlanView) -> tuple[LayerGroup[str], ...]:
     return group_layers(view.facts, lambda row: row.layer.type)
 
 
-def _of_types(
-    groups: Sequence[LayerGroup[str]],
-    *,
-    key: str,
-    title: str,
-    x_title: str,
-    value: Callable[[LayerGroup[str]], float],
-) -> Chart:
-    rows: list[Spec] = [
-        {
-            **_tips(one, one.key),
-            "row": f"{rank:03}",
-            "label": one.key,
-            "group": one.key,
-            "value": value(one),
-        }
-        for rank, one in enumerate(groups[:_MOST_TYPES])
-    ]
-    rest = groups[_MOST_TYPES:]
-    if rest:
-        label = counted(len(rest), "other type")
-        amount = sum(value(one) for one in rest)
-        layers = sum(one.layers for one in rest)
-        more = {"type": label, "layers": layers, "ms": None, "share": None}
-        rows.append({**more, "row": "rest", "label": label, "group": label, "value": amount})
-    names = [row["group"] for row in rows]
-    kinds = {group.key for group in groups}
-    color = group_color(
-        "type", names, lambda one: type_color(one) if one in kinds else OTHER, legend=False
-    )
-    return Chart(
-        key=key,
-        title=title,
-        spec=bars(rows, x_title, _TIPS, color),
-        table=table_of(
-            ("Type", "Layers", "Time, ms", "Share, %"),
-            [(group.key, *_cells(group)) for group in groups],
-        ),
-        height=height_of(rows),
-    )
-
-
 def _tips(one: LayerGroup[Any], name: str) -> Spec:
     return {"type": name, "layers": one.layers, "ms": one.time_ms, "share": one.share_pct}
 
@@ -144,7 +73,7 @@ def _cells(one: LayerGroup[Any]) -> tuple[str, ...]:
     return (f"{one.layers:,}", figure(one.time_ms), figure(one.share_pct))
 
 
-def _precisions(pairs: Sequence[LayerGroup[tuple[str, str]]]) -> list[str]:
+def _precisions(pairs: tuple[LayerGroup[tuple[str, str]], ...]) -> list[str]:
     return list(dict.fromkeys(pair.key[1] for pair in pairs))
 
 
@@ -153,6 +82,48 @@ def _left_out(types: int) -> tuple[str, ...]:
         return ()
     return (
         f"The {_MOST_TYPES} types with the most time; {types - _MOST_TYPES:,} more are not shown",
+    )
+
+
+def by_tactic(view: PlanView, *, top: int = _MOST_TACTICS) -> Chart | None:
+    """Time by tactic, hashes at the end of a name left out."""
+    found = [share for share in tactic_shares(view.rows) if share.time_ms]
+    if not found or all(one.tactic is None for one in found):
+        return None
+    rows: list[Spec] = [
+        {
+            "row": f"{rank:03}",
+            "label": one.tactic or NOT_KNOWN,
+            "name": one.tactic or NOT_KNOWN,
+            "group": one.types[0] if len(one.types) == 1 else "several types",
+            "value": one.time_ms,
+            "layers": one.layers,
+            "ms": one.time_ms,
+            "share": one.share_pct,
+        }
+        for rank, one in enumerate(found[:top])
+    ]
+    color = group_color("type", [row["group"] for row in rows], type_color)
+    return Chart(
+        key="latency-per-tactic",
+        title=f"Time by tactic: {counted(len(found), 'tactic')}, colored by type of layer",
+        subtitle=(f"The {len(rows)} with the most time",) if len(rows) < len(found) else (),
+        spec=bars(rows, "time, ms", {"name": "tactic", "group": "type", **_SUMS}, color),
+        table=table_of(
+            ("Tactic", "Types", "Layers", "Time, ms", "Share, %"),
+            [
+                (
+                    one.tactic or NOT_KNOWN,
+                    ", ".join(one.types),
+                    f"{one.layers:,}",
+                    figure(one.time_ms),
+                    figure(one.share_pct),
+                )
+                for one in found
+            ],
+        ),
+        height=height_of(rows),
+        is_wide=True,
     )
 
 

@@ -1,0 +1,182 @@
+"""What the first screen shows of layers: a picture of their time, and where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from enginescope.analysis.graph.folding.levels import icicle
+from enginescope.analysis.layers.layer_table import LayerRow
+from enginescope.analysis.roofline.roofline import LayerRoof, Roofline
+from enginescope.core.record import Record
+from enginescope.judge.units import counted, format_significant
+from enginescope.render.base.phrases import format_us, saving_text
+from enginescope.render.base.short_names import shorten_apart
+from enginescope.render.plans.plan_headline import PageSubject
+
+#: Layers listed.
+MOST_LISTED = 8
+_NAME, _TACTIC = 26, 16
+
+
+class LookRow(Record, frozen=True, kw_only=True):
+    """One layer that may be won time of.
+
+    Attributes:
+        row: Place in the table of layers.
+        time_pct, raw_pct, floor_pct: Of the longest time in the list: lengths of bars.
+        fix, fix_text: What to do, by the first finding: its code and advice, and all it says.
+    """
+
+    row: int
+    name: str
+    short: str
+    time: str
+    raw: str | None
+    time_pct: float
+    raw_pct: float | None
+    floor_pct: float | None
+    above: str
+    distance: str
+    bound: str
+    precision: str
+    tactic: str
+    tactic_short: str
+    fix: str
+    fix_text: str
+
+
+class FirstScreen(Record, frozen=True, kw_only=True):
+    """The layers of the first screen.
+
+    Attributes:
+        title: In which order the layers stand.
+        count: Of the layers that do work or took time, in words.
+        unknown: Layers that took time and whose limit is unknown, in words; ``None``: there are
+            none.
+        has_raw: Whether layers have a time with the profiler's part, too.
+    """
+
+    title: str
+    count: str
+    rows: tuple[LookRow, ...]
+    unknown: str | None
+    has_raw: bool
+
+
+def first_screen(subject: PageSubject) -> FirstScreen | None:
+    """Return the layers that lose most time against their limits; ``None`` without layers.
+
+    Where no limit is known, the slowest layers; without times, none.
+    """
+    if not subject.layers:
+        return None
+    roofline = subject.plan.roofline if subject.plan else None
+    losing = roofline.worst(MOST_LISTED) if roofline else ()
+    if subject.plan is not None and losing:
+        indices = [subject.plan.all_layers[roof.position].index for roof in losing]
+        places = [subject.row_of_layer[index] for index in indices]
+        title = "Where to look: layers by time above their floor"
+    else:
+        timed = (at for at, row in enumerate(subject.layers) if _is_timed(row))
+        places = list(timed)[:MOST_LISTED]
+        losing = ()
+        title = "Where to look: the slowest layers" if places else "No layer times"
+    rows = [subject.layers[at] for at in places]
+    return FirstScreen(
+        title=title,
+        count=counted(sum(row.took_time or not row.is_inert for row in subject.layers), "layer"),
+        rows=_look_rows(subject, places, rows, losing or [None] * len(rows)),
+        unknown=_unknown(roofline) if losing else None,
+        has_raw=any(row.raw_ms is not None for row in subject.layers),
+    )
+
+
+def _is_timed(row: LayerRow) -> bool:
+    return bool(row.time_ms) and not row.is_container
+
+
+def _unknown(roofline: Roofline | None) -> str | None:
+    found = roofline.unranked if roofline else ()
+    if not found:
+        return None
+    took = format_us(sum(one.time_ms or 0.0 for one in found))
+    verb = "has" if len(found) == 1 else "have"
+    return f"{counted(len(found), 'more layer')} {verb} no known floor: {took} in all"
+
+
+def _look_rows(
+    subject: PageSubject,
+    places: Sequence[int],
+    rows: Sequence[LayerRow],
+    roofs: Sequence[LayerRoof | None],
+) -> tuple[LookRow, ...]:
+    longest_ms = max((max(row.time_ms or 0.0, row.raw_ms or 0.0) for row in rows), default=1.0)
+
+    def part(ms: float | None) -> float | None:
+        return None if ms is None else round(min(100.0, 100 * ms / longest_ms), 2)
+
+    names = shorten_apart([row.name for row in rows], _NAME)
+    tactics = shorten_apart([row.tactic or "" for row in rows], _TACTIC)
+    made = []
+    for place, row, roof, name, tactic in zip(places, rows, roofs, names, tactics, strict=True):
+        fix, fix_text = _fix(subject, row)
+        made.append(
+            LookRow(
+                row=place,
+                name=row.name,
+                short=name,
+                time=format_us(row.time_ms),
+                raw=None if row.raw_ms is None else format_us(row.raw_ms),
+                time_pct=part(row.time_ms) or 0.0,
+                raw_pct=part(row.raw_ms),
+                floor_pct=part(roof.attainable_ms) if roof else None,
+                above=format_us(roof.excess_ms) if roof else "",
+                distance=f"{format_significant(roof.distance, 2)} ×"
+                if roof and roof.distance
+                else "",
+                bound=(roof.bound or "") if roof else "",
+                precision=row.precision or "",
+                tactic=row.tactic or "",
+                tactic_short=tactic,
+                fix=fix,
+                fix_text=fix_text,
+            )
+        )
+    return tuple(made)
+
+
+def _fix(subject: PageSubject, row: LayerRow) -> tuple[str, str]:
+    found = subject.findings_of_layer.get(row.index, ()) if row.in_plan else ()
+    if not found:
+        return "", ""
+    first = found[0]
+    saving = saving_text(first.saving)
+    said = f"{first.subject} {first.message}" + (f" ({saving})" if saving else "")
+    return f"{first.code} {first.advice}", said
+
+
+def icicle_data(subject: PageSubject) -> dict[str, Any] | None:
+    """Return the groups over the rows of the table of layers; ``None`` without layers.
+
+    Layers that are not in the graph stand at the end of the whole.
+    """
+    if not subject.layers:
+        return None
+    place = {id(row): at for at, row in enumerate(subject.layers)}
+    drawn = [row for row in subject.view.layers if not row.is_container]
+    if subject.graph is None or subject.groups is None:
+        rows = [place[id(row)] for row in drawn]
+        name = subject.view.run.job.subject.name
+        return {"names": [name], "parents": [-1], "starts": [0], "stops": [len(rows)], "rows": rows}
+    found = icicle(subject.graph, subject.groups)
+    rows = [subject.row_of_layer[index] for index in found.layers]
+    held = set(rows)
+    rows += [at for row in drawn if (at := place[id(row)]) not in held and row.took_time]
+    return {
+        "names": found.names,
+        "parents": found.parents,
+        "starts": found.starts,
+        "stops": (len(rows), *found.stops[1:]),
+        "rows": rows,
+    }

@@ -1,0 +1,396 @@
+"""The first page: how every job stands, which need a look, and what was asked last."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Literal
+from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from enginescope.analysis.claims import percentile
+from enginescope.core.record import Record
+from enginescope.core.units import format_bytes
+from enginescope.judge.units import counted, format_ms, range_text, signed_pct
+from enginescope.records.notice import is_unstable
+from enginescope.records.run.run import OutcomeKind
+from enginescope.records.verdict.history import JobHistory
+from enginescope.render.base.short_names import outcome_word
+from enginescope.render.verdicts.gate_phrases import answer_text, outcome_text
+from enginescope.render.verdicts.history_text import anchor, change_sentence, open_sentence
+from enginescope.serve.list_views import page, page_address, page_number
+from enginescope.serve.overview import SESSIONS, Overview, OverviewJob, Question
+from enginescope.store.row import Filter, RunRow
+
+#: How long a page waits for what is not known yet.
+_WAIT_S = 0.3
+_LINES = 100
+#: The states of a job, in the order of the list, and what a sentence says of so many.
+_STATES = {"look": "needs a look", "better": "faster", "unknown": "unknown", "same": "unchanged"}
+#: Ends of the axis of changes, in percent: at least, and at most.
+_LEAST_PCT, _MOST_PCT = 5.0, 20.0
+#: Size of the axis and of a sparkline, in px, and the smallest range that fills one, as a share.
+_WIDTH, _HEIGHT, _EDGE = 110.0, 22.0, 4.0
+_LEAST_RANGE = 0.04
+
+State = Literal["look", "better", "unknown", "same"]
+
+
+class Spark(Record, frozen=True, kw_only=True):
+    """The newest sessions as a line, in px; `changes` have a place, a class and words."""
+
+    points: tuple[tuple[float, float], ...]
+    changes: tuple[tuple[float, str, str], ...]
+
+
+class JobLine(Record, frozen=True, kw_only=True):
+    """A job in the list; what is unknown is empty.
+
+    Attributes:
+        why: Of the state, in a sentence.
+        place: GPU or processor.
+        change: Low end, estimate and high end on the axis, in px; without an interval all alike.
+        size: Of the change on the logarithmic scale, to sort by.
+        warnings: About the runs behind the figures.
+    """
+
+    state: State
+    word: str
+    why: str
+    model: str
+    name: str
+    address: str
+    place: str
+    host: str
+    tags: tuple[str, ...] = ()
+    latency: str = ""
+    reach: str = ""
+    change_pct: tuple[float, float, float] | None = None
+    change_text: str = ""
+    spark: Spark | None = None
+    p99: str = ""
+    memory: str = ""
+    headroom: str = ""
+    gate: tuple[str, str, bool] | None = None
+    warnings: tuple[str, ...] = ()
+    is_unstable: bool = False
+
+
+class QuestionLine(Record, frozen=True, kw_only=True):
+    """A question with its answer, or a gate with its verdict."""
+
+    made: str
+    text: str
+    address: str
+    runs: str
+    answer: str
+
+
+class Axis(Record, frozen=True, kw_only=True):
+    """The axis that all changes share, from −`limit_pct` to `limit_pct`."""
+
+    limit_pct: float
+
+    def px(self, change_pct: float) -> float:
+        """Return the place of a change; one beyond an end is at that end."""
+        inside = max(-1.0, min(1.0, change_pct / self.limit_pct))
+        return round(_WIDTH / 2 + inside * (_WIDTH / 2 - _EDGE), 1)
+
+
+def home(request: Request) -> Response:
+    """Answer with the jobs that were asked for, and the newest questions."""
+    overview: Overview = request.app.state.overview
+    overview.refresh(_WAIT_S)
+    rows: tuple[RunRow, ...] = request.app.state.rows.select(Filter())
+    every = sorted(_lines(overview, rows), key=_rank)
+    asked = {
+        name: value
+        for name in ("model", "machine", "device", "tag", "state")
+        if (value := request.query_params.get(name, "").strip())
+    }
+    fitting = [line for line in every if _fits(line, {**asked, "state": ""})]
+    lines = [line for line in fitting if _fits(line, asked)]
+    number = page_number(request)
+    shown = lines[(number - 1) * _LINES : number * _LINES]
+    sizes = [abs(line.change_pct[1]) for line in shown if line.change_pct]
+    threshold = max((job.history.threshold_pct for job in overview.jobs), default=0.0)
+    query = tuple(asked.items())
+    return page(
+        request,
+        "home",
+        here="home",
+        counts=_counts(fitting, asked, is_whole=not overview.left),
+        total=len(rows),
+        models=len({row.model for row in rows}),
+        last=rows[0].created if rows else None,
+        is_busy=overview.is_busy,
+        left=overview.left,
+        asked=asked,
+        machines=sorted({line.host for line in every if line.host}),
+        devices=sorted({line.place for line in every if line.place}),
+        states=_STATES,
+        lines=shown,
+        axis=Axis(limit_pct=min(_MOST_PCT, max(_LEAST_PCT, 1.1 * max(sizes, default=0.0)))),
+        threshold_pct=threshold,
+        width=_WIDTH,
+        height=_HEIGHT,
+        questions=[*_gate_lines(overview), *map(_question_line, overview.questions)],
+        address=f"/?{urlencode(query)}" if query else "/",
+        seen=overview.version,
+        before=page_address("/", query, number - 1) if number > 1 else None,
+        after=page_address("/", query, number + 1) if number * _LINES < len(lines) else None,
+        notices=request.app.state.kept.store.notices,
+    )
+
+
+def changes(request: Request) -> Response:
+    """Answer an open page: whether the overview has changed since."""
+    overview: Overview = request.app.state.overview
+    overview.refresh(0)
+    is_new = request.query_params.get("seen") != str(overview.version)
+    return Response(status_code=204, headers={"HX-Trigger": "changed"} if is_new else {})
+
+
+def _lines(overview: Overview, rows: Iterable[RunRow]) -> Iterator[JobLine]:
+    """Yield a line for each job, and for each model, backend and batch that never succeeded."""
+    newest: dict[tuple[str, str, int | None], RunRow] = {}
+    for row in rows:
+        newest.setdefault((row.model, row.backend, row.batch), row)
+    bad = {key: row for key, row in newest.items() if row.outcome != OutcomeKind.OK.value}
+    gates, known = _gate_rows(overview), set()
+    for job in overview.jobs:
+        asked = job.newest.job
+        key = (job.history.model, str(asked.backend), asked.workload.batch)
+        known.add(key)
+        yield _job_line(job, bad.get(key), gates)
+    read = overview.models
+    for row in (row for key, row in bad.items() if key not in known and row.model in read):
+        yield JobLine(
+            state="unknown" if row.outcome == OutcomeKind.UNSUPPORTED.value else "look",
+            word=outcome_word(row.outcome),
+            why="no run succeeded",
+            model=row.model,
+            name=f"{row.backend} · batch {row.batch}" if row.batch is not None else row.backend,
+            address=f"/runs/{quote(row.id)}",
+            place=row.gpu or row.cpu or "",
+            host=row.host or "",
+            tags=row.tags,
+        )
+
+
+def _job_line(
+    job: OverviewJob, failed: RunRow | None, gates: dict[str, tuple[str, str, bool]]
+) -> JobLine:
+    history, where = job.history, job.newest.environment
+    point = history.points[-1]
+    own = [gates[run] for one in history.points for run in one.runs if run in gates]
+    gate = next((one for one in own if one[2]), own[-1] if own else None)
+    state, word, why = _state(job, failed, gate)
+    change = _change_pct(job)
+    memory = format_bytes(round(job.memory)) if job.memory is not None else ""
+    return JobLine(
+        state=state,
+        word=word,
+        why=why,
+        model=history.model,
+        name=" · ".join(_parts(history)),
+        address=f"/history?{urlencode({'model': history.model})}#{anchor(history)}",
+        place=(where.devices[0].name if where.devices else where.host.cpu_model) or "",
+        host=where.host.name or "",
+        tags=point.tags,
+        latency=format_ms(point.value),
+        reach=range_text(point.lowest, point.highest, 3) if point.highest > point.lowest else "",
+        change_pct=change,
+        change_text=f"{signed_pct(change[1])} %" if change else "",
+        spark=_spark(history),
+        p99=percentile.cell(job.p99, format_ms) if job.p99 else "",
+        memory=memory,
+        headroom=f"{job.headroom_pct:.0f} %" if job.headroom_pct is not None else "",
+        gate=gate,
+        warnings=tuple(f"{one.message} ({one.code})" for one in job.notices),
+        is_unstable=any(map(is_unstable, job.notices)),
+    )
+
+
+def _parts(history: JobHistory) -> Iterator[str]:
+    """Yield backend, batch and shapes, and what else tells the job from others, each once."""
+    yield history.backend
+    if history.case:
+        yield history.case
+    if history.inputs and history.inputs not in history.case:
+        yield history.inputs
+
+
+def _state(
+    job: OverviewJob, failed: RunRow | None, gate: tuple[str, str, bool] | None
+) -> tuple[State, str, str]:
+    """Return the state of a job, in a word, and why."""
+    history, standing = job.history, job.standing
+    change = standing.change
+    if failed is not None and failed.created > job.newest.created:
+        return "look", outcome_word(failed.outcome), "the newest run did not succeed"
+    if standing.kind == "worse" and change is not None:
+        return "look", "slower", change_sentence(history, change)
+    if gate is not None and gate[2]:
+        return "look", "gate fails", f"gate {gate[0]}: {gate[1]}"
+    if standing.kind == "perhaps" and change is not None:
+        why = open_sentence(history, change)
+        return ("look", "perhaps slower", why) if change.is_worse else ("unknown", "unknown", why)
+    if standing.kind == "better" and change is not None:
+        return "better", "faster", change_sentence(history, change)
+    limit = f"{history.threshold_pct:g} %"
+    if standing.kind == "same":
+        return "same", "unchanged", f"the newest sessions are within {limit} of their level"
+    if standing.estimate is None:
+        few = len(history.points) - history.levels[-1].first
+        return "unknown", "unknown", f"too few sessions of this level: {few}"
+    return "unknown", "unknown", f"sessions vary too much to tell a change of {limit}"
+
+
+def _change_pct(job: OverviewJob) -> tuple[float, float, float] | None:
+    estimate = job.standing.estimate
+    if estimate is None:
+        return None
+    ends = estimate.interval
+    low, high = (ends.low, ends.high) if ends else (estimate.ratio, estimate.ratio)
+    return (100 * (low - 1), 100 * (estimate.ratio - 1), 100 * (high - 1))
+
+
+def _spark(history: JobHistory) -> Spark | None:
+    points = history.points[-SESSIONS:]
+    if len(points) < 2:
+        return None
+    first = len(history.points) - len(points)
+    values = [point.value for point in points]
+    low, high = min(values), max(values)
+    span = max(high - low, _LEAST_RANGE * high)
+    top = (low + high + span) / 2
+    step = (_WIDTH - 2 * _EDGE) / (len(points) - 1)
+    tall = _HEIGHT - 2 * _EDGE
+    return Spark(
+        points=tuple(
+            (round(_EDGE + at * step, 1), round(_EDGE + (top - value) / span * tall, 1))
+            for at, value in enumerate(values)
+        ),
+        changes=tuple(
+            (
+                round(_EDGE + (change.at - first - 0.5) * step, 1),
+                "worse" if change.is_worse else "better",
+                f"{change_sentence(history, change)}: {_commits(history, change.at)}",
+            )
+            for change in history.sure
+            if change.at > first
+        ),
+    )
+
+
+def _commits(history: JobHistory, at: int) -> str:
+    before, after = (history.points[one].commit or "unknown" for one in (at - 1, at))
+    return f"commit {before} → {after}"
+
+
+def _rank(line: JobLine) -> tuple[int, float, str, str]:
+    size = abs(line.change_pct[1]) if line.change_pct else 0.0
+    return [*_STATES].index(line.state), -size, line.model.lower(), line.name
+
+
+def _fits(line: JobLine, asked: dict[str, str]) -> bool:
+    return (
+        asked.get("model", "").lower() in line.model.lower()
+        and asked.get("machine", line.host) == line.host
+        and asked.get("device", line.place) == line.place
+        and (not asked.get("tag") or asked["tag"] in line.tags)
+        and (not asked.get("state") or asked["state"] == line.state)
+    )
+
+
+def _counts(
+    lines: Sequence[JobLine], asked: dict[str, str], *, is_whole: bool
+) -> list[tuple[str, str, str]]:
+    """Return look, words and address of each count of the sentence; what needs a look first."""
+    found: Counter[str] = Counter(line.state for line in lines)
+    counts = []
+    for state, words in _STATES.items():
+        if found[state] or (state == "look" and is_whole):
+            text = words.replace("needs", "need") if found[state] > 1 else words
+            address = f"/?{urlencode({**asked, 'state': state})}"
+            look = "bad" if state == "look" and found[state] else ""
+            counts.append((look, f"{found[state] or 'Nothing'} {text}", address))
+    return counts
+
+
+def _gate_rows(overview: Overview) -> dict[str, tuple[str, str, bool]]:
+    """Return name, outcome and whether it fails, of the gate that each current run is part of."""
+    found: dict[str, tuple[str, str, bool]] = {}
+    for name, result in overview.gates.items():
+        for row in result.report.rows if result.report else ():
+            fails = result.report is not None and result.report.fails(row)
+            for run in row.current:
+                if fails or run not in found:
+                    found[run] = (name, outcome_text(row.outcome), fails)
+    return found
+
+
+def _gate_lines(overview: Overview) -> Iterator[QuestionLine]:
+    for name, result in overview.gates.items():
+        report = result.report
+        yield QuestionLine(
+            made=result.at,
+            text=f"gate {name}: {result.level}",
+            address=f"/gate/{quote(name)}",
+            runs="",
+            answer=answer_text(report) if report else f"no verdict: {result.error}",
+        )
+
+
+def _question_line(question: Question) -> QuestionLine:
+    newest, tag = question.runs[0], question.tag
+    shared = set.intersection(*(set(row.tags) for row in question.runs))
+    models = dict.fromkeys(row.model for row in question.runs)
+    model = next(iter(models)) if len(models) == 1 else counted(len(models), "model")
+    text = _short(question.command) if question.command else tag or f"{newest.origin} {model}"
+    if question.is_suite:
+        address = f"/suites/{quote(tag or '')}"
+    elif question.answer is not None and tag is not None:
+        address = f"/compare?{urlencode({'tag': tag})}"
+    elif len(question.runs) == 1:
+        address = f"/runs/{quote(newest.id)}"
+    else:
+        asked = {"model": newest.model} if len(models) == 1 else {}
+        asked |= {"tag": tag or min(shared)} if tag or shared else {}
+        address = f"/runs?{urlencode(asked)}"
+    failed = sum(row.outcome != OutcomeKind.OK.value for row in question.runs)
+    runs = counted(len(question.runs), "run") + (f", {failed} failed" if failed else "")
+    answer = question.answer or _medians(question.runs)
+    return QuestionLine(
+        made=newest.created,
+        text=text,
+        address=address,
+        runs=runs,
+        answer=answer,
+    )
+
+
+def _medians(rows: Sequence[RunRow]) -> str:
+    medians = sorted(row.median_ms for row in rows if row.median_ms is not None)
+    if not medians:
+        return ""
+    if len(medians) == 1:
+        return f"median {format_ms(medians[0])}"
+    return f"medians {range_text(medians[0], medians[-1], 3)} ms"
+
+
+def _short(command: str) -> str:
+    """Return a command without the program's name and the folders of its files."""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quotation that does not end
+        words = command.split()
+    names = [
+        PurePosixPath(word).name if "/" in word and "://" not in word else word for word in words
+    ]
+    return " ".join(names[1:] if names[:1] == ["enginescope"] else names)

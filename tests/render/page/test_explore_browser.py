@@ -1,0 +1,186 @@
+"""The first screen in a browser: the picture of time, one selection, one search, keys."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.render.page.page import report_page
+from enginescope.render.plans.plan_headline import PageSubject
+from enginescope.services.plans.resolve_plan import resolve_plan
+from tests.conftest import DATA
+from tests.render.browser import chromium_tab
+from tests.render.page.test_plan_page_browser import MANY, many_layers
+
+pytestmark = pytest.mark.browser
+
+PANEL = "document.querySelector('.panel h3').textContent"
+MARKED = "document.querySelector('#table-layers tr.marked')?.cells[0].title"
+CANVAS = "document.querySelector('.icicle canvas')"
+FOCUS = "document.querySelector('.icicle').dataset.focus"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with chromium_tab(tmp_path_factory.mktemp("profile")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "plan.html"
+    file = DATA / "trt86-h200" / "resnet18.graph.json"
+    path.write_bytes(report_page([PageSubject(RunView(resolve_plan(str(file)).as_run()))]))
+    return path
+
+
+@pytest.fixture
+def tab(browser, page):
+    browser.send("Page.navigate", url="about:blank")
+    browser.events.clear()
+    browser.open(page)
+    yield browser
+    assert browser.complaints() == []
+    assert browser.requests() in ([page.as_uri()], ["about:blank", page.as_uri()])
+
+
+def click(tab, x: float, y: float) -> None:
+    for kind in ("mousePressed", "mouseReleased"):
+        tab.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+
+def press(tab, key: str) -> None:
+    """Press a key where the focus is; a browser without a window may drop its own events."""
+    event = f"new KeyboardEvent('keydown', {{ key: {json.dumps(key)}, bubbles: true }})"
+    tab.evaluate(f"void document.activeElement.dispatchEvent({event})")
+
+
+def place(tab, across: float, row: int) -> tuple[float, float]:
+    """Return a point of the picture: a part of its width, and a row from above or below."""
+    left, top, width, height = tab.evaluate(
+        f"(() => {{ const b = {CANVAS}.getBoundingClientRect();"
+        " return [b.left, b.top, b.width, b.height]; })()"
+    )
+    y = top + 22 * row + 10 if row >= 0 else top + height + 22 * row + 10
+    return left + across * width, y
+
+
+def test_a_layer_of_the_picture_is_chosen_everywhere(tab) -> None:
+    tab.until("document.querySelector('.graph').dataset.state === 'ready'")
+    x, y = place(tab, 0.4, -2)
+    tab.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    tip = tab.evaluate("document.querySelector('.tip').innerText")
+    assert "µs" in tip
+    click(tab, x, y)
+    name = tab.evaluate(PANEL)
+    assert name in tip
+    assert tab.evaluate(MARKED) == name
+    tab.until(f"document.querySelector('[data-part=panel] h3').textContent === {json.dumps(name)}")
+
+
+@pytest.mark.parametrize("how", ["look", "table", "graph"])
+def test_each_kind_of_mark_reaches_the_panel(tab, how) -> None:
+    tab.until("document.querySelector('.graph').dataset.state === 'ready'")
+    before = tab.evaluate(PANEL)
+    acts = {
+        "look": "document.querySelectorAll('.look tr[data-row]')[2].click()",
+        "table": "document.querySelectorAll('#table-layers tbody tr[aria-rowindex]')[5].click()",
+        "graph": "{ const { view } = document.querySelector('.graph');"
+        " view.select(view.scene.boxOf[12]); }",
+    }
+    tab.evaluate(acts[how])
+    name = tab.evaluate(PANEL)
+    assert name != before
+    assert tab.evaluate(MARKED) == name
+
+
+def test_the_panel_has_neighbors_that_lead_on(tab) -> None:
+    tab.until("document.querySelector('.panel li button') !== null")
+    name = tab.evaluate("document.querySelector('.panel li button').title")
+    tab.evaluate("document.querySelector('.panel li button').click()")
+    assert tab.evaluate(PANEL) == name
+
+
+def test_keys_walk_the_picture_and_zoom(tab) -> None:
+    tab.evaluate(f"{CANVAS}.focus()")
+    press(tab, "ArrowRight")
+    first = tab.evaluate(PANEL)
+    press(tab, "ArrowRight")
+    assert tab.evaluate(PANEL) != first
+    press(tab, "ArrowLeft")
+    assert tab.evaluate(PANEL) == first
+    press(tab, "Escape")
+    assert tab.evaluate(FOCUS) == "0"
+
+
+def test_a_group_zooms_in_and_its_head_zooms_out(tab) -> None:
+    click(tab, *place(tab, 0.5, 1))
+    inside = tab.evaluate(FOCUS)
+    assert inside != "0"
+    click(tab, *place(tab, 0.5, 0))
+    assert tab.evaluate(FOCUS) == "0"
+
+
+def test_times_switch_between_own_and_profiled(tab) -> None:
+    if not tab.evaluate("document.querySelector('[data-times=raw]') !== null"):
+        pytest.skip("this recording has one time a layer")
+    own = tab.evaluate("document.querySelector('[data-part=title]').textContent")
+    tab.evaluate("document.querySelector('[data-times=raw]').click()")
+    assert tab.evaluate("document.querySelector('[data-part=title]').textContent") != own
+    cell = "document.querySelector('.look tbody td.number')"
+    assert tab.evaluate(f"getComputedStyle({cell}.querySelector('.own')).display") == "none"
+    assert tab.evaluate(f"getComputedStyle({cell}.querySelector('.raw')).display") != "none"
+
+
+def test_one_search_finds_layers_tactics_and_tensors(tab) -> None:
+    press(tab, "/")
+    assert tab.evaluate("document.activeElement.id") == "find"
+    tab.evaluate(
+        "{ const field = document.getElementById('find'); field.value = 'conv1';"
+        " field.dispatchEvent(new Event('input')); }"
+    )
+    tab.until("document.querySelectorAll('.hits button').length > 2")
+    kinds = tab.evaluate("[...document.querySelectorAll('.hits h4')].map((one) => one.textContent)")
+    assert {one.partition(":")[0] for one in kinds} >= {"Layers", "Tensors"}
+    name = tab.evaluate("document.querySelector('.hits button span').textContent")
+    press(tab, "Enter")
+    assert tab.evaluate(PANEL) == name
+    assert tab.evaluate("document.querySelector('.hits').hidden")
+
+
+def test_a_question_mark_shows_the_keys(tab) -> None:
+    press(tab, "?")
+    assert tab.evaluate("document.querySelector('dialog.keys').open")
+    press(tab, "?")
+    assert tab.evaluate("document.querySelector('dialog.keys').open") is False
+
+
+def test_paper_has_every_tab(tab) -> None:
+    shown = (
+        "[...document.querySelectorAll('.tab')]"
+        ".filter((one) => getComputedStyle(one).display !== 'none').length"
+    )
+    assert tab.evaluate(shown) == 1
+    tab.draw_all()
+    assert tab.evaluate(shown) == tab.evaluate("document.querySelectorAll('.tab').length")
+    tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert tab.evaluate(shown) == 1
+
+
+def test_fifty_thousand_layers_are_few_rectangles(browser, tmp_path) -> None:
+    path = tmp_path / "many.html"
+    path.write_bytes(report_page([PageSubject(RunView(many_layers()))]))
+    browser.events.clear()
+    browser.open(path)
+    drawn = browser.evaluate(
+        "(() => { let count = 0; const real = CanvasRenderingContext2D.prototype.fillRect;"
+        " CanvasRenderingContext2D.prototype.fillRect = function (...how) {"
+        "   count += 1; real.apply(this, how); };"
+        " document.dispatchEvent(new Event('theme'));"
+        " CanvasRenderingContext2D.prototype.fillRect = real; return count; })()"
+    )
+    width = browser.evaluate(f"{CANVAS}.clientWidth")
+    assert MANY / 100 < drawn < 10 * width
+    assert browser.complaints() == []

@@ -1,0 +1,157 @@
+"""The first screen of layers: groups over rows, layers by what can be won, the unknown apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from enginescope.analysis.roofline.gpu_limits import gpu_limits
+from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
+from enginescope.formats.importing.import_assembly import EngineFacts, run_of_engine
+from enginescope.render.base.phrases import format_us
+from enginescope.render.plans.plan_headline import PageSubject, first_numbers
+from enginescope.render.sections.first_screen import first_screen, icicle_data
+from enginescope.services.plans.resolve_plan import resolve_plan
+from tests.analysis.card_plans import TIMES, profile_of, small_plan
+from tests.conftest import DATA
+from tests.render.runs import failed_run, measured_run
+
+RECORDED = DATA / "trt86-h200" / "resnet18.graph.json"
+
+
+def small(*, timed: bool = True, gpu: str | None = "H200") -> PageSubject:
+    profile = profile_of(TIMES) if timed else None
+    run = run_of_engine(EngineFacts(name="small", plan=small_plan(), profile=profile))
+    return PageSubject(RunView(run), gpu=gpu_limits(gpu) if gpu else None)
+
+
+@pytest.fixture(scope="module")
+def recorded() -> PageSubject:
+    return PageSubject(RunView(resolve_plan(str(RECORDED)).as_run()))
+
+
+def test_the_groups_are_ranges_of_one_order_over_every_row(recorded) -> None:
+    found = icicle_data(recorded)
+    assert found is not None
+    assert found["parents"][0] == -1
+    assert (found["starts"][0], found["stops"][0]) == (0, len(found["rows"]))
+    for group, parent in enumerate(found["parents"][1:], start=1):
+        assert parent < group
+        assert found["starts"][parent] <= found["starts"][group] <= found["stops"][group]
+        assert found["stops"][group] <= found["stops"][parent]
+    assert len(set(found["rows"])) == len(found["rows"])
+    timed = {at for at, row in enumerate(recorded.layers) if row.time_ms}
+    assert timed <= set(found["rows"])
+
+
+def test_rows_are_places_in_the_table_of_layers() -> None:
+    subject = small()
+    found = icicle_data(subject)
+    assert found is not None
+    names = [subject.layers[row].name for row in found["rows"]]
+    order = [layer.name for layer in small_plan().layers if layer.name in set(names)]
+    assert names == order
+
+
+def test_layers_without_a_plan_are_one_row() -> None:
+    subject = PageSubject(RunView(measured_run()))
+    found = icicle_data(subject)
+    assert found is not None
+    assert len(found["names"]) == 1
+    drawn = [row for row in subject.view.layers if not row.is_container]
+    assert [subject.layers[at].name for at in found["rows"]] == [row.name for row in drawn]
+
+
+def test_runs_without_layers_have_no_picture() -> None:
+    subject = PageSubject(RunView(failed_run()))
+    assert icicle_data(subject) is None
+    assert first_screen(subject) is None
+
+
+def test_layers_come_by_the_time_above_their_floor(recorded) -> None:
+    look = first_screen(recorded)
+    assert look is not None
+    assert recorded.plan is not None
+    assert recorded.plan.roofline is not None
+    worst = recorded.plan.roofline.worst(8)
+    names = [recorded.plan.all_layers[one.position].name for one in worst]
+    assert [one.name for one in look.rows] == names
+    assert look.title.endswith("above their floor")
+    for one, roof in zip(look.rows, worst, strict=True):
+        assert recorded.layers[one.row].name == one.name
+        assert one.above == format_us(roof.excess_ms)
+        assert one.floor_pct is not None
+        assert one.floor_pct <= one.time_pct + 0.01
+
+
+def test_layers_whose_floor_is_unknown_are_counted_apart() -> None:
+    subject = small()
+    look = first_screen(subject)
+    assert look is not None
+    assert subject.plan is not None
+    assert subject.plan.roofline is not None
+    unranked = subject.plan.roofline.unranked
+    listed = {one.name for one in look.rows}
+    assert not listed & {subject.plan.all_layers[one.position].name for one in unranked}
+    assert (look.unknown is not None) == bool(unranked)
+
+
+def test_without_limits_the_slowest_come_first() -> None:
+    look = first_screen(small(gpu=None))
+    assert look is not None
+    assert look.title == "Where to look: the slowest layers"
+    assert [one.name for one in look.rows][:2] == ["conv", "depthwise"]
+    assert {one.floor_pct for one in look.rows} == {None}
+
+
+def test_without_times_nothing_is_ranked_and_nothing_is_zero() -> None:
+    subject = small(timed=False)
+    look = first_screen(subject)
+    assert look is not None
+    assert look.title == "No layer times"
+    assert look.rows == ()
+    figures = first_numbers(subject)
+    assert figures.main is not None
+    assert figures.main.value == "not known"
+    assert [one.label for one in figures.beside] == ["weights", "least time", "known fixes"]
+
+
+def test_the_four_numbers(recorded) -> None:
+    figures = first_numbers(recorded)
+    assert figures.main is not None
+    assert [one.label for one in figures.beside] == [
+        "throughput",
+        "above the floor",
+        "known fixes save",
+    ]
+    assert {one.leads_to for one in figures.beside} == {None, "roofline", "findings"}
+    assert recorded.plan is not None
+    assert recorded.plan.roofline is not None
+    share = 100 * recorded.plan.roofline.saving_ms() / recorded.plan.engine_ms
+    assert float(figures.beside[1].value.split()[0]) == pytest.approx(share, rel=0.05)
+
+
+def test_a_run_without_a_plan_keeps_its_own_figures() -> None:
+    labels = [one.label for one in first_numbers(PageSubject(RunView(measured_run()))).beside]
+    assert "p99" in labels
+    assert "above the floor" not in labels
+
+
+def test_short_times_read_in_microseconds() -> None:
+    assert format_us(0.0625) == "62.5 µs"
+    assert format_us(1.25) == "1.25 ms"
+    assert format_us(0.0) == "0 ms"
+    assert format_us(None) == "not known"
+
+
+def test_partial_limits_are_not_ranked() -> None:
+    """A layer that may compute more than is known has a floor too low to be a distance."""
+    subject = small()
+    assert subject.plan is not None
+    found = subject.plan.roofline
+    assert found is not None
+    partial = replace(found, layers=tuple(replace(one, is_partial=True) for one in found.layers))
+    assert partial.worst() == ()
+    assert len(partial.unranked) == sum(bool(one.time_ms) for one in partial.layers)
+    assert sum(found.bounds.values()) <= len(found.layers)
+    assert found.least_ms == pytest.approx(sum(one.attainable_ms or 0.0 for one in found.layers))

@@ -1,0 +1,247 @@
+"""The first page: how every job stands, what was asked last, and that it stays current."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+
+from enginescope.core.record import replace
+from enginescope.records.environment import Device, Environment, Host
+from enginescope.records.progress import RoundPosition
+from enginescope.records.run.run import Outcome, OutcomeKind
+from enginescope.serve.configuration import Configuration, GatePart
+from enginescope.serve.home import Axis
+from enginescope.serve.overview import Overview
+from enginescope.store.archive import Store
+from tests.analysis.gated_runs import job, process
+from tests.analysis.historic_runs import host, over_days
+from tests.serve.conftest import client_of, wait_for
+
+QUIET = 0.0005
+#: model -> medians of its sessions, and the word that says how it stands
+STANDINGS = {
+    "slower.onnx": ([4.0] * 8 + [4.4] * 8, "slower"),
+    "jump.onnx": ([4.0] * 12 + [6.0], "perhaps slower"),
+    "better.onnx": ([4.0] * 8 + [3.0] * 8, "faster"),
+    "same.onnx": ([4.0] * 16, "unchanged"),
+    "new.onnx": ([4.0], "unknown"),
+}
+
+
+@pytest.fixture
+def sessions(tmp_path) -> Store:
+    store = Store(tmp_path / "store")
+    for number, (model, (medians, _)) in enumerate(STANDINGS.items()):
+        for run in over_days(medians, of=job(model), noise=QUIET, seed=number):
+            store.save(run)
+    return store
+
+
+def page_of(client, address: str = "/") -> str:
+    """The page once everything is known."""
+    wait_for(lambda: "; reading " not in client.get(address).text)
+    return client.get(address).text
+
+
+def jobs(text: str) -> list[tuple[str, str]]:
+    """Model and state of each job, in the order of the page."""
+    head = r'<tr><th scope="row" class="name" title="[^"]*"><a href="[^"]*">([^<]*)</a>'
+    listed = text.partition("<h2>Asked last</h2>")[0]
+    rows = re.findall(head + r".*?<td [^>]*>([^<]*)</td>", listed, re.DOTALL)
+    return [(unescape(model), unescape(state)) for model, state in rows]
+
+
+def test_what_needs_a_look_comes_first(sessions) -> None:
+    with client_of(sessions) as client:
+        text = page_of(client)
+    assert dict(jobs(text)) == {model: word for model, (_, word) in STANDINGS.items()}
+    order = [word for _, word in jobs(text)]
+    assert order == ["perhaps slower", "slower", "faster", "unknown", "unchanged"]
+    counts = re.findall(r'<a class="(\w*)" href="/\?state=\w+">([^<]*)</a>', text)
+    assert counts == [
+        ("bad", "2 need a look"),
+        ("", "1 faster"),
+        ("", "1 unknown"),
+        ("", "1 unchanged"),
+    ]
+    assert "too few sessions of this level: 1" in text
+    assert re.search(r"\+(10|9\.9)\S* %", text)  # in the words of the change
+    assert "commit 0000007abc → 0000008abc" in text
+
+
+def test_a_noisy_job_is_unknown_and_not_unchanged(tmp_path) -> None:
+    store = Store(tmp_path / "store")
+    for run in over_days([4.0] * 12, noise=0.1):
+        store.save(run)
+    with client_of(store) as client:
+        text = page_of(client)
+    assert [state for _, state in jobs(text)] == ["unknown"]
+    assert "sessions vary too much to tell a change of 2 %" in text
+
+
+def test_filters_are_part_of_the_address(sessions) -> None:
+    gpu = Environment(host=Host(name="gpu-7"), devices=(Device(name="NVIDIA H200"),))
+    other = process(9.0, of=job("other.onnx"), environment=gpu, created="2026-03-01T00:00:00Z")
+    sessions.save(other, tags=["branch"])
+    with client_of(sessions) as client:
+        for query, expected in (
+            ("machine=gpu-7", {"other.onnx"}),
+            ("device=NVIDIA+H200", {"other.onnx"}),
+            ("tag=branch", {"other.onnx"}),
+            ("model=SAME", {"same.onnx"}),
+            ("state=better", {"better.onnx"}),
+            ("state=look&machine=bench-1", {"slower.onnx", "jump.onnx"}),
+            ("machine=none", set()),
+        ):
+            assert {model for model, _ in jobs(page_of(client, f"/?{query}"))} == expected, query
+        text = page_of(client, "/?machine=gpu-7")
+    assert 'href="/?machine=gpu-7&amp;state=unknown">1 unknown' in text
+    assert "<option selected>gpu-7</option>" in text
+
+
+def test_the_newest_failure_needs_a_look(sessions) -> None:
+    crash = Outcome(kind=OutcomeKind.CRASHED, message="it crashed")
+    for model, at in (("same.onnx", "2026-05-01"), ("never.onnx", "2026-05-02")):
+        failed = process(4.0, of=job(model), created=f"{at}T00:00:00Z", outcome=crash, samples=())
+        sessions.save(failed)
+    with client_of(sessions) as client:
+        text = page_of(client)
+        assert dict(jobs(text))["same.onnx"] == "crashed"
+        assert dict(jobs(text))["never.onnx"] == "crashed"
+        assert "4 need a look" in text
+
+
+def test_a_job_leads_to_its_history(sessions) -> None:
+    run = process(
+        4.0,
+        of=job("new.onnx"),
+        number=5,
+        created="2026-01-02T10:00:00Z",
+        command="enginescope bench new.onnx",
+    )
+    sessions.save(run)
+    with client_of(sessions) as client:
+        address = re.search(r'<a href="([^"]*)">new.onnx</a>', page_of(client))[1]
+        path, _, anchor = address.partition("#")
+        text = client.get(path).text
+    assert f'<tr id="{anchor}">' in text
+    assert f'href="/runs/{run.id}"' in text
+    assert "<code>enginescope bench new.onnx</code>" in text
+
+
+def test_runs_are_grouped_by_what_asked_for_them(tmp_path) -> None:
+    store = Store(tmp_path / "store")
+    command = "enginescope bench /home/somebody/net.onnx --on ort-cpu,trt --compare"
+    for number in range(16):
+        side, turn = "AB"[number % 2], number // 2
+        run = process(
+            [4.0, 5.0][number % 2],
+            number,
+            of=job(spec=["ort-cpu", "trt"][number % 2]),
+            command=command,
+            turn=RoundPosition(comparison="abcd1234", side=side, round=turn, place=0),
+        )
+        store.save(run, tags=["cmp-abcd1234"])
+    for number in range(3):
+        store.save(process(4.0, 100 + number, command="enginescope bench net.onnx --processes 3"))
+    store.save(process(4.0, 300, command="enginescope bench net.onnx --processes 3"))
+    with client_of(store) as client:
+        text = page_of(client)
+        rows = re.findall(
+            r'<th scope="row" class="name"[^>]*><a href="([^"]*)">(bench [^<]*)</a>', text
+        )
+        assert [name for _, name in rows] == [
+            "bench net.onnx --processes 3",  # whenever it was asked
+            "bench net.onnx --on ort-cpu,trt --compare",
+        ]
+        assert "/home/somebody" not in text
+        assert rows[-1][0] == "/compare?tag=cmp-abcd1234"
+        assert "B is slower: 1.25" in unescape(text)
+        assert "B is slower" in unescape(client.get(rows[-1][0]).text)
+        assert client.get("/compare?tag=cmp-none").status_code == 404
+
+
+def test_an_open_page_learns_of_changes(sessions) -> None:
+    with client_of(sessions) as client:
+        text = page_of(client)
+        address = re.search(r'hx-get="(/changes\?seen=\d+)"', text)[1]
+        answer = client.get(address)
+        assert (answer.status_code, "hx-trigger" in answer.headers) == (204, False)
+        sessions.save(process(4.0, of=job("added.onnx")))
+        wait_for(lambda: "hx-trigger" in client.get(address).headers)
+        assert "added.onnx" in page_of(client)
+
+
+def test_only_models_with_other_runs_are_computed_again(sessions, monkeypatch) -> None:
+    read = []
+    real = Overview._jobs_of
+
+    def counting(self, rows):
+        read.append(rows[0].model)
+        return real(self, rows)
+
+    monkeypatch.setattr(Overview, "_jobs_of", counting)
+    with client_of(sessions) as client:
+        page_of(client)
+        assert sorted(read) == sorted(STANDINGS)
+        sessions.save(process(4.0, of=job("same.onnx"), created="2026-06-01T00:00:00Z"))
+        page_of(client)
+        assert sorted(read) == sorted([*STANDINGS, "same.onnx"])
+        for run in sessions.rows():
+            if run.model == "new.onnx":
+                sessions.delete(run.id)
+        assert "new.onnx" not in dict(jobs(page_of(client)))
+
+
+def test_a_gate_marks_its_jobs(sessions) -> None:
+    for row in sessions.rows():
+        if row.model == "same.onnx":
+            sessions.tag(row.id, "base")
+    worse = [
+        process(
+            5.0,
+            number,
+            of=job("same.onnx"),
+            created=f"2026-06-01T0{number}:00:00Z",
+            environment=host(),
+        )
+        for number in range(5)
+    ]
+    for run in worse:
+        sessions.save(run, tags=["now"])
+    gate = GatePart(name="nightly", baseline=("base",), current=("now",))
+    with client_of(sessions, None, None, Configuration(gate=(gate,))) as client:
+        text = page_of(client)
+    assert re.search(r'<a class="quiet-link bad" href="/gate/nightly">regression</a>', text)
+    assert '<a href="/gate/nightly">gate nightly: failing</a>' in text
+
+
+def test_warnings_of_the_runs_are_marked(tmp_path) -> None:
+    store = Store(tmp_path / "store")
+    store.save(process(4.0, n=12))
+    with client_of(store) as client:
+        text = page_of(client)
+    assert "W-FEW-SAMPLES" in text
+    assert re.search(r"<td title=\"[^\"]*W-FEW-SAMPLES[^\"]*\">\s*\d</td>", text)
+
+
+def test_the_axis_ends_where_it_says() -> None:
+    axis = Axis(limit_pct=10.0)
+    assert axis.px(0.0) == 55.0
+    assert axis.px(-10.0) == axis.px(-80.0) < axis.px(-9.0)
+    assert axis.px(10.0) == axis.px(300.0) > axis.px(9.0)
+
+
+def test_no_address_of_the_machine_is_shown(sessions) -> None:
+    with client_of(sessions) as client:
+        assert str(sessions.path) not in page_of(client)
+
+
+def test_replaced_runs_change_the_page(sessions) -> None:
+    run = sessions.load(sessions.rows()[0].id)
+    with client_of(sessions) as client:
+        before = page_of(client)
+        sessions.save(replace(run, id="fff000", created="2026-07-01T00:00:00Z"))
+        assert page_of(client) != before
