@@ -125,7 +125,7 @@ def test_a_regression_fails_the_job_and_is_in_its_summary(runner, store) -> None
     assert "a.onnx" in summary
     outputs = runner.outputs["gate"]
     assert outputs["passed"] == "false"
-    for name in ("markdown", "junit", "sarif"):
+    for name in ("html", "markdown", "junit", "sarif"):
         assert Path(outputs[name]).is_file()
 
 

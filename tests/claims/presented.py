@@ -14,27 +14,28 @@ from xml.etree import ElementTree
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.suites.suite_row import pooled_figures, run_figures
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+from enginescope.core.record import replace
 from enginescope.notebook.html.findings import findings_html
 from enginescope.notebook.html.measure import run_html
 from enginescope.notebook.html.verdicts import (
     answer_html,
-    gate_html,
     history_html,
     suite_html,
-    verdicts_html,
 )
 from enginescope.records.run.run import Run
 from enginescope.records.suite.suite import SuiteResult
 from enginescope.records.verdict.gate import GateReport
 from enginescope.records.verdict.history import JobHistory
 from enginescope.records.verdict.load import LoadReport
-from enginescope.render.base.answer_tables import AnswerTables
+from enginescope.render.base.answer_tables import AnswerTables, answer_markdown
+from enginescope.render.base.answer_tables import answer_markdown as written_markdown
 from enginescope.render.base.text import runs_table, stacked
 from enginescope.render.base.text_table import as_text
 from enginescope.render.charts.distribution import latency_boxes, latency_distribution, percentiles
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.contend.contend_answer import contend_answer
+from enginescope.render.html.answer_page import written_page
 from enginescope.render.html.images import Chart
 from enginescope.render.ladder.ladder_answer import ladder_answer, waterfall
 from enginescope.render.load.load_answer import load_answer
@@ -55,13 +56,14 @@ from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.render.tune.tune_answer import tune_answer
 from enginescope.render.verdicts.gate_junit import gate_junit
 from enginescope.render.verdicts.gate_sarif import gate_sarif
-from enginescope.render.verdicts.gate_writers import gate_answer, gate_json, gate_markdown
+from enginescope.render.verdicts.gate_writers import gate_answer, gate_json, gate_rows
 from enginescope.render.verdicts.history import history_chart
 from enginescope.render.verdicts.history_page import history_page
 from enginescope.render.verdicts.history_text import history_json, history_rows, title_text
 from enginescope.render.verdicts.lottery_answer import lottery_answer
+from enginescope.render.verdicts.measured_section import verdict_answer
 from enginescope.render.verdicts.upgrade_answer import upgrade_answer
-from enginescope.render.verdicts.verdict_writers import verdict_csv, verdict_markdown, verdict_text
+from enginescope.render.verdicts.verdict_writers import verdict_csv, verdict_text
 from tests.render.load.load_reports import load_screen
 from tests.render.outputs import outputs
 from tests.render.runs import measured_run
@@ -107,24 +109,26 @@ def of_load(report: LoadReport) -> Iterator[tuple[str, Any]]:
 
 def of_comparison(found: MeasuredComparison) -> Iterator[tuple[str, Any]]:
     """Yield what each presenter makes of a comparison."""
-    yield "terminal", as_text(verdict_text(found, width=WIDE), width=WIDE)
-    yield "Markdown", verdict_markdown(found)
+    yield "terminal", as_text(verdict_text(found, width=WIDE, is_whole=True), width=WIDE)
+    yield "Markdown", answer_markdown(verdict_answer(found)).decode()
     yield "page", words(compare_page(None, Chosen(), measured=found).decode())
-    yield "notebook", words(verdicts_html(found))
+    yield "notebook", words(answer_html(verdict_answer(found)))
     yield "JSON", json.loads(compare_json(None, Chosen(), measured=found))
     yield "CSV", rows(verdict_csv(found))
 
 
 def of_gate(report: GateReport) -> Iterator[tuple[str, Any]]:
     """Yield what each presenter makes of a gate: the action shows the Markdown as its summary."""
-    yield "terminal", screen(gate_answer(report, everything=True))
-    yield "Markdown", gate_markdown(report).decode()
+    rows = gate_rows(report, everything=True)
+    yield "terminal", screen(replace(gate_answer(report), tables=(rows,)))
+    yield "Markdown", written_markdown(gate_answer(report)).decode()
+    yield "page", words(written_page(gate_answer(report)).decode())
     yield "JUnit", "\n".join(xml_texts(gate_junit(report)))
     sarif = json.loads(gate_sarif(report))
     yield "SARIF", "\n".join(sarif_texts(sarif))
     yield "SARIF's figures", sarif
     yield "JSON", json.loads(gate_json(report))
-    yield "notebook", words(gate_html(report))
+    yield "notebook", words(answer_html(gate_answer(report)))
 
 
 def of_history(found: JobHistory) -> Iterator[tuple[str, Any]]:

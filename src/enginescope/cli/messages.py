@@ -43,6 +43,11 @@ def is_usual() -> bool:
     return _Messages.level == USUAL
 
 
+def is_verbose() -> bool:
+    """Whether ``-v`` is on, so that screens are whole."""
+    return _Messages.level == VERBOSE
+
+
 def note(text: str) -> None:
     """Say something that is neither a result nor a warning, unless ``-q`` is on."""
     if _Messages.level != QUIET:
@@ -81,7 +86,10 @@ def level_options() -> list[click.Parameter]:
     """Return ``--quiet`` and ``--verbose``, which every verb has."""
     texts = {
         "quiet": (QUIET, "Print results, warnings and errors only."),
-        "verbose": (VERBOSE, "Name the files that are read and the processes that are started."),
+        "verbose": (
+            VERBOSE,
+            "Show every figure and notice; name the files read and the processes started.",
+        ),
     }
     return [
         click.Option(

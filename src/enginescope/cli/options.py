@@ -287,6 +287,15 @@ def json_option(function: F) -> F:
 __all__ = ["check_outputs", "write_output"]
 
 
+#: Add the files of an answer that people read.
+page_options = add_options(
+    option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE."),
+    option("--html", type=FILE, help="Write one HTML page to FILE."),
+)
+
+card_option = option("--card", type=FILE, help="Write one 16:9 PNG for a slide or a chat to FILE.")
+
+
 def write_output(path: Path, data: bytes) -> None:
     """Write a file that was asked for, and note it."""
     write_file(path, data)

@@ -11,7 +11,6 @@ from enginescope.cli.completion import complete_backends
 from enginescope.cli.options import (
     COUNT,
     DURATION_MS,
-    FILE,
     SHAPE,
     Items,
     add_options,
@@ -19,6 +18,7 @@ from enginescope.cli.options import (
     dims_option,
     json_option,
     option,
+    page_options,
     store_option,
     tags_option,
 )
@@ -71,13 +71,8 @@ rounds_end_options = add_options(
 )
 #: Add tags and place of the runs that are stored, and ``--json``.
 stored_options = add_options(tags_option, store_option, json_option)
-#: Add the files of an answer.
-file_options = add_options(
-    option("--markdown", type=FILE, help="Write the result and its tables as Markdown to FILE."),
-    option("--html", type=FILE, help="Write one HTML page to FILE."),
-)
 #: Add what every verb has that reports on rounds of fresh processes.
-report_options = add_options(timeout_option, file_options, rounds_end_options, stored_options)
+report_options = add_options(timeout_option, page_options, rounds_end_options, stored_options)
 
 
 def rounds_option(text: str) -> Callable[[F], F]:

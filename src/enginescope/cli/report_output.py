@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 #: Options of the files of an answer.
-_FILES = ("markdown", "csv", "html")
+_FILES = ("markdown", "csv", "html", "junit", "sarif", "card")
 
 #: Options of the files that the next steps may name, the first one first.
 _OPENED = ("html", "markdown", "csv")
@@ -53,7 +53,7 @@ def present_report(
         writers: Return a file, by the name of the option that asks for it.
     """
     for name, writer in writers.items():
-        if options[name] is not None:
+        if options.get(name) is not None:
             write_output(options[name], writer(report))
     if options["as_json"]:
         print_json(document(report))
@@ -71,19 +71,24 @@ def present_answer(
     options: Mapping[str, Any],
     *steps: tuple[str, str],
     rows: Sequence[RenderableType] | None = None,
+    **writers: Callable[[], bytes],
 ) -> None:
     """Write the files that were asked for, then print JSON, or the answer and the next steps.
 
     Args:
         rows: What a terminal shows in place of the tables.
+        writers: Return a further file, by the name of the option that asks for it.
     """
     from enginescope.render.base.answer_tables import answer_markdown
     from enginescope.render.base.text import show_answer
     from enginescope.render.html.answer_page import written_csv, written_json, written_page
 
-    for name, writer in zip(_FILES, (answer_markdown, written_csv, written_page), strict=True):
+    for name, writer in zip(_FILES, (answer_markdown, written_csv, written_page), strict=False):
         if options.get(name) is not None:
             write_output(options[name], writer(answered))
+    for name, write in writers.items():
+        if options[name] is not None:
+            write_output(options[name], write())
     if options["as_json"]:
         print_json(written_json(answered))
     else:

@@ -5,14 +5,14 @@ Which tags already had runs.
 
 from __future__ import annotations
 
-import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.cli.messages import next_steps, note, words
-from enginescope.cli.report_output import print_json
+from enginescope.cli.messages import is_verbose, note
+from enginescope.cli.report_output import end_report, present_report, step
 from enginescope.core.errors import StoreError
 from enginescope.judge.units import counted
 from enginescope.records.progress import COMPARISON_TAG
@@ -49,36 +49,44 @@ def _rows(tags: Sequence[str], place: StorePlace | None) -> dict[str, tuple[RunR
         return {}
 
 
-def present(runs: Sequence[Run], *, as_json: bool, store: StorePlace | None = None) -> None:
-    """Print `runs` on standard output.
+def present(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
+    """Write the files that were asked for, then print `runs` as JSON or screens."""
+    from enginescope.render.page.export import summary_json
 
-    Args:
-        store: The store, where it was named on the command line: the next command needs it too.
-    """
     views = [RunView(run) for run in runs]
-    if as_json:
-        from enginescope.render.page.export import summary_json
+    files = {"markdown": _markdown, "html": _page}
+    present_report(views, options, document=summary_json, screen=_show, **files)
+    steps = [step(options, "all runs", "runs")]
+    ids = [run.id[:8] for run in runs]
+    if len(ids) == 1 and not is_verbose():
+        steps.insert(0, step(options, "every figure", "runs show", *ids, "-v"))
+    if len(ids) <= REPORTED:
+        steps.insert(0, step(options, "report", "report", *ids))
+    end_report(options, *steps)
 
-        print_json(summary_json(views))
-        return
+
+def _markdown(views: Sequence[RunView]) -> bytes:
+    from enginescope.render.page.markdown import report_markdown
+
+    return report_markdown(views)
+
+
+def _page(views: Sequence[RunView]) -> bytes:
+    from enginescope.render.page.page import report_page
+
+    return report_page(views)
+
+
+def _show(views: Sequence[RunView]) -> None:
     from enginescope.render.base.facts import subject_names
-    from enginescope.render.base.text import runs_table, show, summary
+    from enginescope.render.base.text import runs_table, screen_width, show, summary
 
-    width = shutil.get_terminal_size().columns
+    width = screen_width()
     if len(views) > SCREENS:
         show(runs_table(views, width=width))
-    else:
-        names = subject_names([view.run.job for view in views])
-        for number, (view, name) in enumerate(zip(views, names, strict=True)):
-            if number:
-                sys.stdout.write("\n")
-            show(summary(view, width=width, name=name))
-    _next(views, ("--store", store) if store else ())
-
-
-def _next(views: Sequence[RunView], at: tuple[object, ...]) -> None:
-    steps = [("all runs", words("enginescope", "runs", *at))]
-    ids = [view.id[:8] for view in views]
-    if len(ids) <= REPORTED:
-        steps.insert(0, ("report", words("enginescope", "report", *at, *ids)))
-    next_steps(*steps)
+        return
+    names = subject_names([view.run.job for view in views])
+    for number, (view, name) in enumerate(zip(views, names, strict=True)):
+        if number:
+            sys.stdout.write("\n")
+        show(summary(view, width=width, name=name, is_whole=is_verbose()))

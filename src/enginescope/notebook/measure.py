@@ -32,6 +32,7 @@ from enginescope.services.validation import validate as validate_service
 if TYPE_CHECKING:
     from enginescope.notebook.chart import ChartDisplay
     from enginescope.render.html.answer_page import Answer
+from enginescope.render.html.answer_page import Answer
 
 
 class ShownBuild(BuildReport, frozen=True, kw_only=True):
@@ -143,18 +144,13 @@ bench_interleaved = displayed(interleaved.bench_interleaved, shown_as(ShownVerdi
 continue_comparison = displayed(continued.continue_comparison, shown_as(ShownVerdicts))
 
 
-class ShownValidation(Validation, frozen=True, kw_only=True):
+class ShownValidation(Answered, Validation, frozen=True, kw_only=True):
     """Compared outputs; in notebooks the result and the figures of each output, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.accuracy.validate_phrases import answer
+    def _answer(self) -> Answer:
+        from enginescope.render.validation.validate_writers import validate_answer
 
-        return answer(self)
-
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import validation_html
-
-        return validation_html(self)
+        return validate_answer(self)
 
 
 validate = displayed(validate_service.validate, shown_as(ShownValidation))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis.claims.saving import Saving
 from enginescope.analysis.frames import Frames
-from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT, Comparison
+from enginescope.analysis.plan_comparison.comparison import Comparison
 from enginescope.analysis.suites.suite_view import SuiteView
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.judge.notice import Notice
@@ -30,6 +30,7 @@ from enginescope.records.verdict.reproduction import Reproduction
 from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
+from enginescope.render.html.answer_page import Answer
 from enginescope.render.suites.suite import suite_charts
 from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.rules.engine import LintReport
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from enginescope.render.html.answer_page import Answer
 
 
-class ShownVerdicts(MeasuredComparison, frozen=True, kw_only=True, eq=False):
+class ShownVerdicts(Answered, MeasuredComparison, frozen=True, kw_only=True, eq=False):
     """Sides with their verdicts: printed as sentences, in notebooks as tables, plain HTML."""
 
     @property
@@ -77,42 +78,33 @@ class ShownVerdicts(MeasuredComparison, frozen=True, kw_only=True, eq=False):
 
         return "; ".join(map(headline_sentence, self.pairs))
 
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import verdicts_html
+    def _answer(self) -> Answer:
+        from enginescope.render.verdicts.measured_section import verdict_answer
 
-        return verdicts_html(self)
+        return verdict_answer(self)
 
 
-class ShownComparison(Comparison, frozen=True, kw_only=True):
+class ShownComparison(Answered, Comparison, frozen=True, kw_only=True):
     """Compared plans; in notebooks the answer and its tables, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.plan_comparison.compare_phrases import answer
+    def _answer(self) -> Answer:
+        from enginescope.render.compare.compare_writers import plans_answer
+        from enginescope.render.plan_comparison.compare_tables import Chosen
 
-        return answer(self, THRESHOLD_PCT)
-
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import comparison_html
-
-        return comparison_html(self)
+        return plans_answer(self, Chosen())
 
 
 compare = displayed(compare_service.compare, shown_as(ShownVerdicts))
 compare_plans = displayed(compare_service.compare_plans, shown_as(ShownComparison))
 
 
-class ShownGate(GateReport, frozen=True, kw_only=True):
+class ShownGate(Answered, GateReport, frozen=True, kw_only=True):
     """A gate's report; in notebooks the result and its rows, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.verdicts.gate_phrases import answer_text
+    def _answer(self) -> Answer:
+        from enginescope.render.verdicts.gate_writers import gate_answer
 
-        return answer_text(self)
-
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.verdicts import gate_html
-
-        return gate_html(self)
+        return gate_answer(self)
 
 
 gate = displayed(gate_service.gate, shown_as(ShownGate))

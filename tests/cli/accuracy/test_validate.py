@@ -70,6 +70,19 @@ def test_a_model_passes_on_its_own_data_set_and_fails_on_broken_ones(tmp_path, c
 
 
 @pytest.mark.slow
+def test_a_page_and_markdown_need_no_folder(tmp_path, capsys) -> None:
+    model = perceptron(tmp_path / "net.onnx")
+    page, markdown = tmp_path / "out.html", tmp_path / "out.md"
+    before = set(tmp_path.iterdir())
+    files = ["--html", str(page), "--markdown", str(markdown)]
+    assert main(["validate", str(model), "--on", EXACT, "--samples", "2", *files]) == 0
+    assert f"open: {page}" in capsys.readouterr().err
+    assert set(tmp_path.iterdir()) - before == {page, markdown}
+    for text in (page.read_text(), markdown.read_text()):
+        assert "passes: 1 output" in text
+    assert "| side | output |" in markdown.read_text()
+
+
 def test_random_samples_go_to_every_side_alike(tmp_path, capsys) -> None:
     model = perceptron(tmp_path / "net.onnx")
     half = perceptron(tmp_path / "worse.onnx", WEIGHTS * 1.02)

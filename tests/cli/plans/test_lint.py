@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -50,13 +51,24 @@ def test_a_plan_with_the_profile_beside_it(plan, capsys) -> None:
     assert main(["lint", str(plan)]) == 1
     shown = capsys.readouterr()
     lines = shown.out.splitlines()
-    assert lines[0] == "net (3 layers, 2 launch work, sum 1.000 ms): findings 1 warning, 1 info"
+    told = "net (3 layers, 2 launch work, sum 1.000 ms): findings 1 warning, 1 info"
+    assert told in lines[1:3]
     table = next(at for at, line in enumerate(lines) if line.startswith("code"))
     assert lines[table + 2].split()[:4] == ["PLAN104", "1", "0.500", "50.0"]
     assert any(line.startswith("0.500  50.0  PLAN104  info") for line in lines[table:])
     assert "PLAN102" in shown.out
     assert max(map(len, lines)) <= 80
     assert shown.err.startswith("  explain a rule: enginescope explain ")
+
+
+def test_it_opens_with_one_cause_one_change_and_one_figure(plan, capsys) -> None:
+    main(["lint", str(plan), "--level", "never"])
+    first = capsys.readouterr().out.split("findings")[0]
+    figure = r" → .*: at most [\d.]+ ms, [\d.]+ % \(PLAN\d+\)"
+    assert re.search(figure, " ".join(first.split()))
+    main(["explore", str(plan)])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert re.search(figure, shown)
 
 
 def test_without_a_profile_it_says_so(plan, capsys) -> None:

@@ -59,7 +59,7 @@ def test_exported_outputs_of_imported_runs_are_compared(tmp_path, capsys) -> Non
     assert 'id="chart-answers-1-side-2-o0-errors"' in page
     text = (tmp_path / "r" / "report.md").read_text()
     assert "## Outputs compared" in text
-    assert "| Output |   | Max \\|error\\| |" in text
+    assert "| output |   | max \\|err\\| |" in text
     assert "answers" not in report(capsys, tmp_path / "one", good)
 
 

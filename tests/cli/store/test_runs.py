@@ -31,6 +31,22 @@ def test_alone_it_lists(store, capsys) -> None:
     assert "baseline" in shown
 
 
+def test_options_that_all_rows_share_are_said_once(tmp_path, monkeypatch, capsys) -> None:
+    from enginescope.cli.store.runs_list import runs_list
+
+    spec = "ort-trt?trt_timing=cache&device=1"
+    made = Store(tmp_path / "own")
+    for at, precision in enumerate((None, "fp16")):
+        options = {"trt_timing": "cache", "device": "1"}
+        backend = BackendSpec(name="ort-trt", precision=precision, options=options)
+        job = Job(subject=Subject(name="net.onnx"), backend=backend)
+        made.save(a_run(id=f"abc00{at}", at=at, job=job))
+    text = runs_list(made.rows(), 120)
+    assert text.count("trt_timing=cache") == 1, spec
+    assert "options of all: trt_timing=cache & device=1" in text
+    assert "ort-trt:fp16" in text
+
+
 def test_rounds_of_a_comparison_are_one_row_a_side(store, capsys) -> None:
     for at in range(3, 9):
         backend = BackendSpec(name="ort-cpu", precision="fp16" if at % 2 else None)

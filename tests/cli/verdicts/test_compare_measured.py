@@ -252,7 +252,7 @@ def test_csv_markdown_and_page(compared, tmp_path, capsys) -> None:
     assert rows[0]["verdict"] == "slower"
     assert float(rows[0]["low"]) > 1
     text = files[1].read_text()
-    assert "**B is slower: 1.05" in text
+    assert "### enginescope: B is slower: 1.05" in text
     assert "| Latency | " in text
     page = files[2].read_text()
     assert "<h1>B is slower: 1.05" in page
@@ -266,7 +266,7 @@ def test_markdown_of_plans(store, tmp_path, capsys) -> None:
         store.save(run)
     file = tmp_path / "p.md"
     assert main(["compare", *(run.id for run in runs), "--markdown", str(file)]) == 0
-    assert "What explains the difference" in file.read_text()
+    assert "Convolution: FP32 → FP16" in file.read_text()
 
 
 def test_a_tag_of_two_comparisons_names_both(store, capsys) -> None:

@@ -60,6 +60,17 @@ def test_exactly_the_rows_that_matter(store, capsys) -> None:
     assert "1 improvement, 1 without regression" in " ".join(shown.split())
 
 
+def test_a_gate_has_a_page_and_markdown(store, tmp_path, capsys) -> None:
+    page, markdown = tmp_path / "gate.html", tmp_path / "gate.md"
+    files = ["--html", str(page), "--markdown", str(markdown)]
+    assert main(["gate", "--baseline", "main", "head", *files]) == 1
+    assert f"open: {page}" in capsys.readouterr().err
+    for text in (page.read_text(), markdown.read_text()):
+        assert "ate failed: 1 regression, 1 new failure" in text
+        assert "same.onnx" in text
+    assert main(["gate", "--baseline", "main", "head", "--html", str(tmp_path)]) == 2
+
+
 def test_a_damaged_run_comes_with_a_next_step(store, capsys) -> None:
     damaged = store.rows(tag="main")[0].id
     (store.runs_folder / damaged / "run.json").write_text("{")
@@ -169,7 +180,7 @@ def test_files_of_every_kind(store, tmp_path, capsys) -> None:
     arguments = [f"--{one}={tmp_path / one}" for one in ("markdown", "junit", "sarif")]
     assert main(["gate", "--baseline", "main", "head", *arguments]) == 1
     assert "written: " in capsys.readouterr().err
-    assert (tmp_path / "markdown").read_text().startswith("### enginescope gate failed")
+    assert (tmp_path / "markdown").read_text().startswith("### enginescope: gate failed")
     assert ET.parse(tmp_path / "junit").getroot().get("errors") == "1"
     assert json.loads((tmp_path / "sarif").read_text())["version"] == "2.1.0"
 

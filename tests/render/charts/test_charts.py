@@ -67,6 +67,23 @@ def test_distribution_counts_every_sample_once() -> None:
     assert max(one["high"] for one in bars) < 31
 
 
+def test_a_skewed_distribution_has_a_logarithmic_axis() -> None:
+    """90 % of the samples were one bar, and p99 was off the axis."""
+    values = np.random.default_rng(5).lognormal(0, 1.0, 2_000)
+    chart = latency_distribution(run_of(values))
+    bars = chart.spec["layer"][0]["data"]["values"]
+    assert sum(one["n"] for one in bars) == 2_000
+    assert max(one["n"] for one in bars) < 200
+    assert chart.spec["layer"][0]["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
+    assert "The axis is logarithmic" in " ".join(chart.subtitle)
+    labels = [str(one["label"])[:3] for one in values_in(chart.spec) if "label" in one]
+    assert {"med", "p95", "p99"} <= set(labels)
+    usual = latency_distribution(RunView(measured_run()))
+    assert "log" not in " ".join(usual.subtitle)
+    converter = pytest.importorskip("vl_convert")
+    assert "NaN" not in converter.vegalite_to_svg(chart.complete(width=600), vl_version="6.1")
+
+
 def test_distribution_marks_percentiles_that_samples_cannot_carry() -> None:
     chart = latency_distribution(run_of(measured_run().samples[0].values_ms[:120]))
     p99 = next(one for one in values_in(chart.spec) if str(one.get("label", "")).startswith("p99"))

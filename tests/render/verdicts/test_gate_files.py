@@ -12,15 +12,17 @@ from enginescope.analysis.gate.gate import gate
 from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.records.verdict.gate import GateReport, GateTerms, Limit
+from enginescope.render.base.answer_tables import answer_markdown as written_markdown
+from enginescope.render.html.answer_page import written_page
 from enginescope.render.verdicts.gate_junit import gate_junit
 from enginescope.render.verdicts.gate_phrases import answer_text, checked_text, scope_facts
 from enginescope.render.verdicts.gate_sarif import RULES, gate_sarif
 from enginescope.render.verdicts.gate_writers import (
+    gate_answer,
     gate_json,
-    gate_markdown,
     gate_notices,
-    gate_rows,
 )
+from enginescope.render.verdicts.gate_writers import gate_rows as gate_table
 from tests.analysis.gated_runs import crashed, job, process, processes
 
 UNSTEADY = (0.0, 0.09, -0.08, 0.04, 0.05)
@@ -39,6 +41,14 @@ def report(name: str = "net.onnx", *, inconclusive: str = "measure") -> GateRepo
         *processes(4.0, of=jobs[4], first=60),
     ]
     return gate(baseline, current, GateTerms(inconclusive=inconclusive), name="main")
+
+
+def gate_markdown(found: GateReport) -> bytes:
+    return written_markdown(gate_answer(found))
+
+
+def gate_rows(found: GateReport, **more) -> tuple[tuple[str, ...], ...]:
+    return gate_table(found, **more).rows
 
 
 # what the XSD of Jenkins' JUnit reports asks for; Ant's asks for `time` too, which is unknown
@@ -71,7 +81,7 @@ def test_json_names_the_evidence_of_each_verdict() -> None:
 def test_every_form_names_the_evidence() -> None:
     found = report()
     assert dict(scope_facts(found))["evidence"] == "separate processes"
-    assert "evidence separate processes" in gate_markdown(found).decode()
+    assert "evidence: separate processes" in gate_markdown(found).decode()
     messages = [one["message"]["text"] for one in sarif()["runs"][0]["results"]]
     assert sum("separate processes" in text for text in messages) == 2
 
@@ -173,12 +183,12 @@ def cells(line: str) -> list[str]:
 def test_markdown_tables_keep_their_columns() -> None:
     text = gate_markdown(report(NASTY)).decode()
     tables = [line for line in text.splitlines() if line.startswith("|")]
-    assert {len(cells(line)) for line in tables} == {8}
+    assert {len(cells(line)) for line in tables} == {8, 9}
     assert "<script>" not in text
     assert re.search(r"(?<!\\)`", text) is None
-    assert "**regression**" in text
-    assert "**inconclusive**" in text
-    assert "**inconclusive**" not in gate_markdown(report(inconclusive="pass")).decode()
+    assert "| ✗ regression |" in text
+    assert "| ✗ inconclusive |" in text
+    assert "| inconclusive |" in gate_markdown(report(inconclusive="pass")).decode()
 
 
 def test_markdown_folds_what_holds() -> None:
@@ -187,7 +197,17 @@ def test_markdown_folds_what_holds() -> None:
     assert "no regression" not in head.partition("\n")[2]
     assert "enet.onnx" in folded
     assert "enet.onnx" not in head
-    assert folded.rstrip().endswith("</details>")
+    assert folded.count("| no regression |") == folded.count("</details>") == 1
+
+
+def test_a_page_has_the_answer_the_chart_and_what_holds_folded_away() -> None:
+    page = written_page(gate_answer(report(NASTY))).decode()
+    assert "<h1>Gate failed: 1 regression" in page
+    assert "chart-gate_changes" in page
+    assert page.index("✗ regression") < page.rindex("Without regression: 1 metric")
+    assert '<section id="without" class="topic">' in page
+    assert "gate.json" in page
+    assert "<script>alert" not in page
 
 
 def test_json_has_every_row() -> None:

@@ -149,10 +149,10 @@ def test_markdown_has_the_answer_every_rung_and_every_step() -> None:
 
 def test_bars_of_steps_begin_where_their_rung_ends() -> None:
     rows = ladder_chart(report()).spec["data"]["values"]
-    by_name = {row["name"]: row for row in rows}
+    by_name = {row["what"]: row for row in rows}
     copies = by_name["copies"]
     assert copies["start"] == pytest.approx(by_name["host latency, no copies"]["end"])
-    assert copies["kind"] == "adds"
+    assert copies["kind"] == "more time"
     assert by_name["layers' own times"]["start"] == 0.0
 
 

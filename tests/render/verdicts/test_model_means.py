@@ -12,7 +12,8 @@ from enginescope.analysis.verdicts.model_mean import gate_means, upgrade_means
 from enginescope.core.record import replace
 from enginescope.records.run.job import Subject
 from enginescope.records.verdict.gate import GateTerms, Limit
-from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown, gate_rows
+from enginescope.render.base.answer_tables import answer_markdown as written_markdown
+from enginescope.render.verdicts.gate_writers import gate_answer, gate_json, gate_rows
 from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
 from enginescope.render.verdicts.upgrade_answer import upgrade_rows
 from tests.analysis.in_turn import crashed, job, process
@@ -83,9 +84,10 @@ def test_jobs_of_a_gate() -> None:
     assert "c.onnx" in name
     assert why == "new failure"
     assert json.loads(gate_json(found))["means"][0]["ratio"] == mean.ratio
-    text = gate_markdown(found).decode()
-    assert "| mean | geometric mean of 2 jobs, without c.onnx" in text
-    assert gate_rows(found)[-1][0] == "mean"
+    text = written_markdown(gate_answer(found)).decode()
+    assert "| mean | 2 jobs |" in text
+    assert "geometric mean, without c.onnx" in text
+    assert gate_rows(found).rows[-1][0] == "mean"
 
 
 def test_a_mean_names_three_jobs_without_a_ratio_and_counts_the_others() -> None:

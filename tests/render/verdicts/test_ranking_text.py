@@ -8,15 +8,20 @@ import pytest
 
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.record import replace
+from enginescope.render.base.answer_tables import answer_markdown
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.verdicts.measured_section import base_note
+from enginescope.render.verdicts.measured_section import base_note, verdict_answer
 from enginescope.render.verdicts.ranking_text import ranking_sentence, ranking_table
-from enginescope.render.verdicts.verdict_writers import verdict_markdown, verdict_text
+from enginescope.render.verdicts.verdict_writers import verdict_text
 from tests.analysis.in_turn import named
 from tests.analysis.verdicts.test_ranking import sides_of
 from tests.render.verdicts.test_verdict_text import as_text
+
+
+def verdict_markdown(found) -> str:
+    return answer_markdown(verdict_answer(found)).decode()
 
 
 def compared(*ratios: float, **more):
@@ -55,7 +60,7 @@ def test_figures_of_the_base_that_differ_between_pairs_are_explained() -> None:
     found = replace(
         found, pairs=(first, replace(second, verdicts=(headline, *second.verdicts[1:])))
     )
-    assert note in as_text(verdict_text(found, width=120), width=120)
+    assert note in as_text(verdict_text(found, width=120, is_whole=True), width=120)
     assert note in verdict_markdown(found)
     assert note in compare_page(None, Chosen(), measured=found).decode()
 
@@ -76,7 +81,7 @@ def test_json_markdown_and_page_have_the_same_ranks() -> None:
     ]
     assert ranking["sides"][0]["estimate"] is None
     markdown = verdict_markdown(found)
-    assert "**C is fastest, then A and B (tie), then D**" in markdown
+    assert "### enginescope: C is fastest, then A and B (tie), then D\n" in markdown
     assert "| 4 | D | 2.601 ms | 1.626 |" in markdown
     page = compare_page(None, Chosen(), measured=found).decode()
     assert "<h1>C is fastest, then A and B (tie), then D</h1>" in page

@@ -22,6 +22,7 @@ from enginescope.judge.verdict import (
     VerdictKind,
 )
 from enginescope.records.progress import Phase, RoundPlan
+from enginescope.render.base.answer_tables import answer_markdown
 from enginescope.render.base.text import as_text
 from enginescope.render.charts.overlay import process_medians, side_distributions
 from enginescope.render.compare.compare_page import compare_page
@@ -32,6 +33,8 @@ from enginescope.render.verdicts.measured_section import (
     measured_section,
     tail_note,
     took_text,
+    verdict_answer,
+    verdict_facts,
     verdict_table,
 )
 from enginescope.render.verdicts.verdict_phrases import (
@@ -47,12 +50,15 @@ from enginescope.render.verdicts.verdict_phrases import (
 from enginescope.render.verdicts.verdict_writers import (
     settling_hints,
     verdict_csv,
-    verdict_markdown,
     verdict_text,
 )
 from enginescope.services.explain import explain, shown_word
 from tests.analysis.in_turn import in_turn, job, named, process
 from tests.render.runs import EVIL
+
+
+def verdict_markdown(found) -> str:
+    return answer_markdown(verdict_answer(found)).decode()
 
 
 def verdict(
@@ -79,8 +85,10 @@ def test_the_total_time_of_each_side_is_shown() -> None:
     a, b = ([replace(run, phases=phases) for run in side] for side in in_turn(1.05, rounds=8))
     found = compare_sides(named(tuple(a), tuple(b)))
     told = "A 16.00 s, 4,000 ms of it timed · B 16.00 s, 4,000 ms of it timed"
-    assert f"took {told}" in " ".join(as_text(verdict_text(found)).split())
-    assert f"All processes together: {told}." in verdict_markdown(found)
+    whole = as_text(verdict_text(found, is_whole=True))
+    assert f"took {told}" in " ".join(whole.split())
+    assert "took" not in as_text(verdict_text(found))
+    assert f"- took: {told}" in verdict_markdown(found)
     without = compare_sides(named(tuple(a), in_turn(1.05, rounds=8)[1]))
     assert took_text(without) is None
 
@@ -345,11 +353,11 @@ def test_markdown_shows_names_as_they_are() -> None:
     a, b = in_turn(1.05)
     sides = (named(a, b)[0], replace(named(a, b)[1], name="a|b_*<i>"))
     text = verdict_markdown(compare_sides(sides))
-    assert r"- **B** a\|b\_\*\<i\>" in text
-    assert "**B is slower: 1.05" in text
+    assert r"- B: a\|b\_\*\<i\>" in text
+    assert "### enginescope: B is slower: 1.05" in text
     assert "| --- | ---: | ---: | ---: | ---: | --- | --- |" in text
-    assert "Interleaved:" in text
-    assert "Evidence: interleaved processes." in text
+    assert "- looks: the order of each round is random" in text
+    assert "- evidence: interleaved processes" in text
 
 
 def test_levels_of_evidence_are_named_and_counted() -> None:
@@ -358,7 +366,8 @@ def test_levels_of_evidence_are_named_and_counted() -> None:
     weaker = replace(found.pairs[0].headline, evidence=EvidenceLevel.SAMPLES)
     several = [found.pairs[0].headline, weaker, weaker, None]
     assert levels_text(several) == "interleaved processes (1), samples of one process (2)"
-    assert "Evidence: interleaved processes." in measured_section(found).told
+    assert ("evidence", "interleaved processes") in measured_section(found).facts
+    assert dict(verdict_facts(found, is_whole=False)).keys() == {"samples", "evidence"}
 
 
 def test_json_and_csv_have_every_verdict() -> None:
@@ -391,6 +400,27 @@ def test_both_sides_on_one_scale() -> None:
     edges = {label: [one["low"] for one in rows if one["side"] == label] for label in "AB"}
     assert edges["A"] == edges["B"]
     assert chart.table.headers == ("From, ms", "To, ms", "A, %", "B, %")
+    assert re.fullmatch(r"A's median latency is 1\.98\d ms, B's is 2\.5\d+ ms", chart.title)
+
+
+def test_an_axis_leaves_out_the_gap_between_sides_that_are_far_apart() -> None:
+    """Two hairlines stood in a picture that was four fifths empty."""
+    (chart,) = side_distributions(compare_sides(named((process(1.0),), (process(2.0),))))
+    scale = chart.spec["layer"][0]["encoding"]["x"]["scale"]
+    low, cut, again, high = scale["domain"]
+    assert 2.0 * (cut - low + high - again) < again - cut
+    assert [one["expr"].split()[0] for one in scale["range"]] == [
+        "0.0000",
+        "0.4800",
+        "0.5200",
+        "1.0000",
+    ]
+    assert "The axis leaves out" in " ".join(chart.subtitle)
+    rows = chart.spec["layer"][0]["data"]["values"]
+    for label in "AB":
+        wide = [row for row in rows if row["side"] == label and row["share"] > 1]
+        assert len(wide) > 4
+    assert not any(row["share"] for row in rows if cut <= row["low"] < again)
 
 
 def test_three_sides_are_small_multiples_on_one_scale() -> None:
@@ -483,7 +513,7 @@ def test_the_mark_and_its_sentence_are_in_every_form() -> None:
     found = compare_sides(named(a, b))
     assert any(map(is_other_ratio, found.pairs[0].verdicts))
     note = ratio_note(found.pairs[0])
-    screen = as_text(verdict_text(found))
+    screen = as_text(verdict_text(found, is_whole=True))
     page = compare_page(None, Chosen(), measured=found).decode()
     (pair,) = json.loads(compare_json(None, Chosen(), measured=found))["measured"]["pairs"]
     assert note in " ".join(screen.split())
@@ -515,4 +545,4 @@ def test_percentiles_of_sides_with_other_numbers_of_samples_are_of_stretches() -
     assert tail_note(alike) is None
     found = compare_sides(named((process(1.0, n=600),), (process(1.2, seed=1),)))
     assert str(tail_note(found)).startswith("of stretches of 200 samples")
-    assert "percentiles" in as_text(verdict_text(found))
+    assert "percentiles" in as_text(verdict_text(found, is_whole=True))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
+from itertools import accumulate
 
 from enginescope.analysis.claims.layer_time import comparable
 from enginescope.analysis.layers.layer_table import attribute, layer_rows
@@ -82,6 +84,17 @@ class LayerComparison(Record, frozen=True, kw_only=True):
     def in_order(self) -> tuple[ComparedLayers, ...]:
         """Return the layers with the largest difference in ms first, changed or not."""
         return tuple(sorted(self.layers, key=lambda one: -abs(one.difference_ms or 0.0)))
+
+    def leading(self, share_pct: float = 80.0) -> tuple[tuple[ComparedLayers, ...], float]:
+        """Return the fewest layers that make this share of all differences, and their share in %.
+
+        Layers that take more time and layers that take less count alike. No layers where no
+        difference is known.
+        """
+        rows = [row for row in self.in_order() if row.difference_ms]
+        sums = list(accumulate(abs(row.difference_ms or 0.0) for row in rows))
+        count = bisect_left(sums, sums[-1] * share_pct / 100) + 1 if sums else 0
+        return tuple(rows[:count]), 100 * sums[count - 1] / sums[-1] if sums else 0.0
 
     def by_difference(self) -> tuple[ComparedLayers, ...]:
         """Return the layers that changed, the largest difference first, then the others."""

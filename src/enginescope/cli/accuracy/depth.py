@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -233,10 +232,10 @@ def _present(result: DepthBenchmark, options: dict[str, Any]) -> None:
 
         print_json(depth_json(result))
         return
-    from enginescope.render.base.text import show
+    from enginescope.render.base.text import screen_width, show
     from enginescope.render.depth.depth_writers import depth_text
 
-    width = shutil.get_terminal_size().columns
+    width = screen_width()
     show(depth_text(result, tuple(map(str, result.files)), width=width))
     at = ("--store", store) if (store := options["store_folder"]) else ()
     runs = [side.view.id[:6] for side in result.sides]

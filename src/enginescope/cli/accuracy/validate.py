@@ -6,7 +6,6 @@ Options of ``validate``: figures of a task, and what to find out inside a side t
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +20,6 @@ from enginescope.cli.accuracy.validate_options import (
     parse_pair,
     preprocessing_of,
 )
-from enginescope.cli.messages import next_steps
 from enginescope.cli.options import (
     COUNT,
     DURATION_MS,
@@ -37,12 +35,15 @@ from enginescope.cli.options import (
     dims_option,
     json_option,
     option,
+    page_options,
     store_option,
+    write_output,
 )
 from enginescope.cli.process_options import batch_option, on_option
-from enginescope.cli.report_output import print_json
+from enginescope.cli.report_output import check_files, end_report, present_report
 from enginescope.cli.verb import naming_flags, verb
 from enginescope.core.errors import UsageError
+from enginescope.core.temporary_folder import temporary_folder
 from enginescope.records.run.job import Limits, Workload
 
 if TYPE_CHECKING:
@@ -236,6 +237,7 @@ _MOST_SAMPLES = 1_000_000
 @option("--skip-output-save", is_flag=True, help="Skip the samples/ folder in --output.")
 @task_options
 @bisect_options
+@page_options
 @store_option
 @json_option
 @naming_flags()
@@ -247,13 +249,23 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     """
     from enginescope.cli.accuracy.validation_progress import ValidationProgress
     from enginescope.cli.verb import ending_in_order
+    from enginescope.render.validation.validate_writers import output_diff_json
     from enginescope.services.validation.validate import validate_models
 
-    request = _request(models, backends, options)
-    # told to end, the folder of samples goes too
-    with ending_in_order(), ValidationProgress() as progress:
-        result = validate_models(request, progress)
-    _present(result, request.output, as_json=options["as_json"])
+    check_files(options, *models)
+    with temporary_folder() as folder:
+        # a page shows values that only the files of a folder have
+        is_page = bool(options["html"]) and not options["output"]
+        output = folder / "page" if is_page else options["output"]
+        skips = is_page or options["skip_output_save"]
+        request = _request(models, backends, {**options, "output": output, "skip": skips})
+        # told to end, the folder of samples goes too
+        with ending_in_order(), ValidationProgress() as progress:
+            result = validate_models(request, progress)
+        if options["html"]:
+            write_output(options["html"], (output / "validate.html").read_bytes())
+    present_report(result, options, document=output_diff_json, screen=_show, markdown=_markdown)
+    _next(result, options)
     if any(side.failure for side in result.sides) or not result.is_complete:
         return EXIT_RUN_FAILED
     return 0 if result.passes else EXIT_WRONG
@@ -293,26 +305,31 @@ def _request(
         rebuild=options["rebuild"],
         limits=Limits(timeout_s=options["timeout"] / 1e3, memory_bytes=options["memory_limit"]),
         output=options["output"],
-        skip_output_save=options["skip_output_save"],
+        skip_output_save=options["skip"],
         store=options["store_folder"],
         command=command_line(),
         **{name: options[name] for name in same},
     )
 
 
-def _present(result: Validation, output: Path | None, *, as_json: bool) -> None:
-    if as_json:
-        from enginescope.render.validation.validate_writers import output_diff_json
+def _markdown(result: Validation) -> bytes:
+    from enginescope.render.base.answer_tables import answer_markdown
+    from enginescope.render.validation.validate_writers import validate_answer
 
-        print_json(output_diff_json(result))
-        return
-    from enginescope.render.base.text import show
+    return answer_markdown(validate_answer(result))
+
+
+def _show(result: Validation) -> None:
+    from enginescope.render.base.text import screen_width, show
     from enginescope.render.validation.validate_writers import validate_text
 
-    width = shutil.get_terminal_size().columns
-    show(validate_text(result, width=width))
-    page = ("open", str(output.resolve() / "validate.html")) if output else None
-    steps = [page or ("files and a page", "add --output DIR")]
-    if not result.passes:
-        steps.append(("find where the error starts", "add --bisect"))
-    next_steps(*steps)
+    show(validate_text(result, width=screen_width()))
+
+
+def _next(result: Validation, options: dict[str, Any]) -> None:
+    pages = [options["output"].resolve() / "validate.html"] if options["output"] else []
+    written = options["html"] or options["markdown"]
+    steps = [("open", str(pages[0]))] if pages and not written else []
+    steps += [] if pages or written else [("one page", "add --html FILE")]
+    steps += [] if result.passes else [("find where the error starts", "add --bisect")]
+    end_report(options, *steps)

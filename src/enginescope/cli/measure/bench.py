@@ -32,10 +32,12 @@ from enginescope.cli.options import (
     dims_option,
     json_option,
     option,
+    page_options,
     store_option,
     tags_option,
 )
 from enginescope.cli.process_options import batch_option, command_line, on_option
+from enginescope.cli.report_output import check_files
 from enginescope.cli.verb import EXIT_RUN_FAILED, Verb
 from enginescope.records.run.job import ProfileMode, StopRule, WarmUp, Workload
 
@@ -163,6 +165,7 @@ class BenchCommand(Verb):
     help="Commit that the runs belong to, for history.  [default: commit of the working directory]",
 )
 @bench_compare_options
+@page_options
 @store_option
 @json_option
 def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:
@@ -173,6 +176,7 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     result is clear.
     """
     check_bench_options(models, options)
+    check_files(options, *models)
     from enginescope.cli.run_output import noting_tags
 
     request = _options_of_jobs(models, backends, options)
@@ -226,7 +230,7 @@ def _measure(fields: dict[str, Any], options: dict[str, Any]) -> int:
     progress = JobProgress()
     with ending_in_order(), progress, saying_what_stands(progress.standing):
         result = measure_models(request, progress)
-    present(result.runs, as_json=options["as_json"], store=options["store_folder"])
+    present(result.runs, options)
     if result.not_stored is not None:
         progress.warn(result.not_stored)
     return 0 if result.is_ok else EXIT_RUN_FAILED

@@ -5,7 +5,6 @@ Progress of interleaved jobs.
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,9 +12,8 @@ from rich.text import Text
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredPair
 from enginescope.cli.compare_options import terms_of
-from enginescope.cli.messages import next_steps, words
 from enginescope.cli.progress import JobProgress, describe, exit_code, job_text, measuring
-from enginescope.cli.report_output import print_json
+from enginescope.cli.report_output import end_report, step
 from enginescope.cli.run_output import present
 from enginescope.cli.verb import EXIT_RUN_FAILED
 from enginescope.core.record import replace
@@ -162,25 +160,17 @@ def compare(fields: dict[str, Any], options: dict[str, Any]) -> int:
     with measuring(progress):
         result = compare_interleaved(request, progress)
     if result.comparison is None:
-        present(result.failed, as_json=options["as_json"], store=options["store_folder"])
+        present(result.failed, options)
     else:
         _present(result.comparison, options)
     return exit_code(progress, 0 if result.is_ok else EXIT_RUN_FAILED)
 
 
 def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:
-    if options["as_json"]:
-        from enginescope.render.compare.compare_writers import compare_json
-        from enginescope.render.plan_comparison.compare_tables import Chosen
+    from enginescope.cli import compare_output
+    from enginescope.render.plan_comparison.compare_tables import Chosen
+    from enginescope.services.verdicts.compare import CompareResult
 
-        print_json(compare_json(None, Chosen(), measured=found))
-        return
-    from enginescope.render.base.text import show
-    from enginescope.render.verdicts.verdict_writers import verdict_text
-
-    width = shutil.get_terminal_size().columns
-    show(verdict_text(found, width=width))
+    compare_output.present(CompareResult(measured=found), Chosen(), options)
     tag = comparison_tag(found.comparison or "")
-    at = ("--store", store) if (store := options["store_folder"]) else ()
-    again = words("enginescope", "compare", *at, tag)
-    next_steps(("again", again), ("one page", f"{again} --html compare.html"))
+    end_report(options, step(options, "every figure", "compare", tag, "-v"))

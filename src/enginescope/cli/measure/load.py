@@ -18,9 +18,9 @@ from enginescope.cli.options import (
     RANGE,
     Finite,
     option,
+    page_options,
 )
 from enginescope.cli.process_options import (
-    file_options,
     input_options,
     on_option,
     picked,
@@ -111,7 +111,7 @@ from enginescope.services.load.request import (
 )
 @option("--timeout", type=DURATION_MS, help="Time limit per process.")
 @machine_options
-@file_options
+@page_options
 @option("--max-time", type=DURATION_MS, help="Let --find-max end after this time.")
 @option(
     "--continue",

@@ -80,7 +80,7 @@ def command(model: Path | None, **options: Any) -> int:
     with measuring(progress, can_continue=True):
         result = measure_noise(request, progress)
     if progress.interruption is None and result.floor is None:
-        present(result.measured.failed, as_json=as_json, store=options["store_folder"])
+        present(result.measured.failed, options)
     elif result.floor is not None and result.measured.comparison is not None:
         _present(result.floor, result.measured.comparison, as_json=as_json)
     if result.recorded is not None:

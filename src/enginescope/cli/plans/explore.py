@@ -5,7 +5,6 @@ Options of ``enginescope explore`` that write files, and that shape the drawing.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -115,6 +114,12 @@ file_options = add_options(
     ),
     option("--constants", is_flag=True, help="Also draw constants."),
     option("--html", "html_file", type=FILE, help="Write one HTML page with everything to FILE."),
+    option(
+        "--card",
+        "card_file",
+        type=FILE,
+        help="Write one 16:9 PNG for a slide or a chat to FILE.",
+    ),
 )
 _DRAWING = (*("color", "details", "beam", "filter", "highlight", "fold", "regions", "constants"),)
 
@@ -242,15 +247,19 @@ def _next(what: str, page: Path | None, store: StorePlace | None) -> None:
 
 
 def _print_text(explored: Explored, top: int, sort: str) -> None:
-    from enginescope.render.base.text import sentence, show, table
+    from enginescope.render.base.text import screen_width, sentence, show, table
     from enginescope.render.plans.explore_text import explore_text
+    from enginescope.render.plans.findings import first_change
+    from enginescope.services.plans.explore import subject_of
 
-    width = shutil.get_terminal_size().columns
+    width = screen_width()
     version = explored.tensorrt_version
     parts = (explored.gpu_text, f"TensorRT {version}" if version else None)
     tables = tuple(_context_tables(explored.context, top=top, width=width))
+    report = subject_of(explored).findings
     shown = explore_text(
         explored.found,
+        first=first_change(report) if report else None,
         device=" · ".join(part for part in parts if part) or None,
         notices=explored.notices,
         top=top,

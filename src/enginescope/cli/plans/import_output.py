@@ -34,7 +34,7 @@ def present_imported(
     store: StorePlace | None = None,
 ) -> None:
     """Print imported runs and, for people, the notices of all and a line for each file."""
-    present(runs, as_json=as_json, store=store)
+    present(runs, {"as_json": as_json, "store_folder": store})
     if as_json:
         return
     if len(runs) > SCREENS:  # each of fewer runs has its notices on its screen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,15 +126,20 @@ def _split(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _show(linted: Sequence[Linted], top: int | None) -> None:
-    from enginescope.render.base.text import sentence, show, table
+    from rich.text import Text
+
+    from enginescope.render.base.text import screen_width, sentence, show, table
     from enginescope.render.plans import findings
 
-    width = shutil.get_terminal_size().columns
+    width = screen_width()
     name_width = max(20, (width - _FIGURE_COLUMNS) * 2 // 3)
     for number, plan in enumerate(linted):
         if number:
             print()
         report = plan.report
+        first = findings.first_change(report)
+        if first:
+            show(Text(first, style="bold"))
         show(sentence(findings.headline(report)))
         if report.sum_ms is None:
             warn("no layer times: add --profile to know the savings")

@@ -13,6 +13,7 @@ from enginescope.cli.options import (
     COUNT,
     FOLDER,
     PATH,
+    card_option,
     context_options,
     json_option,
     option,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     ),
 )
 @option("--topk", type=COUNT, default=30, help="Maximum number of layers to draw.")
+@card_option
 @option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 @context_options
 @store_option
@@ -57,6 +59,7 @@ def command(
     output: Path | None,
     answers: tuple[Path, ...],
     topk: int,
+    card: Path | None,
     opens: bool,
     store_folder: StorePlace | None,
     as_json: bool,
@@ -76,6 +79,7 @@ def command(
     request = ReportRequest(
         subjects=names or ("latest",),
         folder=output,
+        card=card,
         topk=topk,
         outputs=answers,
         context=ContextFiles(**context),

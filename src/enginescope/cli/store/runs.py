@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -131,7 +130,7 @@ def show_run(run: str, store_folder: StorePlace | None, as_json: bool) -> None:
 
         print_json(report_json([RunView(found)]))
         return
-    present([found], as_json=False, store=store_folder)
+    present([found], {"as_json": False, "store_folder": store_folder})
     _print_facts(found, folder)
 
 
@@ -326,8 +325,9 @@ def _folded(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
 
 def _print_table(rows: tuple[RunRow, ...]) -> None:
     from enginescope.cli.store.runs_list import runs_list
+    from enginescope.render.base.text_table import screen_width
 
-    print(runs_list(rows, shutil.get_terminal_size().columns), end="")
+    print(runs_list(rows, screen_width()), end="")
 
 
 def _print_facts(run: Run, folder: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from enginescope.judge.units import format_significant
+from enginescope.render.base.shared_options import told_apart
 from enginescope.render.base.short_names import outcome_word, shorten_apart
 from enginescope.render.base.text_table import shown_text, table
 
@@ -28,11 +29,12 @@ def runs_list(rows: Sequence[RunRow], width: int) -> str:
     Ids, tags, times and outcomes are whole: where they leave no room for the names of models and
     backends, first the time is left out, then tags behind the first, then all tags.
     """
+    apart = told_apart([row.backend for row in rows])
     shown = {
         "run": [row.id[:SHORT_ID] for row in rows],
         "made": [row.created[5:16].replace("T", " ") for row in rows],
         "model": [row.model for row in rows],
-        "backend": [row.backend for row in rows],
+        "backend": list(apart.labels),
         "outcome": [outcome_word(row.outcome) for row in rows],
         "median ms": [_median(row) for row in rows],
         "tags": [" ".join(row.tags) for row in rows],
@@ -53,7 +55,7 @@ def runs_list(rows: Sequence[RunRow], width: int) -> str:
     cells = list(zip(*shown.values(), strict=True))
     whole = ("run", "made", "outcome", "tags")
     shape = table(list(shown), cells, right=("median ms",), whole=whole)
-    return shown_text(shape)
+    return shown_text(shape) + (f"{apart.shared}\n" if apart.shared else "")
 
 
 def _left(shown: dict[str, list[str]], width: int) -> int:

@@ -20,11 +20,13 @@ from enginescope.cli.options import (
     FILE,
     FROM_0,
     Finite,
-    check_outputs,
+    card_option,
     json_option,
     option,
+    page_options,
     store_option,
 )
+from enginescope.cli.report_output import check_files
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 
@@ -71,16 +73,9 @@ if TYPE_CHECKING:
     multiple=True,
     help="Read a verbose build log; give two, A's and B's, to compare the builder's choices.",
 )
-@option(
-    "--csv",
-    "csv_file",
-    type=FILE,
-    help="Write layer pairs, else plans, else verdicts as CSV to FILE.",
-)
-@option(
-    "--markdown", "markdown_file", type=FILE, help="Write verdicts and reasons as Markdown to FILE."
-)
-@option("--html", "html_file", type=FILE, help="Write one HTML page to FILE.")
+@option("--csv", type=FILE, help="Write layer pairs, else plans, else verdicts as CSV to FILE.")
+@page_options
+@card_option
 @store_option
 @json_option
 def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: Any) -> int:
@@ -91,13 +86,13 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
     bench --compare. The first side is the baseline. Runs get verdicts. Two plans are compared layer
     by layer; more plans share one table.
     """
-    files = [options[name] for name in ("csv_file", "markdown_file", "html_file")]
     build_logs, threshold_pct = options["build_logs"], options["threshold_pct"]
-    check_outputs(files, (*what, *build_logs))
+    check_files(options, *what, *build_logs)
+    has_files = any(options[name] for name in ("csv", "markdown", "html", "card"))
     from enginescope.analysis.plan_comparison.comparison import THRESHOLD_PCT
+    from enginescope.cli import compare_output as output
     from enginescope.cli.terminal_observer import TerminalObserver
     from enginescope.cli.verb import ending_in_order
-    from enginescope.cli.verdicts import compare_output as output
     from enginescope.core.gc_paused import gc_paused
     from enginescope.render.plan_comparison.compare_tables import Chosen
     from enginescope.services.verdicts.compare import (
@@ -119,14 +114,14 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
         build_logs=build_logs,
         store=store_folder,
     )
-    if not what and any(files):
+    if not what and has_files:
         raise nothing_to_compare()
     with gc_paused(), ending_in_order():
         result = compare_inputs(request, TerminalObserver())
-        if result.by_name is not None and any(files):
+        if result.by_name is not None and has_files:
             raise UsageError(
                 "a comparison of benchmarks by name writes no files",
-                hint="leave out --csv, --markdown and --html; --json prints every row",
+                hint="leave out --csv, --markdown, --html and --card; --json prints every row",
             )
         if result.unmeasured:
             names = ", ".join(result.unmeasured)
@@ -136,12 +131,9 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
             top=options["top"],
             threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct,
         )
-        output.write_csv(result, chosen, options["csv_file"])
-        output.write_markdown(result, chosen, options["markdown_file"])
-        output.write_page(result, chosen, options["html_file"])
-        output.present(result, chosen, as_json=options["as_json"])
+        output.present(result, chosen, options)
     if not options["as_json"] and result.by_name is None:
-        _next(what, result, options["html_file"], store_folder)
+        _next(what, result, options["html"], store_folder)
     return status
 
 

@@ -14,15 +14,16 @@ from enginescope.cli.messages import words
 from enginescope.cli.options import (
     FILE,
     Finite,
-    check_outputs,
     json_option,
     option,
+    page_options,
     store_option,
 )
 from enginescope.cli.process_options import command_line, rounds_end_options
-from enginescope.cli.report_output import end_report, present_report, step
+from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
+from enginescope.core.record import replace
 from enginescope.records.verdict.gate import (
     DEFAULT_REGRESSION_PCT,
     GatePolicy,
@@ -86,7 +87,7 @@ from enginescope.records.verdict.gate import (
     is_flag=True,
     help="Also list jobs without a regression.",
 )
-@option("--markdown", type=FILE, help="Write a table for a pull request to FILE.")
+@page_options
 @option("--junit", type=FILE, help="Write JUnit XML to FILE.")
 @option("--sarif", type=FILE, help="Write SARIF 2.1.0 to FILE.")
 @rounds_end_options
@@ -109,15 +110,14 @@ def command(
     """
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.progress import exit_code, measuring
+    from enginescope.render.base.text import stacked
     from enginescope.render.verdicts.gate_junit import gate_junit
     from enginescope.render.verdicts.gate_sarif import gate_sarif
-    from enginescope.render.verdicts.gate_writers import gate_json, gate_markdown
+    from enginescope.render.verdicts.gate_writers import gate_answer, gate_notices, gate_rows
     from enginescope.services.measurement.gate import decide_gate
     from enginescope.services.verdicts.gate import GateRequest
 
-    check_outputs(
-        [options[name] for name in ("markdown", "junit", "sarif")], (*baselines, *current)
-    )
+    check_files(options, *baselines, *current)
     terms = GateTerms(
         limits=limits_of(limits, metrics),
         inconclusive=options["inconclusive"],
@@ -135,16 +135,16 @@ def command(
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         report = decide_gate(request, command_line(), progress)
-    present_report(
-        report,
+    everything = options["everything"]
+    notices = gate_notices(report, everything=everything)
+    present_answer(
+        replace(gate_answer(report), notices=notices),
         options,
-        document=gate_json,
-        screen=lambda report: _show(report, everything=options["everything"]),
-        markdown=gate_markdown,
-        junit=gate_junit,
-        sarif=lambda report: gate_sarif(report, root=str(Path.cwd())),
+        *_steps(report, options),
+        rows=stacked([gate_rows(report, everything=everything)]) if report.rows else None,
+        junit=lambda: gate_junit(report),
+        sarif=lambda: gate_sarif(report, root=str(Path.cwd())),
     )
-    end_report(options, *_steps(report, options))
     return exit_code(progress, int(not report.is_passed))
 
 
@@ -182,13 +182,6 @@ def _percent(amount: str, given: str) -> float:
             why="not a percentage",
             hint="--max-regression 2%, or p99=5%",
         ) from None
-
-
-def _show(report: GateReport, *, everything: bool) -> None:
-    from enginescope.render.base.text import show_answer
-    from enginescope.render.verdicts.gate_writers import gate_answer
-
-    show_answer(gate_answer(report, everything=everything))
 
 
 def _steps(report: GateReport, options: dict[str, Any]) -> Iterator[tuple[str, str]]:

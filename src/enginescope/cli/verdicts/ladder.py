@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +64,7 @@ def command(model: Path, **options: Any) -> int:
     """
     from rich.text import Text
 
+    from enginescope.render.base.text_table import screen_width
     from enginescope.render.ladder.ladder_answer import ladder_answer, waterfall
 
     check_files(options, model)
@@ -73,7 +73,7 @@ def command(model: Path, **options: Any) -> int:
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         report = climb_ladder(request, progress)
-    rows = [*map(Text, waterfall(report, width=shutil.get_terminal_size().columns))]
+    rows = [*map(Text, waterfall(report, width=screen_width()))]
     after = runs_step(options, report.comparison)
     present_answer(ladder_answer(report), options, after, rows=rows)
     return exit_code(progress)

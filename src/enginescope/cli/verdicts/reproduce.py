@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from enginescope.cli.messages import words
-from enginescope.cli.options import PATH, json_option, option, store_option
-from enginescope.cli.process_options import command_line, file_options
+from enginescope.cli.options import PATH, json_option, option, page_options, store_option
+from enginescope.cli.process_options import command_line
 from enginescope.cli.progress import measuring
 from enginescope.cli.report_output import check_files, present_answer
 from enginescope.cli.verb import verb
@@ -41,7 +41,7 @@ from enginescope.services.upgrade.reproduce import ReproduceRequest, reproduce_u
     help="Python or image of the new stack.  [default: the recorded one]",
 )
 @option("--all", "everything", is_flag=True, help="Also list metrics that do not count.")
-@file_options
+@page_options
 @store_option
 @json_option
 def command(folder: Path, **options: Any) -> int:

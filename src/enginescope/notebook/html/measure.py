@@ -7,7 +7,6 @@ from pathlib import Path
 
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.tasks.depth_agreement import DepthBenchmark
-from enginescope.analysis.validation.validation import Validation
 from enginescope.notebook.html.fragment import (
     data_table,
     fact_list,
@@ -18,12 +17,6 @@ from enginescope.notebook.html.fragment import (
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import OutcomeKind
 from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.render.accuracy.validate_phrases import (
-    OUTPUT_HEADERS,
-    answer,
-    output_row,
-    reason_texts,
-)
 from enginescope.render.base.data_table import UNKNOWN, number_column
 from enginescope.render.base.phrases import (
     Figure,
@@ -98,34 +91,6 @@ def diagnosis_html(diagnosis: Diagnosis) -> str:
         data_table("Hints", ("code", "hint", "command"), hints),
         *(paragraph(recorded_line(test)) for test in diagnosis.self_tests),
     )
-
-
-def validation_html(validation: Validation) -> str:
-    """Return the result, and a table with a row for each output of each side."""
-    reference = validation.reference
-    if validation.reference_note:
-        reference += f": {validation.reference_note}"
-    skipped = f"; {len(validation.skipped):,} skipped" if validation.skipped else ""
-    return fragment(
-        answer(validation),
-        fact_list((("reference", reference), ("samples", f"{len(validation.samples):,}{skipped}"))),
-        data_table(
-            "Outputs",
-            ("side", *OUTPUT_HEADERS, "why"),
-            _rows(validation),
-            numbers=OUTPUT_HEADERS[2:],
-        ),
-        notice_list(validation.notices),
-    )
-
-
-def _rows(validation: Validation) -> Iterator[tuple[str, ...]]:
-    for side in validation.sides:
-        if side.diff is None:
-            why = side.failure or "the models have different inputs"
-            yield (side.label, "", "✗", *[""] * len(OUTPUT_HEADERS[2:]), why)
-        for output in side.diff.outputs if side.diff else ():
-            yield (side.label, *output_row(output), "; ".join(reason_texts(output)))
 
 
 def depth_html(benchmark: DepthBenchmark) -> str:

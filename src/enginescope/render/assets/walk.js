@@ -59,12 +59,11 @@ if (pairList) (() => {
   });
   document.addEventListener("pick", ({ detail }) => { if (detail.row === null) part("now").textContent = detail.words; });
 
-  // A click on a bar selects the layers of its reason, or the pair of a speed-up.
+  // A click on a bar selects the layers of its reason.
   document.addEventListener("bar", ({ detail: { place, datum } }) => {
     const at = place === chart ? steps.findIndex(([text]) => text === datum.what) : -1;
-    if (at >= 0) toStep(at);
-    else if (place.id === "chart-speedups" && datum.pair !== undefined) { through.value = "changes"; pairList.only(null); pairList.go(pairList.shown.indexOf(datum.pair)); }
-    else return;
+    if (at < 0) return;
+    toStep(at);
     document.dispatchEvent(new CustomEvent("layer", { detail: { prefix: "", name: part("now").textContent } }));
   });
   tell();

@@ -55,7 +55,7 @@ def answer_json(schema: int, **fields: Any) -> bytes:
 
 def answer_lines(answered: AnswerTables) -> list[str]:
     """Return the answer and what it is about, as the first lines of a Markdown file."""
-    facts = (f"- {name}: {escaped(text)}" for name, text in answered.facts)
+    facts = (f"- {escaped(name)}: {escaped(text)}" for name, text in answered.facts)
     return [f"### enginescope: {escaped(answered.answer)}", "", *facts]
 
 
@@ -68,18 +68,31 @@ def notice_items(notices: Sequence[Notice]) -> list[str]:
 def answer_markdown(answered: AnswerTables) -> bytes:
     """Return the answer, what it is about, the tables with their notes, and the notices."""
     lines = answer_lines(answered)
-    for part in answered.tables:
-        noted = table_lines(part)
+    for at, part in enumerate(answered.tables):
+        noted = ["", f"**{escaped(part.title)}**"] if at and not part.is_detail else []
+        noted += table_lines(part)
         noted += ["", escaped(part.note)] if part.note else []
         lines += folded(escaped(part.title), noted) if part.is_detail else noted
     return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
 
 
 def table_lines(part: TextTable) -> list[str]:
-    """Return a table as lines of a Markdown file, after a blank line."""
+    """Return a table as lines of Markdown, after a blank line; whole figures do not break."""
     marks = ["---:" if name in part.numbers else "---" for name in part.headers]
-    rows = ([escaped(cell.replace("\n", "; ")) for cell in row] for row in part.rows)
-    return ["", markdown_row(part.headers), markdown_row(marks), *map(markdown_row, rows)]
+    fixed = {at for at, name in enumerate(part.headers) if name in {*part.whole} & {*part.numbers}}
+    rows = (
+        [
+            escaped(cell.replace("\n", "; ")).replace(" ", "\u00a0" if at in fixed else " ")
+            for at, cell in enumerate(row)
+        ]
+        for row in part.rows
+    )
+    return [
+        "",
+        markdown_row(list(map(escaped, part.headers))),
+        markdown_row(marks),
+        *map(markdown_row, rows),
+    ]
 
 
 def folded(title: str, lines: Sequence[str]) -> list[str]:

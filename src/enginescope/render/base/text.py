@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -44,6 +43,7 @@ from enginescope.render.base.phrases import (
 from enginescope.render.base.provider_phrases import provider_rows
 from enginescope.render.base.shared_options import told_apart
 from enginescope.render.base.text_table import as_text as as_text
+from enginescope.render.base.text_table import screen_width as screen_width
 from enginescope.render.base.text_table import shown_text
 from enginescope.render.base.text_table import table as table
 
@@ -59,20 +59,25 @@ _GAP = 2
 _RUN_NUMBERS = ("median ms", "95 % CI ms", "p99 ms", "n")
 
 
-def summary(view: RunView, *, width: int = 80, name: str | None = None) -> RenderableType:
+def summary(
+    view: RunView, *, width: int = 80, name: str | None = None, is_whole: bool = True
+) -> RenderableType:
     """Return one run as one screen, for a rich console.
 
     Args:
         name: Of the model, if its own does not tell it from others.
+        is_whole: With extremes, formulas, layers and every notice.
     """
     lines: list[RenderableType] = [_title(view.run, width, name), Text()]
     if view.run.outcome.kind is not OutcomeKind.OK:
         lines += [*failure_lines(view.run), Text()]
     if view.latency is not None:
-        lines += [*_usability(view, width), *_figures(view, view.latency, width), Text()]
+        figures = _figures(view, view.latency, width, is_whole=is_whole)
+        lines += [*_usability(view, width), *figures, Text()]
     elif view.run.outcome.kind is OutcomeKind.OK:
         lines += [*_printed(view, width), Text()]
-    lines += [*_layers(view), *notice_lines(view.notices)]
+    lines += _layers(view) if is_whole else []
+    lines += notice_lines(view.notices, is_whole=is_whole)
     lines.append(Text(f"  run {view.id[:8]}", style="dim"))
     return Group(*lines)
 
@@ -131,7 +136,7 @@ def show_answer(answered: AnswerTables, rows: Sequence[RenderableType] | None = 
         rows: By default the tables.
     """
     # what reads from a pipe finds the answer in the first line
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else len(answered.answer) + 1
+    width = screen_width() if sys.stdout.isatty() else len(answered.answer) + 1
     print(textwrap.fill(answered.answer, width, break_long_words=False))
     for name, text in answered.facts:
         show(label_row(name, text))
@@ -168,21 +173,23 @@ def _title(run: Run, width: int, name: str | None) -> Text:
     return title.append(" " * gap if gap >= 2 else "\n").append(where, style="dim")
 
 
-def _figures(view: RunView, latency: Summary, width: int) -> list[RenderableType]:
+def _figures(
+    view: RunView, latency: Summary, width: int, *, is_whole: bool
+) -> list[RenderableType]:
     median = Text(f"{format_ms(latency.median_ms)} median", style="bold")
     lines = _rows(
         "compute" if latency.metric == "gpu_compute" else "latency",
         [median, Text(f"{interval_text(latency)}, {count_text(latency)}"), *_percentiles(latency)],
         width,
     )
-    lines += _rows("", _spread(latency), width)
+    lines += _rows("", _spread(latency), width) if is_whole else []
     if latency.metric != "latency":
         lines.append(_hanging(_lead(""), Text(metric_sentence(latency.metric), style="dim")))
     lines += _labelled(part_rows(view), width)
     if view.throughput:
         rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
         definition = Text(f"({view.throughput.definition})", style="dim")
-        lines += _rows("throughput", [Text(rate), definition], width)
+        lines += _rows("throughput", [Text(rate), *([definition] if is_whole else [])], width)
     start = _start(view.run)
     if start:
         lines += _rows("start", [Text(part) for part in start], width)
@@ -264,14 +271,27 @@ def _layers(view: RunView) -> list[RenderableType]:
     return [*lines, Text()] if lines else []
 
 
-def notice_lines(notices: Sequence[Notice]) -> list[RenderableType]:
-    """Return notices as lines, a blank one after them; nothing without any."""
+#: Notices of a screen that is not whole.
+_FEW_NOTICES = 3
+
+
+def notice_lines(notices: Sequence[Notice], *, is_whole: bool = True) -> list[RenderableType]:
+    """Return notices as lines, a blank one after them; nothing without any.
+
+    Args:
+        is_whole: Else the weightiest three, and how many more there are.
+    """
     lines: list[RenderableType] = []
-    for notice in weightiest(notices):
+    every = weightiest(notices)
+    shown = every if is_whole else every[:_FEW_NOTICES]
+    for notice in shown:
         warning = notice.level == "warning"
         mark = Text("  ! " if warning else "  · ", style="bold yellow" if warning else "dim")
         style = "bold red" if is_unstable(notice) else ""
         lines.append(_hanging(mark, Text(f"{notice.message} ({notice.code})", style=style)))
+    if len(every) > len(shown):
+        more = counted(len(every) - len(shown), "more notice")
+        lines.append(Text(f"  · {more} with -v", style="dim"))
     return [*lines, Text()] if lines else []
 
 

@@ -51,6 +51,11 @@ def table(
     return made
 
 
+def screen_width() -> int:
+    """Return the columns of the terminal, also where the output goes to a pipe; 80 without one."""
+    return Console().width
+
+
 def as_text(renderable: RenderableType, *, width: int = 80, color: bool = False) -> str:
     """Return a renderable as text, lines without trailing blanks."""
     stream = StringIO()

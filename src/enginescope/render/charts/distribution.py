@@ -9,6 +9,8 @@ import math
 import sys
 from collections.abc import Sequence
 
+import numpy as np
+
 from enginescope.analysis.claims.percentile import (
     MARKED,
     SHOWN,
@@ -19,11 +21,12 @@ from enginescope.analysis.claims.percentile import (
     shown_texts,
 )
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.judge.samples import Percentile, Summary
+from enginescope.judge.samples import Array, Percentile, Summary
 from enginescope.judge.stats.describe import Histogram, describe_values
 from enginescope.judge.units import format_ms, format_significant
 from enginescope.render.base.figures import figure
 from enginescope.render.base.phrases import count_text, in_text, metric_title
+from enginescope.render.charts.overlay import is_skewed
 from enginescope.render.charts.series import colored
 from enginescope.render.html.images import (
     X_TICKS,
@@ -39,6 +42,9 @@ _LABEL_TOP = 8
 _LABEL_STEP = 16
 #: What a character of a label takes of the width of a picture on a phone.
 _CHARACTER = 0.02
+#: Bins of a logarithmic axis.
+_LOG_BINS = 60
+_LOG = "The axis is logarithmic: p95 is over three medians"
 _X_SCALE = {"zero": False, "nice": False}
 _X_AXIS = {**X_TICKS, "grid": False}
 
@@ -49,18 +55,21 @@ def latency_distribution(view: RunView) -> Chart | None:
     Samples far outside are folded into an end bin that says how many they are, so that one spike
     does not flatten the rest. ``None`` without samples.
     """
-    latency, histogram = view.latency, view.histogram
-    if latency is None or histogram is None:
+    latency, histogram, samples = view.latency, view.histogram, view.run.headline
+    if latency is None or histogram is None or samples is None:
         return None
-    bins = _bins(histogram)
-    rules = _rules(latency, bins[0]["low"], bins[-1]["high"])
-    layers = [_bars(bins), *_interval(latency), *map(_rule, rules), *_labels(rules)]
+    is_log = is_skewed(samples.values_ms)
+    bins = _log_bins(samples.values_ms) if is_log else _bins(histogram)
+    ends = (bins[0]["low"], bins[-1]["high"])
+    rules = _rules(latency, *ends, is_log=is_log)
+    x = log_axis(ends) if is_log else {"scale": _X_SCALE, "axis": _X_AXIS}
+    layers = [_bars(bins, x), *_interval(latency), *map(_rule, rules), *_labels(rules)]
     return Chart(
         key="latency_hist",
         title=f"Distribution of {in_text(latency.metric)}",
         subtitle=(
             " · ".join((f"{_median(latency)}, {count_text(latency)}", *shown_texts(latency))),
-            *_folded_text(histogram),
+            *((_LOG,) if is_log else _folded_text(histogram)),
         ),
         spec=zoomable(layers),
         table=_table(bins),
@@ -69,6 +78,17 @@ def latency_distribution(view: RunView) -> Chart | None:
 
 def _median(latency: Summary) -> str:
     return f"median {format_ms(latency.median_ms)}"
+
+
+def _log_bins(values_ms: Array) -> list[Spec]:
+    """Return bins of equal ratio over all samples."""
+    edges = np.geomspace(values_ms.min(), values_ms.max(), _LOG_BINS + 1)
+    edges[-1] = values_ms.max()  # rounding leaves out no sample
+    counts, _ = np.histogram(values_ms, edges)
+    return [
+        {"low": float(low), "high": float(high), "n": int(n), "folded": False, "where": ""}
+        for low, high, n in zip(edges, edges[1:], counts, strict=False)
+    ]
 
 
 def _bins(histogram: Histogram) -> list[Spec]:
@@ -114,25 +134,25 @@ def _folded_text(histogram: Histogram) -> tuple[str, ...]:
     return (f"Folded into the gray end bars: {', '.join(parts)}",) if parts else ()
 
 
-def _bars(bins: list[Spec]) -> Spec:
+def _bars(bins: list[Spec], x: Spec) -> Spec:
     most = max(one["n"] for one in bins)
     folded = any(one["folded"] for one in bins)
     return {
         "data": {"values": bins},
         "layer": [
-            _bar_layer("datum.folded == false", "bar", most),
-            *([_bar_layer("datum.folded == true", "folded", most)] if folded else []),
+            _bar_layer("datum.folded == false", "bar", most, x),
+            *([_bar_layer("datum.folded == true", "folded", most, x)] if folded else []),
         ],
     }
 
 
-def _bar_layer(only: str, style: str, most: int) -> Spec:
+def _bar_layer(only: str, style: str, most: int, x: Spec) -> Spec:
     counted = {"domain": [0, most * 1.3], "nice": False}
     return {
         "transform": [{"filter": only}],
         "mark": {"type": "bar", "style": style, "binSpacing": 1, "clip": True},
         "encoding": {
-            "x": quantity("low", "latency, ms", bin="binned", scale=_X_SCALE, axis=_X_AXIS),
+            "x": quantity("low", "latency, ms", bin="binned", **x),
             "x2": {"field": "high"},
             "y": quantity("n", "samples", scale=counted, axis={"tickCount": 5}),
             "tooltip": tooltip(low="from, ms#", high="to, ms#", n="samples", where="folded"),
@@ -153,25 +173,29 @@ def _interval(latency: Summary) -> list[Spec]:
     ]
 
 
-def _rules(latency: Summary, low: float, high: float) -> list[Spec]:
+def _rules(latency: Summary, low: float, high: float, *, is_log: bool) -> list[Spec]:
     rules: list[Spec] = [{"x": latency.median_ms, "label": _median(latency), "weak": ""}]
     for found in (percentile for percentile in latency.percentiles if percentile.p in SHOWN):
         label = f"{percentile_name(found.p)} {format_ms(found.value_ms)}"
         rules.append({"x": found.value_ms, "label": label, "weak": mark_text(found) or ""})
-    return _placed([rule for rule in rules if low <= rule["x"] <= high], low, high)
+    shown = [rule for rule in rules if low <= rule["x"] <= high]
+    for rule in shown:
+        part = math.log(rule["x"] / low, high / low) if is_log else (rule["x"] - low) / (high - low)
+        rule["part"] = part
+    return _placed(shown)
 
 
-def _placed(rules: list[Spec], low: float, high: float) -> list[Spec]:
+def _placed(rules: list[Spec]) -> list[Spec]:
     """Give each rule the row of its label, where it begins, and the side that the label is on.
 
     A label is on the right of its rule unless it would leave the picture, or meet one that is on
     the left of its own rule. Rules begin at their labels, so that none crosses another label.
     """
-    bound = high
+    bound = 1.0
     for one in reversed(rules):
-        reach = len(one["label"]) * _CHARACTER * (high - low)
-        one["right"] = one["x"] + reach > high or one["x"] > bound
-        bound = one["x"] - reach if one["right"] else bound
+        reach = len(one["label"]) * _CHARACTER
+        one["right"] = one["part"] + reach > 1 or one["part"] > bound
+        bound = one["part"] - reach if one["right"] else bound
     onward = [rule for rule in rules if not rule["right"]]
     for row, one in enumerate((*onward, *(rule for rule in reversed(rules) if rule["right"]))):
         one["row"] = _LABEL_TOP + row * _LABEL_STEP

@@ -9,16 +9,21 @@ from enginescope.judge.difference import NOT_DETECTED
 from enginescope.judge.units import format_significant
 from enginescope.judge.verdict import RatioEstimate
 from enginescope.render.base.data_table import ends_of
-from enginescope.render.base.palette import BLUE, GREEN, GREY, SKY, VERMILLION
+from enginescope.render.base.palette import BETTER, BLUE, GREY, SKY, WORSE
 from enginescope.render.charts.bars import LABEL_EXPR, LABEL_WIDTH, height_of, labels_of
 from enginescope.render.html.images import X_TICKS, Chart, ChartTable, Spec, quantity, tooltip
 
 #: Kind of an estimate -> its color; the legend names those that there are.
 _COLORS = {
-    "worse": VERMILLION,
-    "slower": VERMILLION,
-    "better": GREEN,
-    "faster": GREEN,
+    "worse": WORSE,
+    "slower": WORSE,
+    "regression": WORSE,
+    "better": BETTER,
+    "faster": BETTER,
+    "improvement": BETTER,
+    "no regression": BLUE,
+    "incomparable": GREY,
+    "unstable": GREY,
     "safe": BLUE,
     NOT_DETECTED: BLUE,
     "confirmation": BLUE,

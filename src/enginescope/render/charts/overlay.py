@@ -5,15 +5,18 @@ Also measured sides on one scale: all samples, and the median of each process.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import chain, pairwise
 
 import numpy as np
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredSide
 from enginescope.core.record import Record
 from enginescope.judge.samples import Array
-from enginescope.judge.stats.describe import shown_range
-from enginescope.judge.units import format_ms, format_significant
+from enginescope.judge.stats.describe import percentile, shown_range
+from enginescope.judge.units import format_ms, format_significant, range_text
+from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.phrases import in_text, metric_title, shorten
 from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.series import colored, dashed, shaped
@@ -24,6 +27,8 @@ MOST_OVERLAID = 6
 _BINS = 60
 #: Times the lowest from which on the scale is logarithmic.
 _WIDE = 8.0
+#: Share of the width between two parts of an axis.
+_CUT = 0.04
 #: Characters of a label from which on each entry of a legend has a line of its own.
 _LONG = 16
 
@@ -43,6 +48,7 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         edges: Of the bins that all share, in ms.
         shares: Of each series' samples in the bins, in %.
         outside: Samples of each series that lie far from the rest of it, and in no bin.
+        cuts: Stretches without samples that the axis leaves out, in ms.
     """
 
     what: str
@@ -52,6 +58,7 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
     shares: tuple[Array, ...]
     outside: tuple[int, ...]
     is_log: bool
+    cuts: tuple[tuple[float, float], ...] = ()
 
     def chart(
         self, key: str, title: str, lines: tuple[str, ...] = (), *, only: str | None = None
@@ -70,10 +77,16 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
             for at in shown
             if self.outside[at]
         )
+        cuts = " and ".join(f"{range_text(low, high, 3)} ms" for low, high in self.cuts)
+        cut = f"The axis leaves out {cuts}, without samples; each part has a scale of its own"
         return Chart(
             key=key,
             title=title,
-            subtitle=(*lines, *((f"Samples outside the scale: {left}",) if left else ())),
+            subtitle=(
+                *lines,
+                *((cut,) if cuts else ()),
+                *((f"Samples outside the scale: {left}",) if left else ()),
+            ),
             spec=self._spec(shown, is_alone=only is not None),
             table=self._table(shown),
             height=230 if only is None else 74,
@@ -85,9 +98,7 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         color = colored(self.what, self.labels, legend=legend)
         dashes = {"strokeDash": dashed(self.what, self.labels, legend=legend)}
         title = "time, ms (log)" if self.is_log else "time, ms"
-        scale: Spec = {"nice": False, "domain": [float(self.edges[0]), float(self.edges[-1])]}
-        scale |= {"type": "log"} if self.is_log else {"zero": False}
-        axis = {"tickCount": 8, "grid": False, **({"format": ".3~g"} if self.is_log else {})}
+        scale, axis = self._axis()
         most: Spec = {"domain": [0, max(float(of.max()) for of in self.shares)]}
         share = "samples, %" if is_alone else f"samples of the {self.what}, %"
         encoding = {
@@ -116,12 +127,37 @@ class Overlay(Record, frozen=True, kw_only=True, eq=False):
         area = {"type": "area", "fillOpacity": 0.22, **step}
         line = {"type": "line", "strokeWidth": 1.6, **step}
         median = {"type": "rule", "strokeWidth": 1.6, "clip": True}
-        return zoomable(
-            [
-                {**rows, "mark": area, "encoding": encoding},
-                {**rows, "mark": line, "encoding": {**encoding, **dashes}},
-                {**rules, "mark": median, "encoding": rule},
-            ]
+        layers: list[Spec] = [
+            {**rows, "mark": area, "encoding": encoding},
+            {**rows, "mark": line, "encoding": {**encoding, **dashes}},
+            {**rules, "mark": median, "encoding": rule},
+        ]
+        if not self.cuts:
+            return zoomable(layers)
+        middles = [{"x": (low + high) / 2} for low, high in self.cuts]
+        cut = {"type": "rule", "strokeDash": [2, 3], "style": "folded", "strokeWidth": 4}
+        mark = {"data": {"values": middles}, "mark": cut, "encoding": {"x": quantity("x", title)}}
+        return {"layer": [*layers, mark]}
+
+    def _axis(self) -> tuple[Spec, Spec]:
+        """Return scale and axis of the times; what a cut leaves out takes no room."""
+        ends = [float(self.edges[0]), *chain.from_iterable(self.cuts), float(self.edges[-1])]
+        scale: Spec = {"nice": False, "domain": ends}
+        axis: Spec = {"tickCount": 8, "grid": False}
+        if self.is_log:
+            return {**scale, "type": "log"}, {**axis, "format": ".3~g"}
+        if not self.cuts:
+            return {**scale, "zero": False}, axis
+        parts = list(zip(ends[::2], ends[1::2], strict=True))
+        room = (1 - _CUT * len(self.cuts)) / len(parts)
+        starts = [at * (room + _CUT) for at in range(len(parts))]
+        places = [place for start in starts for place in (start, start + room)]
+        pixels = [{"expr": f"{place:.4f} * width"} for place in places]
+        ticks = [tick for part in parts for tick in _ticks(*part)]
+        return (
+            {**scale, "zero": False, "range": pixels},
+            # Vega bounds labels by the first part of the scale
+            {**axis, "values": ticks, "format": ".6~g", "labelBound": False},
         )
 
     def _rows(self, shown: Sequence[int]) -> list[Spec]:
@@ -161,18 +197,22 @@ def overlay(
 ) -> Overlay:
     """Count the samples of each series in bins that all share.
 
-    What lies far from the rest of its series is left out. The scale is logarithmic, and so are the
-    bins, where the series are far apart.
+    What lies far from the rest of its series is left out. Where series are far apart, the
+    axis leaves out what is between. The scale is logarithmic, and so are the
+    bins, where it is wide or a series is skewed.
 
     Args:
         what: What a series is: ``side``, ``run``.
         series: Labels that differ, and samples in ms; at least one each.
         medians: In ms.
     """
-    ends = [shown_range(values) for _, values in series]
-    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
-    is_log = low > 0 and high > _WIDE * low
-    edges = _edges(low, high, is_log=is_log)
+    parts = _parts([shown_range(values) for _, values in series])
+    low, high = parts[0][0], parts[-1][1]
+    is_log = len(parts) == 1 and low > 0
+    is_log &= high > _WIDE * low or any(is_skewed(values) for _, values in series)
+    bins = 2 * _BINS if is_log else -(-_BINS // len(parts))
+    space = np.geomspace if is_log else np.linspace
+    edges = np.concatenate([space(*part, bins + 1) for part in parts])
     counts = [np.histogram(values, edges)[0] for _, values in series]
     sized = [(of, values.size) for of, (_, values) in zip(counts, series, strict=True)]
     return Overlay(
@@ -183,14 +223,40 @@ def overlay(
         shares=tuple(100 * of / size for of, size in sized),
         outside=tuple(size - int(of.sum()) for of, size in sized),
         is_log=is_log,
+        cuts=tuple((first[1], second[0]) for first, second in pairwise(parts)),
     )
 
 
-def _edges(low: float, high: float, *, is_log: bool) -> Array:
-    if is_log:
-        return np.geomspace(low / 1.02, high * 1.02, 2 * _BINS + 1)
-    margin = 0.02 * (high - low) or 0.01 * high
-    return np.linspace(low - margin, high + margin, _BINS + 1)
+def is_skewed(values_ms: Array) -> bool:
+    """Whether p95 is over three medians: on a scale of equal steps, most samples are one bar."""
+    return bool(values_ms.min() > 0) and percentile(values_ms, 95) > 3 * float(np.median(values_ms))
+
+
+def _parts(ends: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the stretches to draw; a gap over half as wide as all of them is not drawn."""
+    joined: list[tuple[float, float]] = []
+    for low, high in sorted(ends):
+        margin = 0.02 * (high - low) or 0.01 * high
+        first, last = (low - margin if low > margin else low / 1.02), high + margin
+        if joined and first <= joined[-1][1]:
+            before = joined.pop()
+            first, last = before[0], max(before[1], last)
+        joined.append((first, last))
+    width = sum(high - low for low, high in joined)
+    parts = joined[:1]
+    for low, high in joined[1:]:
+        if 2 * (low - parts[-1][1]) > width:
+            parts.append((low, high))
+        else:
+            parts[-1] = (parts[-1][0], high)
+    return parts
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return two to four round numbers between two."""
+    power = 10.0 ** math.floor(math.log10((high - low) / 4))
+    step = next(step * power for step in (1, 2, 5, 10) if high - low <= 4 * step * power)
+    return [at * step for at in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 _NAME = 48
@@ -209,8 +275,9 @@ def side_distributions(found: MeasuredComparison) -> tuple[Chart, ...]:
     medians = [verdicts[0].a, *(verdict.b for verdict in verdicts)]
     drawn = overlay("side", series, medians)
     if len(series) <= 2:
-        title = f"Distribution of {in_text(metric)}: all processes of each side, on one scale"
-        lines = ("Vertical lines are the medians of the processes' medians",)
+        (a, b), of = drawn.labels, (UNKNOWN if one is None else format_ms(one) for one in medians)
+        title = "{a}'s median {what} is {}, {b}'s is {}".format(*of, a=a, b=b, what=in_text(metric))
+        lines = ("All processes of each side; vertical lines are the medians of their medians",)
         return (drawn.chart("sides_hist", title, lines),)
     names = told_apart([side.name for side in found.sides]).labels
     scale = (f"{metric_title(metric)}, every side on one scale",)

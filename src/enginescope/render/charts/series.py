@@ -15,7 +15,7 @@ from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
 from enginescope.judge.samples import Array, Samples
 from enginescope.judge.units import format_significant
-from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from enginescope.render.base.palette import BLUE, GREEN, ORANGE, PURPLE, SIDES, SKY, VERMILLION
 from enginescope.render.base.phrases import metric_title
 from enginescope.render.html.images import (
     X_TICKS,
@@ -167,7 +167,7 @@ _SHAPES = ("circle", "diamond", "square", "triangle-up", "triangle-down", "cross
 
 def colored(field: str, names: Sequence[str], *, legend: Spec | None) -> Spec:
     """Return the channel that gives each name its color."""
-    colors = list(islice(cycle(_COLORS), len(names)))
+    colors = list(islice(cycle(SIDES if field == "side" else _COLORS), len(names)))
     return _channel(field, names, colors, legend)
 
 

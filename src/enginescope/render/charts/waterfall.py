@@ -1,18 +1,22 @@
-"""A waterfall: rungs as bars from zero, and each step from where its rung begins."""
+"""A waterfall: totals, and the steps between them, each from where the one above it ends."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from enginescope.core.record import Record
 from enginescope.judge.samples import Interval
 from enginescope.judge.units import format_significant
-from enginescope.render.base.palette import BLUE, GREEN, ORANGE, VERMILLION
+from enginescope.render.base.data_table import number_column
+from enginescope.render.base.palette import BETTER, BLUE, SIDES, WORSE
 from enginescope.render.charts.bars import LABEL_EXPR, LABEL_WIDTH, ROW_HEIGHT, labels_of
 from enginescope.render.html.images import X_TICKS, Chart, ChartTable, Spec, quantity, tooltip
 
+_MORE, _LESS, _TOTAL = "more time", "less time", "measured"
 #: Kind of a bar -> its color.
-_COLORS = {"measured": BLUE, "adds": ORANGE, "saves": GREEN, "yours": VERMILLION}
+_COLORS = {_TOTAL: BLUE, _MORE: WORSE, _LESS: BETTER, "yours": SIDES[1]}
+#: Room for a figure beside a bar, of the bars' span.
+_FIGURE = 0.4
 
 
 class Bar(Record, frozen=True, kw_only=True):
@@ -31,82 +35,128 @@ class Bar(Record, frozen=True, kw_only=True):
     interval: Interval | None = None
 
 
-def waterfall_chart(title: str, bars: Sequence[Bar], table: ChartTable) -> Chart:
-    """Return the chart of a ladder; steps are drawn between the rungs that they connect.
+def waterfall_chart(
+    title: str,
+    bars: Sequence[Bar],
+    table: ChartTable,
+    *,
+    key: str = "waterfall",
+    subtitle: tuple[str, ...],
+    axis: str,
+    scale: Sequence[Bar] = (),
+) -> Chart:
+    """Return the chart: steps are drawn between the totals that they connect.
 
     Args:
         table: The same figures as text.
+        axis: What the figures are, without their unit.
+        scale: Bars whose span is drawn, of charts on one scale; totals are ticks then, because the
+            axis does not begin at 0.
     """
-    rows = [_row(at, bar) for at, bar in enumerate(bars)]
-    kinds = [kind for kind in _COLORS if any(row["kind"] == kind for row in rows)]
+    rows = _rows(bars)
     return Chart(
-        key="waterfall",
+        key=key,
         title=title,
-        subtitle=("Lines are 95 % intervals",),
-        spec=_spec(rows, kinds),
+        subtitle=subtitle,
+        spec=_spec(rows, f"{axis}, ms", scale or bars, is_cut=bool(scale)),
         table=table,
         height=(ROW_HEIGHT + 5) * len(rows),
         is_wide=True,
     )
 
 
-def _row(at: int, bar: Bar) -> Spec:
-    kind = bar.kind
-    if kind == "step":
-        kind = "adds" if bar.value_ms >= 0 else "saves"
-    start, end = sorted((bar.start_ms, bar.end_ms))
-    row: Spec = {
-        "row": f"{at:03}",
-        "label": bar.name,
-        "name": bar.name,
-        "kind": kind,
-        "start": start,
-        "end": end,
-        "value": bar.value_ms,
-    }
-    if bar.interval is not None:
-        # the interval of a step is drawn around its far end
-        shift = bar.end_ms - bar.value_ms
-        row |= {"low": bar.interval.low + shift, "high": bar.interval.high + shift}
-        row["ends"] = _ends(bar.interval)
-    return row
+def _rows(bars: Sequence[Bar]) -> list[Spec]:
+    steps = iter(number_column([bar.value_ms for bar in bars if bar.kind == "step"], signed=True))
+    totals = iter(number_column([bar.value_ms for bar in bars if bar.kind != "step"]))
+    rows = []
+    for at, bar in enumerate(bars):
+        kind, text = bar.kind, next(steps if bar.kind == "step" else totals)
+        if kind == "step":
+            kind = _MORE if bar.value_ms >= 0 else _LESS
+        start, end = sorted((bar.start_ms, bar.end_ms))
+        row: Spec = {"row": f"{at:05}", "label": bar.name, "what": bar.name, "kind": kind}
+        row |= {"start": start, "end": end, "value": bar.value_ms, "text": text, "ends": "—"}
+        if bar.interval is not None:
+            # the interval of a step is drawn around its far end
+            shift, low, high = bar.end_ms - bar.value_ms, bar.interval.low, bar.interval.high
+            ends = f"{format_significant(low, 4)} … {format_significant(high, 4)}"
+            row |= {"low": low + shift, "high": high + shift, "ends": ends}
+        rows.append(row)
+    return rows
 
 
-def _ends(interval: Interval) -> str:
-    return f"{format_significant(interval.low, 4)} … {format_significant(interval.high, 4)}"
-
-
-def _spec(rows: list[Spec], kinds: Sequence[str]) -> Spec:
-    names: Mapping[str, tuple[str, ...]] = labels_of(rows)
-    scale = {"domain": list(kinds), "range": [_COLORS[kind] for kind in kinds]}
+def _spec(rows: list[Spec], title: str, scale: Sequence[Bar], *, is_cut: bool) -> Spec:
+    kinds = [kind for kind in _COLORS if any(row["kind"] == kind for row in rows)]
     color = {
         "field": "kind",
         "type": "nominal",
-        "scale": scale,
-        "legend": {"title": None, "symbolType": "square"},
+        "scale": {"domain": kinds, "range": [_COLORS[kind] for kind in kinds]},
+        "legend": {"title": None, "symbolType": "square", "symbolOpacity": 1},
     }
-    x = quantity("start", "time per query, ms", axis=X_TICKS, scale={"nice": False})
+    low, middle, high = _with_room(scale, is_cut=is_cut)
+    x = quantity("start", title, scale={"domain": [low, high], "nice": False}, axis=X_TICKS)
+    extent = {"minExtent": LABEL_WIDTH} if is_cut else {}  # charts on one scale have one width
     y = {
         "field": "row",
         "type": "nominal",
-        "sort": None,
+        "scale": {"domain": [row["row"] for row in rows]},
         "title": None,
-        "axis": {"labelExpr": LABEL_EXPR, "labelLimit": LABEL_WIDTH, "ticks": False},
+        "axis": {"labelExpr": LABEL_EXPR, "labelLimit": LABEL_WIDTH, "ticks": False, **extent},
     }
-    tips = tooltip(name="measured", value="time, ms#", ends="95 % interval, ms")
+    tips = tooltip(what="what", kind="kind", value="time, ms#", ends="95 % interval, ms")
+    dimmed = {"condition": {"test": "!chosen || datum.what === chosen", "value": 1}, "value": 0.3}
+    shared = {"y": y, "color": color, "tooltip": tips}
+    bar = {"type": "bar", "height": {"band": 0.72}, "minBandSize": 2, "cursor": "pointer"}
+    total = {"type": "tick", "thickness": 3, "height": 17} if is_cut else bar
+    ends = {} if is_cut else {"x2": {"field": "end"}}
+    steps = {"filter": f"datum.kind === '{_MORE}' || datum.kind === '{_LESS}'"}
+    layers: list[Spec] = [
+        {
+            "transform": [steps],
+            "mark": bar,
+            "encoding": {"x": x, "x2": {"field": "end"}, "opacity": dimmed, **shared},
+        },
+        {
+            "transform": [{"filter": f"!({steps['filter']})"}],
+            "mark": total,
+            "encoding": {"x": x, **ends, **shared},
+        },
+        _figures(y, "end", f"datum.start <= {middle}"),
+        _figures(y, "start", f"datum.start > {middle}"),
+    ]
+    if any("low" in row for row in rows):
+        rule = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y, "tooltip": tips}
+        known = {"filter": "isValid(datum.low)"}
+        mark = {"type": "rule", "strokeWidth": 2}
+        layers.append({"transform": [known], "mark": mark, "encoding": rule})
+    params = [{"name": "names", "value": labels_of(rows)}, {"name": "chosen", "value": None}]
+    return {"data": {"values": rows}, "params": params, "layer": layers}
+
+
+def _with_room(bars: Sequence[Bar], *, is_cut: bool) -> tuple[float, float, float]:
+    """Return the span of the bars with room beside them, and the bars' middle.
+
+    A figure stands to the right of a bar that begins before the middle, so a bar across the whole
+    span needs more room there.
+    """
+    ends = [sorted((bar.start_ms, bar.end_ms)) for bar in bars]
+    low = min(end[0] for end in ends) if is_cut else 0.0
+    high = max(end[1] for end in ends)
+    span, middle = (high - low) or high or 1.0, (low + high) / 2
+    right = max((end[1] for end in ends if end[0] <= middle), default=low)
+    first = max(0.0, low - 0.04 * span) if is_cut else min(0.0, *(end[0] for end in ends))
+    return first, middle, max(high + 0.04 * span, right + _FIGURE * span)
+
+
+def _figures(y: Spec, end: str, which: str) -> Spec:
+    """Write figures beside the end of their bars that has room."""
+    align, dx = ("left", 6) if end == "end" else ("right", -6)
     return {
-        "data": {"values": rows},
-        "params": [{"name": "names", "value": names}],
-        "encoding": {"y": y},
-        "layer": [
-            {
-                "mark": {"type": "bar", "height": {"band": 0.72}},
-                "encoding": {"x": x, "x2": {"field": "end"}, "color": color, "tooltip": tips},
-            },
-            {
-                "mark": {"type": "rule", "strokeWidth": 2},
-                "transform": [{"filter": "isValid(datum.low)"}],
-                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "tooltip": tips},
-            },
-        ],
+        "transform": [{"filter": which}],
+        "mark": {"type": "text", "align": align, "dx": dx},
+        "encoding": {
+            "y": y,
+            "x": {"field": end, "type": "quantitative"},
+            "text": {"field": "text", "type": "nominal"},
+        },
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -17,10 +17,8 @@ from enginescope.analysis.plan_comparison.plan_summary import ComparedPlan, Plan
 from enginescope.analysis.plan_comparison.plans_overview import layer_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.gc_paused import gc_paused
-from enginescope.core.record import Record
 from enginescope.judge.units import format_ms
 from enginescope.render.base.data_table import column
-from enginescope.render.base.figures import Figures
 from enginescope.render.compare.compare_writers import compare_csv, compare_json
 from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import canvas, container, packed
@@ -34,6 +32,7 @@ from enginescope.render.html.page_frame import (
     scripts,
     style,
 )
+from enginescope.render.html.slide import Slide
 from enginescope.render.plan_comparison.compare_phrases import (
     against_first,
     answer,
@@ -42,7 +41,6 @@ from enginescope.render.plan_comparison.compare_phrases import (
     changes_text,
     evidence_text,
     pairing_sentence,
-    plan_facts,
     requests_sentence,
 )
 from enginescope.render.plan_comparison.compare_tables import (
@@ -51,15 +49,11 @@ from enginescope.render.plan_comparison.compare_tables import (
     explanation_table,
     facts_table,
     layer_table,
+    leading_table,
     reformat_tables,
     share_tables,
 )
-from enginescope.render.plan_comparison.difference import speedups, steps_of, waterfall, waterfalls
-from enginescope.render.plan_comparison.plans_stacked import (
-    layers_by_type,
-    time_by_precision,
-    time_by_type,
-)
+from enginescope.render.plan_comparison.difference import steps_of, waterfalls
 from enginescope.render.plans.build_text import comparison_rows
 from enginescope.render.sections.graph import still
 from enginescope.render.verdicts.measured_section import MeasuredSection, SideCard, measured_section
@@ -69,22 +63,6 @@ from enginescope.render.verdicts.verdict_writers import verdict_csv
 _ROWS = 200
 #: Above this many pairs the page does not carry its files too.
 MAX_CARRIED_PAIRS = 1_500
-
-
-#: Facts that stand in the table of plans alone, so that the first screen holds the picture.
-_NOT_ON_CARDS = frozenset(
-    {"sum of layers", "… per item", "Latency (trtexec)", "throughput", "weights", "activations"}
-)
-
-
-class PlanCard(Record, frozen=True, kw_only=True):
-    """One plan on the first screen; `part_pct`: its time as a part of the longest of all."""
-
-    label: str
-    name: str
-    time: str
-    part_pct: float | None
-    facts: tuple[tuple[str, str], ...]
 
 
 def compare_page(
@@ -106,28 +84,42 @@ def compare_page(
     whole = Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
     files = _files(found, whole, choices, measured)
     section = measured_section(measured) if measured is not None else None
-    charts = [
-        *((*section.first, *section.later) if section else ()),
-        *_charts(found, chosen.threshold_pct),
-    ]
+    falls = _falls(found)
+    drawn = [*falls]
+    if section is not None:
+        drawn += [*section.charts, *([section.medians] if section.medians else [])]
     graphs = graphs_data(found) if found is not None else ()
     return page_bytes(
         "compare.html.j2",
-        PageData(charts=charts_data(charts), files=files, more=pairs_data(found, chosen)),
+        PageData(charts=charts_data(drawn), files=files, more=pairs_data(found, chosen)),
         parts=(*scripts("compare.js", "walk.js"), *((graph_script(),) if graphs else ())),
         css=style("compare.css") + (graph_style() if graphs else ""),
         script_address=script_address,
         **_heading(found, measured),
+        answer=_answer(found, chosen.threshold_pct, measured, section),
         measured=section,
-        plans=_plan_part(found, chosen.threshold_pct, section, measured)
-        if found is not None
-        else None,
-        falls=[chart for chart in charts if chart.key.startswith("waterfall_")],
-        charts={chart.key: chart for chart in charts},
-        tables=_tables(found, whole) if found is not None else {},
-        choices=_choice_table(choices),
+        falls=falls,
+        tables=_tables(found, whole, choices),
         graphs=graphs,
         left_out=[] if files else [_TOO_LONG],
+    )
+
+
+def compare_slide(
+    found: Comparison | None, threshold_pct: float, measured: MeasuredComparison | None
+) -> Slide:
+    """Return the verdict with a waterfall, else with the distributions, and the conditions."""
+    section = measured_section(measured) if measured is not None else None
+    told = _answer(found, threshold_pct, measured, section)
+    drawn = [*_falls(found), *(section.charts if section else ())]
+    answer, *others = told["sentences"]
+    cards = " · ".join(f"{card.label}: {card.name}" for card in told["cards"])
+    return Slide(
+        answer=answer,
+        lines=(*others, cards),
+        chart=drawn[0] if drawn else None,
+        conditions=tuple(text for _, text in section.facts[:3]) if section else (),
+        notices=told["notices"],
     )
 
 
@@ -144,32 +136,48 @@ def _heading(found: Comparison | None, measured: MeasuredComparison | None) -> d
     }
 
 
-def _plan_part(
-    found: Comparison,
+def _answer(
+    found: Comparison | None,
     threshold_pct: float,
-    section: MeasuredSection | None,
     measured: MeasuredComparison | None,
+    section: MeasuredSection | None,
 ) -> dict[str, Any]:
-    known = {notice.code for notice in section.notices} if section is not None else set()
+    """Return the first screen, but for its pictures: sentences, sides and notices."""
+    sentences = [section.answer, *section.others] if section else []
+    cards = section.cards if section else ()
+    notices = list(section.notices) if section else []
+    if found is None:
+        first = {"sentences": sentences, "cards": cards, "notices": notices}
+        return {**first, "explained": None, "two": False}
+    plans, layers = found.overview.plans, found.layers
+    sentences.append(answer(found, threshold_pct, measured))
+    requests = requests_sentence(plans)
+    told = [] if layers else [*against_first(plans, threshold_pct)]
+    told += [f"Whole requests, {requests}."] if requests else []
+    told += [f"{pairing_sentence(layers, plans)}."] if layers else []
+    known = {notice.code for notice in notices}
     # Warnings of the sides' runs stand under the verdict, for all processes together.
-    notices = [
-        one
-        for one in found.notices
+    notices += [
+        notice
+        for notice in found.notices
         if section is None
-        or "plan" not in one.evidence
-        or (one.level != "warning" and one.code not in known)
+        or "plan" not in notice.evidence
+        or (notice.level != "warning" and notice.code not in known)
     ]
     return {
-        "answer": answer(found, threshold_pct, measured),
-        "sentences": _sentences(found, threshold_pct),
-        "cards": _cards(found.overview.plans, section.cards if section else ()),
-        "warnings": [notice for notice in notices if notice.level == "warning"],
-        "notes": [notice for notice in notices if notice.level != "warning"],
-        "first": _first_picture(found),
-        "two": found.layers is not None,
+        "sentences": sentences,
+        "cards": cards or [_card(plan) for plan in plans],
+        "notices": notices,
+        "told": told,
+        "two": layers is not None,
         "explained": EXPLAINED,
-        "beside": beside_layers(found.overview.plans),
+        "beside": beside_layers(plans),
     }
+
+
+def _card(plan: PlanSummary) -> SideCard:
+    text = f"{format_ms(plan.sum_ms)}, sum of the layers" if plan.sum_ms else "no layer times"
+    return SideCard(label=plan.label, name=plan.name, text=text)
 
 
 _TOO_LONG = (
@@ -195,70 +203,31 @@ def _files(
     return {name: data.decode() for name, data in files.items()}
 
 
-def _charts(found: Comparison | None, threshold_pct: float) -> Iterator[Chart]:
+def _falls(found: Comparison | None) -> tuple[Chart, ...]:
+    """Return a waterfall for each plan that is compared with the first."""
     if found is None:
-        return
-    overview = found.overview
-    batches = {plan.batch for plan in overview.plans}
-    made = [time_by_type(overview), time_by_precision(overview)]
-    if len(batches) > 1 and None not in batches:
-        made.append(time_by_type(overview, per_item=True))
-    made.append(layers_by_type(overview))
+        return ()
+    against = (found.layers,) if found.layers is not None else found.against_first()
+    return waterfalls(against, [plan.label for plan in found.overview.plans[1:]])
+
+
+def _tables(
+    found: Comparison | None, whole: Chosen, choices: Sequence[ChoicePair] | None
+) -> dict[str, Any]:
+    tables: dict[str, Any] = dict.fromkeys(("choices", "explained", "most", "reformats"))
+    if choices is not None:
+        tables["choices"] = comparison_rows(choices, limit=_ROWS, name_width=60).figures()
+    if found is None:
+        return tables
+    tables["facts"] = facts_table(found.overview).figures()
+    tables["shares"] = [table.figures() for table in share_tables(found, _ROWS)]
     if found.layers is not None:
-        made += [waterfall(found.layers), speedups(found.layers, threshold_pct)]
-    else:
-        made += waterfalls(found.against_first(), [one.label for one in overview.plans[1:]])
-    yield from (one for one in made if one is not None)
-
-
-def _first_picture(found: Comparison) -> str:
-    """Key of the picture of the first screen: layers are counted where a plan has no times."""
-    timed = all(plan.sum_ms is not None for plan in found.overview.plans)
-    return "time_by_type" if timed else "layers_by_type"
-
-
-def _sentences(found: Comparison, threshold_pct: float) -> list[str]:
-    plans, layers = found.overview.plans, found.layers
-    requests = requests_sentence(plans)
-    made: list[str | None] = [] if layers else [*against_first(plans, threshold_pct)]
-    made += [f"Whole requests, {requests}." if requests else None]
-    if layers is not None:
-        made.append(f"{pairing_sentence(layers, plans)}.")
-    return [one for one in made if one]
-
-
-def _cards(plans: tuple[PlanSummary, ...], sides: Sequence[SideCard]) -> list[PlanCard]:
-    names = [one.name for one in sides or plans]  # one name of a side on the page
-    facts = plan_facts(plans)
-    most = max((one.sum_ms or 0.0 for one in plans), default=0.0)
-    return [
-        PlanCard(
-            label=plan.label,
-            name=names[at],
-            time=format_ms(plan.sum_ms) if plan.sum_ms is not None else "no layer times",
-            part_pct=100 * plan.sum_ms / most if plan.sum_ms is not None and most else None,
-            facts=tuple((name, cells[at]) for name, cells in facts if name not in _NOT_ON_CARDS),
-        )
-        for at, plan in enumerate(plans)
-    ]
-
-
-def _tables(found: Comparison, whole: Chosen) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "facts": facts_table(found.overview).figures(),
-        "shares": [table.figures() for table in share_tables(found, _ROWS)],
-    }
-    if found.layers is not None:
-        made["explained"] = explanation_table(found.layers, _ROWS).figures()
-        made["layers"] = layer_table(found.layers, whole, wide=True).figures()
-        made["reformats"] = [table.figures() for table in reformat_tables(found.layers, _ROWS)]
-    return made
-
-
-def _choice_table(choices: Sequence[ChoicePair] | None) -> Figures | None:
-    if choices is None:
-        return None
-    return comparison_rows(choices, limit=_ROWS, name_width=60).figures()
+        tables["explained"] = explanation_table(found.layers, _ROWS).figures()
+        most = leading_table(found.layers)
+        tables["most"] = most.figures() if most else None
+        tables["layers"] = layer_table(found.layers, whole, wide=True).figures()
+        tables["reformats"] = [table.figures() for table in reformat_tables(found.layers, _ROWS)]
+    return tables
 
 
 _NUMBERS = ("score", "difference_ms", "share_pct", "speedup", "a_ms", "b_ms", "is_shown", "step")

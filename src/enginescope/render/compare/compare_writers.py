@@ -21,10 +21,12 @@ from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.jsonio import encode
 from enginescope.judge.notice import Notice
 from enginescope.records.notice import weightiest
-from enginescope.render.base.data_table import csv_bytes, escaped, inert_text, number_column
+from enginescope.render.base.answer_tables import answer_markdown
+from enginescope.render.base.data_table import csv_bytes, inert_text, number_column
 from enginescope.render.base.figures import TextTable
 from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.base.text import label_row, notice_lines, table
+from enginescope.render.html.answer_page import Answer
 from enginescope.render.plan_comparison.compare_phrases import (
     against_first,
     answer,
@@ -34,16 +36,12 @@ from enginescope.render.plan_comparison.compare_phrases import (
 )
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
-    explanation_table,
     facts_table,
     pair_tables,
     share_tables,
 )
-from enginescope.render.verdicts.verdict_writers import (
-    markdown_table,
-    measured_data,
-    verdict_markdown,
-)
+from enginescope.render.verdicts.measured_section import verdict_answer
+from enginescope.render.verdicts.verdict_writers import measured_data, verdict_csv
 
 _GAP = 2
 _LEAST_NAME = 12
@@ -175,8 +173,13 @@ def _taken(columns: dict[str, list[str]]) -> int:
 COMPARE_SCHEMA = 1
 
 
-def compare_csv(found: Comparison, chosen: Chosen) -> bytes:
-    """Return a row for each pair of two plans; for each plan where there are more."""
+def compare_csv(
+    found: Comparison | None, chosen: Chosen, measured: MeasuredComparison | None = None
+) -> bytes:
+    """Return a row for each pair of two plans, else for each plan, else for each verdict."""
+    if found is None:
+        assert measured is not None
+        return verdict_csv(measured)
     if found.layers is None:
         columns = plan_columns(found.overview)
     else:
@@ -270,21 +273,30 @@ def _choice(one: Choice | None) -> dict[str, Any] | None:
 
 def compare_markdown(
     measured: MeasuredComparison | None, plans: Comparison | None, chosen: Chosen
-) -> str:
+) -> bytes:
     """Return verdicts, then the plans: their result, what explains it, what is known of each."""
-    lines = ["# Comparison", ""]
-    if measured is not None:
-        lines += [verdict_markdown(measured)]
-    if plans is not None:
-        lines += ["## Plans", ""]
-        lines += [f"- **{plan.label}** {escaped(plan.name)}" for plan in plans.overview.plans]
-        lines += ["", f"**{escaped(answer(plans, chosen.threshold_pct, measured))}**", ""]
-        if plans.layers is not None:
-            lines += [f"{escaped(pairing_sentence(plans.layers, plans.overview.plans))}.", ""]
-            lines += _titled(explanation_table(plans.layers, chosen.top))
-        lines += _titled(facts_table(plans.overview))
-    return "\n".join(lines).rstrip("\n") + "\n"
+    answers = [] if measured is None else [verdict_answer(measured)]
+    answers += [] if plans is None else [plans_answer(plans, chosen, measured)]
+    return b"\n".join(map(answer_markdown, answers))
 
 
-def _titled(table: TextTable) -> list[str]:
-    return [f"### {escaped(table.title)}", "", *markdown_table(table), ""]
+def plans_answer(
+    found: Comparison, chosen: Chosen, measured: MeasuredComparison | None = None
+) -> Answer:
+    """Return which layers take less time, and all tables of the plans."""
+    plans = found.overview.plans
+    others = () if found.layers else against_first(plans, chosen.threshold_pct)
+    pairs = pair_tables(found, chosen, wide=True) if found.layers else ()
+    return Answer(
+        verb="compare",
+        title="Plans",
+        report=found,
+        answer=answer(found, chosen.threshold_pct, measured),
+        facts=(
+            *((plan.label, plan.name) for plan in plans),
+            *(("against A", sentence) for sentence in others),
+            *_sentences(found),
+        ),
+        tables=(*pairs, facts_table(found.overview), *share_tables(found, chosen.top)),
+        notices=_worth_saying(found.notices),
+    )

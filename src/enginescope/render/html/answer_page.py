@@ -28,6 +28,7 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
         title: Of the page.
         report: Whole in the JSON document.
         data: Further fields of the JSON document.
+        document: The JSON document, where it is not of `report` and `data`.
         csv: Headers and rows; ``None``: the verb writes no CSV.
         leads: Whether the first table belongs to the answer.
         sentences: Headers of columns that a page breaks as sentences.
@@ -39,6 +40,7 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
     title: str
     report: Any
     data: Mapping[str, Any] = {}
+    document: bytes | None = None
     csv: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
     leads: bool = True
     sentences: tuple[str, ...] = ()
@@ -48,6 +50,8 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
 
 def written_json(answered: Answer) -> bytes:
     """Return the answer and the whole report as strict JSON."""
+    if answered.document is not None:
+        return answered.document
     return answer_json(SCHEMA, answer=answered.answer, **answered.data, report=answered.report)
 
 
@@ -87,11 +91,15 @@ def written_page(answered: Answer) -> bytes:
 
 def _sections(
     tables: Sequence[TextTable], figures: Sequence[Figures]
-) -> Iterator[tuple[str, str, Figures]]:
-    """Yield title, anchor and figures of each table; an anchor is the first word of the title."""
+) -> Iterator[tuple[str, str, Figures, bool]]:
+    """Yield title, anchor, figures and whether a reader opens it, of each table.
+
+    An anchor is the first word of the title.
+    """
     anchors: set[str] = set()
     for number, (part, figure) in enumerate(zip(tables, figures, strict=True)):
         word = part.title.split()[0].lower()
         anchor = f"{word}-{number}" if word in anchors else word
         anchors.add(anchor)
-        yield part.title, anchor, replace(figure, caption=part.note or part.title)
+        captioned = replace(figure, caption=part.note or part.title)
+        yield part.title, anchor, captioned, part.is_detail

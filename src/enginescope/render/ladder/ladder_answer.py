@@ -337,4 +337,10 @@ def ladder_chart(report: LadderReport) -> Chart:
     cells = tuple(_rung_cells(report, rung)[:3] for rung in report.measured)
     bars = tuple(bar for bar, _ in _rows(report) if bar is not None)
     table = ChartTable(headers=_RUNG_HEADERS[:3], rows=cells)
-    return waterfall_chart("Where the time of a query goes", bars, table)
+    return waterfall_chart(
+        "Where the time of a query goes",
+        bars,
+        table,
+        subtitle=("Lines are 95 % intervals",),
+        axis="time per query",
+    )

@@ -14,10 +14,15 @@ from enginescope.core.jsonio import write_atomic
 from enginescope.core.record import Record
 from enginescope.core.result import Result
 from enginescope.core.suggest import did_you_mean
+from enginescope.judge.units import format_ms
+from enginescope.render.base.facts import backend_text, subject_line
+from enginescope.render.base.figures import first_figures
+from enginescope.render.base.phrases import count_text, interval_text, metric_title
 from enginescope.render.charts.bars import layer_bars
 from enginescope.render.charts.distribution import latency_distribution, percentiles
 from enginescope.render.charts.telemetry import telemetry_picture
 from enginescope.render.html.images import Chart, png_bytes
+from enginescope.render.html.slide import Slide
 from enginescope.render.page.export import (
     gpu_telemetry_csv,
     latency_percentiles_csv,
@@ -29,6 +34,7 @@ from enginescope.render.page.export import (
 )
 from enginescope.render.page.markdown import report_markdown
 from enginescope.render.page.page import report_page
+from enginescope.render.plans.findings import first_change
 from enginescope.render.plans.plan_headline import PageSubject
 from enginescope.render.validation.report_answers import ReportedAnswers, answers_kept
 
@@ -163,3 +169,47 @@ def _plots(view: RunView, ending: str, topk: int) -> Iterator[tuple[str, _Make]]
 
 def _png(chart: Chart | None, why_none: str) -> bytes | str:
     return png_bytes(chart) if chart else f"the run has {why_none}"
+
+
+#: Layers in the picture.
+_LAYERS = 10
+
+
+def subject_slide(subjects: Sequence[PageSubject]) -> Slide:
+    """Return the figure of a run with where its time goes, or several runs on one scale."""
+    if len(subjects) > 1:
+        return _several(subjects)
+    (subject,) = subjects
+    view = subject.view
+    latency, report = view.latency, subject.findings
+    change = first_change(report) if report else None
+    name = f"{view.run.job.subject.name} · {backend_text(view.run.job.backend)}"
+    main = first_figures(view).main
+    if latency is not None:
+        median = f"median {format_ms(latency.median_ms)}"
+        answer = f"{name}: {metric_title(latency.metric).lower()}, {median}"
+        told = [f"{interval_text(latency)}, {count_text(latency)}"]
+    else:
+        answer = f"{name}: {main.label} {main.value}" if main else name
+        told = []
+    version = subject.tensorrt_version
+    conditions = (subject_line(view.run), subject.made_on, f"TensorRT {version}" if version else "")
+    return Slide(
+        answer=answer,
+        lines=(*told, *([change] if change else [])),
+        chart=layer_bars(view, _LAYERS) or latency_distribution(view),
+        conditions=tuple(text for text in conditions if text),
+        notices=view.notices,
+    )
+
+
+def _several(subjects: Sequence[PageSubject]) -> Slide:
+    from enginescope.render.page.overview import overview_chart, overview_sentence
+
+    views = [subject.view for subject in subjects]
+    places = dict.fromkeys(subject.made_on for subject in subjects)
+    return Slide(
+        answer=overview_sentence(views) or f"{len(views)} runs",
+        chart=overview_chart(views),
+        conditions=tuple(place for place in places if place),
+    )

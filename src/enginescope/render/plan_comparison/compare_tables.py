@@ -12,6 +12,7 @@ from enginescope.analysis.plan_comparison.layer_comparison import LayerCompariso
 from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, ShareAcross
 from enginescope.core.record import Record
 from enginescope.core.units import sum_known
+from enginescope.judge.units import counted
 from enginescope.render.base.data_table import UNKNOWN, number_column, number_text
 from enginescope.render.base.figures import TextTable
 from enginescope.render.plan_comparison.compare_phrases import (
@@ -71,15 +72,19 @@ def reformat_tables(layers: LayerComparison, top: int) -> Iterator[TextTable]:
             yield _reformat_table(title, some, top)
 
 
-def explanation_table(layers: LayerComparison, top: int) -> TextTable:
-    """Return what explains the difference, the largest first; its last row is the whole."""
+def explanation_table(layers: LayerComparison, top: int, label: str = "B") -> TextTable:
+    """Return what explains the difference, the largest first; its last row is the whole.
+
+    Args:
+        label: Of the plan that is compared with A.
+    """
     reasons = layers.explanations
     shown = reasons[: len(reasons) if len(reasons) == top + 1 else top]
     rest = reasons[len(shown) :]
     differences = [one.difference_ms for one in shown]
     shares = [one.share_pct for one in shown]
     counts = [len(one.members) for one in shown]
-    texts = [cause_text(one) for one in shown]
+    texts = [cause_text(one, label) for one in shown]
     if rest:
         differences.append(sum_known([one.difference_ms for one in rest]))
         shares.append(sum_known([one.share_pct for one in rest]))
@@ -90,22 +95,53 @@ def explanation_table(layers: LayerComparison, top: int) -> TextTable:
         shares.append(share_of(layers.difference_ms, layers.difference_ms))
         counts.append(len(layers.layers))
         texts.append("the whole difference")
+    header = f"{label} − A ms"
     columns = {
-        _DIFFERENCE: number_column(differences, signed=True),
+        header: number_column(differences, signed=True),
         _SHARE: [number_text(share, 1) for share in shares],
         "pairs": [f"{count:,}" if count else UNKNOWN for count in counts],
         "what differs": texts,
     }
     title = EXPLAINED if layers.difference_ms is not None else "What differs"
-    return _table(title, columns, numbers=(_DIFFERENCE, _SHARE, "pairs"))
+    return _table(title, columns, numbers=(header, _SHARE, "pairs"))
+
+
+#: Most rows of the table of layers that lead.
+_LEADING = 8
+
+
+def leading_table(layers: LayerComparison) -> TextTable | None:
+    """Return the layers that make 80 % of all differences; ``None`` without known differences."""
+    leading, share_pct = layers.leading()
+    if not leading:
+        return None
+    count = f"{len(leading):,} of {counted(len(layers.layers), 'pair')}"
+    make = "makes" if len(leading) == 1 else "make"
+    more = len(leading) - _LEADING
+    return _layer_table(
+        f"{count} {make} {share_pct:.0f} % of all differences, more and less time alike",
+        leading[:_LEADING],
+        wide=False,
+        note=f"and {more:,} more" if more > 0 else None,
+    )
 
 
 def layer_table(layers: LayerComparison, chosen: Chosen, *, wide: bool) -> TextTable:
     """Return the layers that differ or take another time, the largest difference first."""
-    admitted = [one for one in layers.by_difference() if chosen.admits(one)]
+    admitted = [one for one in layers.in_order() if chosen.admits(one)]
     differing = [one for one in admitted if chosen.is_shown(one)]
-    differing.sort(key=lambda one: -abs(one.difference_ms or 0.0))
-    shown = differing[: chosen.top]
+    what = f" ({chosen.only})" if chosen.only else ""
+    return _layer_table(
+        f"Layers{what} by difference in time, the largest first",
+        differing[: chosen.top],
+        wide=wide,
+        note=_left_out(len(differing) - chosen.top, admitted, chosen),
+    )
+
+
+def _layer_table(
+    title: str, shown: Sequence[ComparedLayers], *, wide: bool, note: str | None
+) -> TextTable:
     times = number_column([one.a_ms for one in shown] + [one.b_ms for one in shown])
     columns = {
         "A ms": times[: len(shown)],
@@ -119,13 +155,8 @@ def layer_table(layers: LayerComparison, chosen: Chosen, *, wide: bool) -> TextT
         columns["paired by"] = [evidence_text(one) for one in shown]
     columns["differs in"] = [changes_text(one, brief=not wide) for one in shown]
     columns["layer"] = [one.name for one in shown]
-    what = f" ({chosen.only})" if chosen.only else ""
-    return _table(
-        f"Layers{what} by difference in time, the largest first",
-        columns,
-        numbers=("A ms", "B ms", _DIFFERENCE, _SHARE, "A ÷ B"),
-        note=_left_out(len(differing) - len(shown), admitted, chosen),
-    )
+    numbers = ("A ms", "B ms", _DIFFERENCE, _SHARE, "A ÷ B")
+    return _table(title, columns, numbers=numbers, note=note)
 
 
 def share_tables(found: Comparison, top: int) -> Iterator[TextTable]:
@@ -222,7 +253,7 @@ def _reformat_table(title: str, found: Sequence[ReformatLayer], top: int) -> Tex
 
 def _left_out(more: int, admitted: Sequence[ComparedLayers], chosen: Chosen) -> str | None:
     alike = [one for one in admitted if not chosen.is_shown(one)]
-    parts = [f"and {more:,} more"] if more else []
+    parts = [f"and {more:,} more"] if more > 0 else []
     if alike:
         times = (sum_known([one.a_ms for one in alike]), sum_known([one.b_ms for one in alike]))
         does, takes = ("does", "takes") if len(alike) == 1 else ("do", "take")

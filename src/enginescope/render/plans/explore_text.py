@@ -15,7 +15,7 @@ from enginescope.analysis.plans.exploration import Exploration, ExploredLayer, o
 from enginescope.core.record import Record
 from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
-from enginescope.judge.units import counted
+from enginescope.judge.units import counted, format_significant
 from enginescope.records.plan.plan import EXECUTED
 from enginescope.records.tensor import Tensor
 from enginescope.render.base.data_table import inert_text
@@ -178,7 +178,10 @@ def _with_words(one: ReformatShare) -> ReformatShare:
 
 
 def _percent(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.1f}"
+    """Return a share with one decimal; a smaller one with its first two digits."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:.1f}" if value >= 0.05 or not value else format_significant(value, 2)
 
 
 def _bytes(value: int | None) -> str:
@@ -203,6 +206,7 @@ _DIGITS = 4
 def explore_text(
     found: Exploration,
     *,
+    first: str | None = None,
     device: str | None = None,
     notices: Sequence[Notice] = (),
     top: int = 5,
@@ -212,11 +216,14 @@ def explore_text(
     """Return a plan's summary and its tables, for a rich console.
 
     Args:
+        first: The change that may save most.
         device: The GPU it was built or timed on, and what built it.
         notices: Of reading the files; `found` has its own.
         sort: Of the layers: a key of `ORDERS`.
     """
-    lines: list[RenderableType] = [_title(found, device, width), Text()]
+    lines: list[RenderableType] = [_title(found, device, width)]
+    lines += [Text(first, style="bold")] if first else []
+    lines.append(Text())
     lines += [label_row(name, text) for name, text in summary_rows(found)]
     lines.append(Text())
     for one in explore_tables(found, top=top, sort=sort, sized=width >= _WIDE):

@@ -28,6 +28,8 @@ _KINDS = (
     ("item_ms", "ms per item", None),
     ("unknown_of_ms", "of ms", None),
 )
+#: Characters of the names in the first line.
+_SUBJECT = 60
 #: Rows of a plan that are shown unless more are asked for.
 SHOWN_GROUPS = 12
 #: Columns of both tables that hold numbers.
@@ -64,6 +66,19 @@ def headline(report: LintReport) -> str:
         size += f", sum {format_ms(report.sum_ms)}"
     hidden = f"; {report.suppressed:,} suppressed" if report.suppressed else ""
     return f"{report.plan} ({size}): findings {found}{hidden}"
+
+
+def first_change(report: LintReport) -> str | None:
+    """Return one cause, one change and one figure: of the change that may save most.
+
+    ``None`` without findings.
+    """
+    if not report.groups:
+        return None
+    group = report.groups[0]
+    cause = f"{short_subject(group, _SUBJECT)} {group.message}"
+    figure = saving_text(group.saving) or "saving unknown: no layer times"
+    return f"{cause} → {group.advice}: {figure} ({group.code})"
 
 
 def saving_words(report: LintReport) -> str | None:

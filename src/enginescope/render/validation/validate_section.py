@@ -16,12 +16,13 @@ from enginescope.render.accuracy.answer_errors import (
     value_pairs,
 )
 from enginescope.render.accuracy.validate_phrases import (
+    OUTPUT_HEADERS,
     Panels,
     WorstAnswer,
-    cosine_text,
     difference_text,
     error_text,
     limits_text,
+    output_row,
     panels_of,
     reason_texts,
     side_answer,
@@ -120,31 +121,11 @@ def _charts(
 
 
 def _table(outputs: Sequence[OutputDiff]) -> Figures:
-    headers = ("Output", "", "Max |error|", "Mean |error|", "RMSE ÷ spread", "Limit")
     return Figures(
         caption="Outputs against the reference",
-        headers=(*headers, "Cosine", "Mismatch %", "Top-1 %", "Top-5 %"),
-        rows=tuple(_row(output) for output in outputs),
-        numbers=tuple(range(2, 10)),
-    )
-
-
-def _row(one: OutputDiff) -> tuple[str, ...]:
-    found, ranks = one.figures, one.ranks
-    mark = "within" if one.passes else "fails"
-    if found is None:
-        return (one.name, mark, *[UNKNOWN] * 8)
-    return (
-        one.name,
-        mark,
-        error_text(found.max_abs_error),
-        error_text(found.mean_abs_error),
-        error_text(found.error_to_spread),
-        error_text(one.error_limit),
-        cosine_text(found.cosine),
-        error_text(found.mismatch_pct),
-        figure(ranks.top1_pct if ranks else None, 4),
-        figure(ranks.top5_pct if ranks else None, 4),
+        headers=OUTPUT_HEADERS,
+        rows=tuple(output_row(output) for output in outputs),
+        numbers=tuple(range(2, len(OUTPUT_HEADERS))),
     )
 
 
@@ -177,6 +158,8 @@ def _more(outputs: Sequence[OutputDiff]) -> Figures:
                 figure(found.psnr_db, 4),
                 f"{found.nan:,}",
                 f"{found.infinite:,}",
+                error_text(found.mismatch_pct),
+                figure(output.ranks.top5_pct if output.ranks else None, 4),
             )
         )
     return Figures(
@@ -195,7 +178,9 @@ def _more(outputs: Sequence[OutputDiff]) -> Figures:
             "PSNR dB",
             "NaN",
             "Inf",
+            "Mismatch %",
+            "Top-5 %",
         ),
         rows=tuple(rows),
-        numbers=(2, *range(4, 13)),
+        numbers=(2, *range(4, 15)),
     )

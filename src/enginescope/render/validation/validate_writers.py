@@ -28,6 +28,7 @@ from enginescope.render.accuracy.validate_phrases import (
     suggestion_texts,
     worst_text,
 )
+from enginescope.render.base.figures import TextTable
 from enginescope.render.base.short_names import column_apart
 from enginescope.render.base.text import label_row, notice_lines, table
 from enginescope.render.bisection.bisect_writers import (
@@ -36,6 +37,7 @@ from enginescope.render.bisection.bisect_writers import (
     precision_data,
     precision_lines,
 )
+from enginescope.render.html.answer_page import Answer
 
 _MEAN_COLUMNS = 12
 _LEAST_NAME = 12
@@ -59,6 +61,43 @@ def validate_text(found: Validation, *, width: int = 80) -> RenderableType:
         lines += [Text(), *task_lines(found.task, width=width)]
     lines += [Text(), *notice_lines(found.notices)] if found.notices else []
     return Group(*_single_spaced([*lines, Text()]))
+
+
+def validate_answer(found: Validation) -> Answer:
+    """Return the answer, what was compared, and every output with the reasons of failures."""
+    told, shared = called_apart(found)
+    rows: list[tuple[str, ...]] = []
+    for side in told.sides:
+        if side.diff is None:
+            why = "; try: ".join(filter(None, (side.failure, side.hint)))
+            why = why or "the models have different inputs"
+            rows.append((side.label, "", "✗", *[""] * len(OUTPUT_HEADERS[2:]), why))
+        rows += [
+            (side.label, *output_row(output), "; ".join(reason_texts(output)))
+            for output in (side.diff.outputs if side.diff else ())
+        ]
+    table = TextTable(
+        title="Outputs",
+        headers=("side", *OUTPUT_HEADERS, "why"),
+        rows=tuple(rows),
+        numbers=OUTPUT_HEADERS[2:],
+        note="; ".join(text for side in told.sides for text in suggestion_texts(side)) or None,
+    )
+    note = f": {found.reference_note}" if found.reference_note else ""
+    return Answer(
+        verb="validate",
+        title="Validation",
+        report=found,
+        answer=answer(found),
+        facts=(
+            ("reference" if found.sides else "model", f"{found.reference}{note}"),
+            ("samples", _samples(found)),
+            *((("sides", shared),) if shared else ()),
+            *((f"limits of {side.label}", limits_text(side)) for side in told.sides),
+        ),
+        tables=(table,) if rows else (),
+        notices=found.notices,
+    )
 
 
 def _single_spaced(lines: list[RenderableType]) -> list[RenderableType]:

@@ -1,8 +1,8 @@
-"""Writers of a gate: terminal, JSON, Markdown."""
+"""The answer of a gate, for terminal, Markdown, page and JSON alike."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator
 from typing import Any
 
 from msgspec import to_builtins
@@ -11,9 +11,12 @@ from enginescope.analysis.verdicts.model_mean import gate_means
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import counted
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
-from enginescope.render.base.answer_tables import AnswerTables, answer_json, notice_items
-from enginescope.render.base.data_table import escaped, markdown_row
+from enginescope.render.base.answer_tables import answer_json
+from enginescope.render.base.data_table import UNKNOWN, ends_of
 from enginescope.render.base.figures import TextTable
+from enginescope.render.charts.estimates import Estimate, estimate_chart
+from enginescope.render.html.answer_page import Answer
+from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.gate_phrases import (
     ROW_HEADERS,
     answer_text,
@@ -31,37 +34,66 @@ from enginescope.render.verdicts.gate_phrases import (
 )
 from enginescope.render.verdicts.mean_phrases import mean_cells, mean_lines
 
-#: Columns of the table of rows.
-HEADERS = ("result", "job")
+_WHY = "Why"
+#: Most rows of the chart.
+_DRAWN = 40
 
 
-def gate_rows(report: GateReport, *, everything: bool = False) -> tuple[tuple[str, str], ...]:
-    """Return what is listed below `HEADERS`, the worst first.
+def gate_answer(report: GateReport) -> Answer:
+    """Return the result, the rows that matter with their reasons, and the others folded away."""
+    listed = _listed(report, everything=False)
+    rest = [row for row in report.rows if not is_listed(report, row)]
+    repeated = repeated_notices(report, listed)
+    rows = [(*_cells(report, row), _reasons(report, row, repeated) or UNKNOWN) for row in listed]
+    for mean in gate_means(report):
+        *figures, why = mean_cells(mean, "job", has_reasons=True)
+        rows.append((*figures, UNKNOWN, why))
+    held = TextTable(
+        title=f"Without regression: {counted(len(rest), 'metric')}",
+        headers=ROW_HEADERS,
+        rows=tuple(_cells(report, row) for row in rest),
+        numbers=ROW_HEADERS[3:],
+        whole=ROW_HEADERS[3:],
+        is_detail=True,
+    )
+    jobs = TextTable(
+        title="Jobs",
+        headers=(*ROW_HEADERS, _WHY),
+        rows=tuple(rows),
+        numbers=ROW_HEADERS[3:],
+        whole=ROW_HEADERS[3:],
+    )
+    return Answer(
+        verb="gate",
+        title="Gate",
+        answer=answer_text(report),
+        facts=scope_facts(report),
+        tables=tuple(table for table in (jobs, held) if table.rows),
+        notices=gate_notices(report),
+        report=report,
+        document=gate_json(report),
+        sentences=(_WHY,),
+        charts=(_chart(report),),
+    )
+
+
+def gate_rows(report: GateReport, *, everything: bool = False) -> TextTable:
+    """Return what a terminal lists, the worst first.
 
     Args:
         everything: Jobs without regression too.
     """
     listed = _listed(report, everything=everything)
     repeated = repeated_notices(report, listed)
-    rows = ((outcome_text(row.outcome), "\n".join(_lines(report, row, repeated))) for row in listed)
-    return (*rows, *(("mean", mean_lines(mean, "job")) for mean in gate_means(report)))
+    rows = [(outcome_text(row.outcome), "\n".join(_lines(report, row, repeated))) for row in listed]
+    rows += [("mean", mean_lines(mean, "job")) for mean in gate_means(report)]
+    return TextTable(title="Jobs", headers=("result", "job"), rows=tuple(rows))
 
 
 def gate_notices(report: GateReport, *, everything: bool = False) -> tuple[Notice, ...]:
     """Return what is said below `gate_rows`: of the gate, then of several rows."""
     repeated = repeated_notices(report, _listed(report, everything=everything))
     return (*report.notices, *repeated.values())
-
-
-def gate_answer(report: GateReport, *, everything: bool = False) -> AnswerTables:
-    """Return what the terminal shows: `gate_rows` and `gate_notices`."""
-    rows = gate_rows(report, everything=everything)
-    return AnswerTables(
-        answer=answer_text(report),
-        facts=scope_facts(report),
-        tables=(TextTable(title="Jobs", headers=HEADERS, rows=rows),) if rows else (),
-        notices=gate_notices(report, everything=everything),
-    )
 
 
 def _listed(report: GateReport, *, everything: bool) -> list[GateRow]:
@@ -111,61 +143,33 @@ def _row(report: GateReport, row: GateRow) -> dict[str, Any]:
     }
 
 
-_MARKS = ("---", "---", "---", "---:", "---:", "---:", "---:", "---:")
+def _cells(report: GateReport, row: GateRow) -> tuple[str, ...]:
+    """Return a row below `ROW_HEADERS`; a cross says that it fails."""
+    result, *cells = row_cells(row)
+    return (f"✗ {result}" if report.fails(row) else result, *cells)
 
 
-def gate_markdown(report: GateReport) -> bytes:
-    """Return the result, a table of what is to be seen, why, and the rest folded away."""
-    listed, notices = _listed(report, everything=False), gate_notices(report)
-    rest = [row for row in report.rows if not is_listed(report, row)]
-    scope = "; ".join(f"{name} {text}" for name, text in scope_facts(report))
-    lines = [
-        f"### enginescope {escaped(answer_text(report))}",
-        "",
-        f"{escaped(scope)}.",
-    ]
-    means = [
-        list(map(escaped, mean_cells(mean, "job", has_reasons=False)))
-        for mean in gate_means(report)
-    ]
-    if listed or means:
-        lines += ["", *_table(report, listed), *map(markdown_row, means)]
-        lines += _reasons(report, listed)
-    lines += notice_items(notices)
-    if rest:
-        title = f"{counted(len(rest), 'metric')} without regression"
-        lines += ["", f"<details><summary>{title}</summary>", "", *_table(report, rest)]
-        lines += ["", "</details>"]
-    return ("\n".join(lines) + "\n").encode()
+def _reasons(report: GateReport, row: GateRow, repeated: Container[str]) -> str:
+    notices = (
+        f"{notice.message} ({notice.code})"
+        for notice in shown_notices(report, row)
+        if notice.code not in repeated
+    )
+    return "; ".join((*details(row), *notices))
 
 
-def _table(report: GateReport, rows: Iterable[GateRow]) -> list[str]:
-    return [
-        markdown_row(ROW_HEADERS),
-        markdown_row(_MARKS),
-        *(markdown_row(_cells(report, row)) for row in rows),
-    ]
-
-
-def _cells(report: GateReport, row: GateRow) -> list[str]:
-    result, job, *figures = map(escaped, row_cells(row))
-    return [
-        f"**{result}**" if report.fails(row) else result,
-        job,
-        *(figure.replace(" ", "\u00a0") for figure in figures),  # figures do not break
-    ]
-
-
-def _reasons(report: GateReport, rows: Sequence[GateRow]) -> list[str]:
-    lines, repeated = [], repeated_notices(report, rows)
-    for row in rows:
-        said = [escaped(detail) for detail in details(row)]
-        said += [
-            f"{escaped(notice.message)} ({notice.code})"
-            for notice in shown_notices(report, row)
-            if notice.code not in repeated
-        ]
-        metric = f", {escaped(metric_text(row))}" if row.metric else ""
-        if said:
-            lines.append(f"- {escaped(row.job)}{metric}: {'; '.join(said)}")
-    return ["", *lines] if lines else []
+def _chart(report: GateReport) -> Chart | None:
+    """Return the change of each metric with its interval, the worst first."""
+    changes = []
+    for row in report.rows[:_DRAWN]:
+        change = change_pct(row.verdict) if row.verdict else None
+        if row.verdict is None or change is None:
+            continue
+        ends = ends_of(row.verdict.estimate.interval if row.verdict.estimate else None)
+        low, high = (None if end is None else 100 * (end - 1) for end in ends)
+        name = f"{row.job}, {metric_text(row)}"
+        kind = outcome_text(row.outcome)
+        changes.append(Estimate(name=name, value=change, kind=kind, low=low, high=high))
+    axis, title = "change, %", f"Change against {report.baseline}"
+    lines = "intervals of the gate's confidence"
+    return estimate_chart("gate_changes", title, changes, axis=axis, reference=0.0, lines=lines)

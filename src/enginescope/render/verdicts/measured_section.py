@@ -5,7 +5,7 @@ The table of verdicts, as text cells; where it is shown it is fitted and styled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from enginescope.analysis.verdicts.compared_figures import TAILS
 from enginescope.analysis.verdicts.measured_notices import measured_notices
@@ -13,7 +13,7 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
     MeasuredPair,
 )
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.judge.difference import reason_text
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_ms
@@ -23,6 +23,7 @@ from enginescope.render.base.facts import made_text, place_line
 from enginescope.render.base.figures import Figures, TextTable
 from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.overlay import process_medians, side_distributions
+from enginescope.render.html.answer_page import Answer
 from enginescope.render.html.images import Chart
 from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.ranking_text import ranking_sentence, ranking_table
@@ -134,11 +135,11 @@ def _level(verdict: Verdict) -> str:
 
 
 class SideCard(Record, frozen=True, kw_only=True):
-    """One side on the first screen."""
+    """One side on the first screen, with a line on it."""
 
     label: str
     name: str
-    counts: str
+    text: str
 
 
 class MeasuredSection(Record, frozen=True, kw_only=True):
@@ -149,11 +150,12 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
         others: Those of further pairs.
         ranking: Of three or more sides.
         shared: Options that all sides have, said once.
-        beneath: What marks in the tables mean, and how the throughput is computed.
-        first: Charts of the first screen: one of two sides, small multiples of more.
-        told: Where, in which order, how sure.
         tables: Verdicts, one table a pair.
+        marks: What marks in the tables mean.
+        facts: Where, how many, how sure, and how figures are computed.
         still_open: What is inconclusive, and what would decide it.
+        charts: Of two sides one distribution, small multiples of more.
+        medians: Of every process.
         runs: Every process.
     """
 
@@ -162,49 +164,107 @@ class MeasuredSection(Record, frozen=True, kw_only=True):
     cards: tuple[SideCard, ...]
     ranking: Figures | None
     shared: str | None
-    told: tuple[str, ...]
     notices: tuple[Notice, ...]
     tables: tuple[Figures, ...]
-    beneath: tuple[str, ...]
+    marks: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]
     still_open: tuple[str, ...]
-    first: tuple[Chart, ...]
-    later: tuple[Chart, ...]
+    charts: tuple[Chart, ...]
+    medians: Chart | None
     runs: Figures
 
 
 def measured_section(found: MeasuredComparison) -> MeasuredSection:
     """Return what the page says of verdicts."""
-    sentences = [headline_sentence(pair) for pair in found.pairs]
-    ranks, ranked = ranking_sentence(found), ranking_table(found)
-    if ranks is not None:
-        sentences.insert(0, ranks)
-    medians = process_medians(found)
+    first, *others = sentences_of(found)
+    ranked = ranking_table(found)
     apart = told_apart([side.name for side in found.sides])
     return MeasuredSection(
-        answer=sentences[0],
-        others=tuple(sentences[1:]),
-        cards=tuple(_cards(found, apart.labels)),
+        answer=first,
+        others=tuple(others),
+        cards=tuple(
+            SideCard(label=side.label, name=name, text=text.removeprefix(f"{side.label} "))
+            for side, name, text in zip(found.sides, apart.labels, side_counts(found), strict=True)
+        ),
         ranking=ranked.figures(ranked.title) if ranked else None,
         shared=apart.shared,
-        told=tuple(_told(found)),
         notices=measured_notices(found),
         tables=(
             *(_table(pair) for pair in found.pairs),
             *((every.figures(every.title),) if (every := pair_table(found)) else ()),
         ),
-        beneath=tuple(_beneath(found)),
+        marks=tuple(dict.fromkeys(mark for pair in found.pairs for mark in mark_notes(pair))),
+        facts=(*place_facts(found), *verdict_facts(found)),
         still_open=tuple(text for pair in found.pairs for text in _open(pair)),
-        first=side_distributions(found),
-        later=(medians,) if medians is not None else (),
+        charts=side_distributions(found),
+        medians=process_medians(found),
         runs=_runs(found),
     )
 
 
-def _cards(found: MeasuredComparison, names: Sequence[str]) -> Iterator[SideCard]:
+def sentences_of(found: MeasuredComparison) -> list[str]:
+    """Return the ranking of several sides, then the headline of each pair."""
+    ranks = ranking_sentence(found)
+    return [*([ranks] if ranks else []), *map(headline_sentence, found.pairs)]
+
+
+def verdict_answer(found: MeasuredComparison) -> Answer:
+    """Return the verdicts as an answer: sides and facts, a table a pair, and the notices."""
+    first, *others = sentences_of(found)
+    ranked, every = ranking_table(found), pair_table(found)
+    tables = [] if ranked is None else [ranked]
+    for pair in found.pairs:
+        notes = [*mark_notes(pair), *_open(pair)]
+        tables.append(replace(verdict_table(pair), note=" ".join(notes) or None))
+    return Answer(
+        verb="compare",
+        title="Comparison",
+        report=found,
+        answer=first,
+        facts=(
+            *((side.label, side.name) for side in found.sides),
+            *(("verdict", sentence) for sentence in others),
+            *place_facts(found),
+            *verdict_facts(found),
+        ),
+        tables=(*tables, *([every] if every else [])),
+        notices=measured_notices(found),
+    )
+
+
+def side_counts(found: MeasuredComparison) -> list[str]:
+    """Return ``A 7 processes, n 4,321 (effective 1,200)`` of each side."""
     pairs = (found.pairs[0], *found.pairs)
-    for at, (side, pair, name) in enumerate(zip(found.sides, pairs, names, strict=True)):
-        counts = counts_text(side, pair, is_base=at == 0).removeprefix(f"{side.label} ")
-        yield SideCard(label=side.label, name=name, counts=counts)
+    return [
+        counts_text(side, pair, is_base=at == 0)
+        for at, (side, pair) in enumerate(zip(found.sides, pairs, strict=True))
+    ]
+
+
+def place_facts(found: MeasuredComparison) -> tuple[tuple[str, str], ...]:
+    """Return the machines that measured the sides."""
+    places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
+    known = [place for place in places if place]
+    return (("on", " and ".join(known)),) if known else ()
+
+
+def verdict_facts(
+    found: MeasuredComparison, *, is_whole: bool = True
+) -> tuple[tuple[str, str], ...]:
+    """Return how much was measured, how sure it is, and how figures are computed.
+
+    Args:
+        is_whole: Else the counts and the evidence alone.
+    """
+    facts = (("samples", " · ".join(side_counts(found))), ("evidence", evidence_text(found)))
+    more = (
+        ("took", took_text(found)),
+        ("looks", looks_text(found)),
+        ("figures", base_note(found)),
+        ("throughput", rate_note(found)),
+        ("percentiles", tail_note(found)),
+    )
+    return (*facts, *((name, text) for name, text in more if text and is_whole))
 
 
 def took_text(found: MeasuredComparison) -> str | None:
@@ -221,20 +281,6 @@ def took_text(found: MeasuredComparison) -> str | None:
         whole = sum(phase.duration_ms for run in side.measured for phase in run.phases)
         parts.append(f"{side.label} {format_ms(whole)}, {format_ms(sum(known))} of it timed")
     return " · ".join(parts)
-
-
-def _told(found: MeasuredComparison) -> Iterator[str]:
-    places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
-    known = [place for place in places if place]
-    if known:
-        yield f"On {' and '.join(known)}."
-    took = took_text(found)
-    if took:
-        yield f"All processes together: {took}."
-    looks = looks_text(found)
-    if looks:
-        yield f"Interleaved: {looks}."
-    yield f"Evidence: {evidence_text(found)}."
 
 
 def _table(pair: MeasuredPair) -> Figures:
@@ -255,7 +301,7 @@ def base_note(comparison: MeasuredComparison) -> str | None:
     if all(len(values) == 1 for values in figures.values()):
         return None
     base = comparison.pairs[0].a
-    return f"figures of {base} are of the rounds that count for each pair, so they may differ"
+    return f"those of {base} are of the rounds that count for each pair, so they may differ"
 
 
 def tail_note(comparison: MeasuredComparison) -> str | None:
@@ -272,18 +318,10 @@ def tail_note(comparison: MeasuredComparison) -> str | None:
     )
 
 
-def _beneath(found: MeasuredComparison) -> Iterator[str]:
-    notes = dict.fromkeys(map(ratio_note, found.pairs))
-    yield from (f"{OTHER_RATIO} {note}." for note in notes if note)
-    base = base_note(found)
-    if base:
-        yield f"{base[0].upper()}{base[1:]}."
-    rate = rate_note(found)
-    if rate:
-        yield f"Throughput: {rate}."
-    tails = tail_note(found)
-    if tails:
-        yield f"Percentiles: {tails}."
+def mark_notes(pair: MeasuredPair) -> list[str]:
+    """Return what the mark in a pair's table means; nothing without it."""
+    note = ratio_note(pair)
+    return [f"{OTHER_RATIO} {note}."] if note else []
 
 
 def _open(pair: MeasuredPair) -> Iterator[str]:

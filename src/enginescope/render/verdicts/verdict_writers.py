@@ -1,4 +1,4 @@
-"""Writers of a verdict: terminal, JSON, Markdown."""
+"""Writers of a verdict: terminal, JSON, CSV."""
 
 from __future__ import annotations
 
@@ -24,33 +24,24 @@ from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.rounds import plan_of
-from enginescope.render.base.data_table import csv_bytes, escaped, inert_text, markdown_row
-from enginescope.render.base.facts import place_line
-from enginescope.render.base.figures import TextTable
+from enginescope.render.base.data_table import csv_bytes, inert_text
 from enginescope.render.base.phrases import shorten_apart
 from enginescope.render.base.shared_options import ToldApart, told_apart
-from enginescope.render.base.text import label_row, notice_lines, table
+from enginescope.render.base.text import label_row, notice_lines, stacked, table
 from enginescope.render.verdicts.measured_section import (
-    base_note,
-    evidence_text,
+    mark_notes,
     pair_table,
-    tail_note,
-    took_text,
+    place_facts,
+    sentences_of,
+    verdict_facts,
     verdict_table,
 )
-from enginescope.render.verdicts.ranking_text import (
-    ranking_data,
-    ranking_sentence,
-    ranking_table,
-)
+from enginescope.render.verdicts.ranking_text import ranking_data, ranking_table
 from enginescope.render.verdicts.verdict_phrases import (
-    OTHER_RATIO,
     across_hint,
     comparison_tag,
-    counts_text,
     headline_sentence,
     is_other_ratio,
-    looks_text,
     rate_note,
     ratio_note,
     title_of,
@@ -66,42 +57,31 @@ _NARROW = 76
 _MOST_THRESHOLD_PCT = 5
 
 
-def verdict_text(found: MeasuredComparison, *, width: int = 80) -> RenderableType:
-    """Return the verdicts, the sides, their tables, what would settle the rest, and the notices."""
-    ranks = ranking_sentence(found)
+def verdict_text(
+    found: MeasuredComparison, *, width: int = 80, is_whole: bool = False
+) -> RenderableType:
+    """Return the verdicts, the sides, their tables, what would settle the rest, and the notices.
+
+    Args:
+        is_whole: Every fact, reason and notice, too.
+    """
     lines: list[RenderableType] = [
-        *([Text(ranks, style="bold")] if ranks else []),
-        *(Text(headline_sentence(pair), style="bold") for pair in found.pairs),
+        *(Text(sentence, style="bold") for sentence in sentences_of(found)),
         Text(),
         *_titles(found, width),
         Text(),
     ]
-    ranked = ranking_table(found)
+    ranked, every = ranking_table(found), pair_table(found)
     if ranked is not None:
-        lines += [Text(ranked.title, style="bold"), Text()]
-        lines += [table(ranked.headers, ranked.rows, right=ranked.numbers), Text()]
+        lines += [Text(ranked.title, style="bold"), *stacked([ranked])]
     for pair in found.pairs:
         lines += [Text(f"{pair.b} against {pair.a}", style="bold")] if found.other_pairs else []
-        lines += [_table(pair, width), Text()]
-        note = ratio_note(pair)
-        lines += [label_row(f"ratio {OTHER_RATIO}", note)] if note else []
-        lines += [label_row(name, text) for name, text in _open(pair, found)]
-    every = pair_table(found)
+        lines += [_table(pair, width), *map(Text, mark_notes(pair)), Text()]
+        lines += [label_row(name, text) for name, text in _open(pair, found, is_whole=is_whole)]
     if every is not None:
-        lines += [Text(every.title, style="bold"), Text()]
-        lines += [table(every.headers, every.rows, right=every.numbers), Text()]
-    base, rate = base_note(found), rate_note(found)
-    lines += [label_row("figures", base.removeprefix("figures "))] if base else []
-    lines += [label_row("throughput", rate)] if rate else []
-    tails = tail_note(found)
-    lines += [label_row("percentiles", tails)] if tails else []
-    lines += [label_row("samples", " · ".join(_counts(found)))]
-    took = took_text(found)
-    lines += [label_row("took", took)] if took else []
-    lines += [label_row("evidence", evidence_text(found))]
-    looks = looks_text(found)
-    lines += [label_row("looks", looks)] if looks else []
-    return Group(*lines, Text(), *notice_lines(measured_notices(found)))
+        lines += [Text(every.title, style="bold"), *stacked([every])]
+    lines += [label_row(name, text) for name, text in verdict_facts(found, is_whole=is_whole)]
+    return Group(*lines, Text(), *notice_lines(measured_notices(found), is_whole=is_whole))
 
 
 def _titles(comparison: MeasuredComparison, width: int) -> list[Text]:
@@ -114,10 +94,7 @@ def _titles(comparison: MeasuredComparison, width: int) -> list[Text]:
         for side, name in zip(comparison.sides, shorten_apart(apart.labels, room), strict=True)
     ]
     lines += [Text(f"   {one}", style="dim") for one in wrap(apart.shared or "", room)]
-    places = dict.fromkeys(place_line(run) for side in comparison.sides for run in side.runs)
-    if len(places) == 1 and (place := next(iter(places))):
-        lines.append(Text(f"   {place}", style="dim"))
-    return lines
+    return [*lines, *(Text(f"   {place}", style="dim") for _, place in place_facts(comparison))]
 
 
 def _table(pair: MeasuredPair, width: int) -> RenderableType:
@@ -129,7 +106,9 @@ def _table(pair: MeasuredPair, width: int) -> RenderableType:
     return table(tuple(made.headers[at] for at in kept), rows, right=made.numbers)
 
 
-def _open(pair: MeasuredPair, comparison: MeasuredComparison) -> Iterator[tuple[str, str]]:
+def _open(
+    pair: MeasuredPair, comparison: MeasuredComparison, *, is_whole: bool
+) -> Iterator[tuple[str, str]]:
     """Yield why the headline is inconclusive, what would decide it, and what other rows lack."""
     why = why_text(pair.headline)
     if why is not None:
@@ -141,7 +120,7 @@ def _open(pair: MeasuredPair, comparison: MeasuredComparison) -> Iterator[tuple[
             pair, comparison.comparison, plan, _unplanned(pair, comparison, plan)
         )
     yield from (("or" if at else "next", hint) for at, hint in enumerate(filter(None, hints)))
-    for verdict in pair.verdicts[1:]:
+    for verdict in pair.verdicts[1:] if is_whole else ():
         lack = why_text(verdict)
         if lack is not None:
             yield title_of(verdict.metric), lack
@@ -209,13 +188,6 @@ def _steadying(pair: MeasuredPair, comparison: str | None) -> str:
         command = f"enginescope compare {comparison_tag(comparison)} --html compare.html"
         return f"{command} shows the processes of {label}"
     return "enginescope doctor says what keeps the machine busy; then enginescope bench … --compare"
-
-
-def _counts(comparison: MeasuredComparison) -> Iterator[str]:
-    base, *others = comparison.sides
-    yield counts_text(base, comparison.pairs[0], is_base=True)
-    for side, pair in zip(others, comparison.pairs, strict=True):
-        yield counts_text(side, pair, is_base=False)
 
 
 def measured_data(found: MeasuredComparison) -> dict[str, Any]:
@@ -323,57 +295,3 @@ def _flat(pair: MeasuredPair, one: Verdict) -> dict[str, Any]:
         "disturbed_both": disturbed.both if disturbed else None,
         "unstable": disturbed.unstable if disturbed else None,
     }
-
-
-def verdict_markdown(found: MeasuredComparison) -> str:
-    """Return the result, its table, and the notices."""
-    lines = [f"- **{side.label}** {escaped(side.name)}" for side in found.sides]
-    places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
-    lines += [f"- on {escaped(place)}" for place in places if place]
-    ranked = ranking_table(found)
-    if ranked is not None:
-        lines += ["", f"**{escaped(ranking_sentence(found) or '')}**", "", *markdown_table(ranked)]
-    for pair in found.pairs:
-        lines += [
-            "",
-            f"**{escaped(headline_sentence(pair))}**",
-            "",
-            *markdown_table(verdict_table(pair)),
-        ]
-        note = ratio_note(pair)
-        lines += ["", escaped(f"{OTHER_RATIO} {note}.")] if note else []
-        lines += _open_markdown(pair)
-    every = pair_table(found)
-    lines += ["", f"**{every.title}**", "", *markdown_table(every)] if every else []
-    base, rate, looks = base_note(found), rate_note(found), looks_text(found)
-    lines += ["", f"{base[0].upper()}{base[1:]}."] if base else []
-    lines += ["", f"Throughput: {rate}."] if rate else []
-    tails = tail_note(found)
-    lines += ["", f"Percentiles: {tails}."] if tails else []
-    lines += ["", f"Interleaved: {looks}."] if looks else []
-    took = took_text(found)
-    lines += ["", f"All processes together: {took}."] if took else []
-    lines += ["", f"Evidence: {evidence_text(found)}."]
-    notices = [
-        f"- {'**Warning:**' if notice.level == 'warning' else 'Note:'} {escaped(notice.message)} "
-        f"({notice.code})"
-        for notice in measured_notices(found)
-    ]
-    return "\n".join([*lines, *(["", *notices] if notices else [])]) + "\n"
-
-
-def markdown_table(made: TextTable) -> list[str]:
-    """Return a table as lines."""
-    marks = ["---:" if name in made.numbers else "---" for name in made.headers]
-    headers = [escaped(name) for name in made.headers]
-    return [
-        markdown_row(headers),
-        markdown_row(marks),
-        *(markdown_row(list(map(escaped, row))) for row in made.rows),
-    ]
-
-
-def _open_markdown(pair: MeasuredPair) -> list[str]:
-    found = [(title_of(verdict.metric), why_text(verdict)) for verdict in pair.verdicts]
-    told = [f"- {title}: {escaped(why)}" for title, why in found if why]
-    return ["", *told] if told else []

@@ -35,7 +35,7 @@ from enginescope.services.store_access import place_of
 if TYPE_CHECKING:
     from enginescope.render.graph.write.picture import Wish
     from enginescope.render.plans.explore_workbook import Sheet
-    from enginescope.rules.base import Finding
+    from enginescope.render.plans.plan_headline import PageSubject
 
 
 def _netron(explored: Explored, request: ExploreRequest) -> bytes:
@@ -112,6 +112,7 @@ def explore(
     model_explorer: str | PathLike[str] | None = None,
     perfetto: str | PathLike[str] | None = None,
     html: str | PathLike[str] | None = None,
+    card: str | PathLike[str] | None = None,
     svg: str | PathLike[str] | None = None,
     png: str | PathLike[str] | None = None,
     dot: str | PathLike[str] | None = None,
@@ -139,6 +140,7 @@ def explore(
             times of that model's nodes.
         perfetto: Write the layers of one inference, and recorded requests, as a trace.
         html: Write everything as one page.
+        card: Write one 16:9 PNG for a slide: the figure, the slowest layers, the conditions.
         svg, png, dot: Write the plan as a graph.
         store: Store of the runs; by default the command line's.
         **drawing: Options of the graph: ``color``, ``details``, ``regions``,
@@ -161,6 +163,7 @@ def explore(
         "model_explorer": model_explorer,
         "perfetto": perfetto,
         "html": html,
+        "card": card,
         "svg": svg,
         "png": png,
         "dot": dot,
@@ -283,13 +286,14 @@ def _csv(explored: Explored, _: ExploreRequest) -> bytes:
 def _xlsx(explored: Explored, _: ExploreRequest) -> bytes:
     from enginescope.render.plans.explore_workbook import explore_workbook
 
+    report = subject_of(explored).findings
     return explore_workbook(
         explored.found,
         explored.layers,
         device=explored.gpu_text,
         tensorrt_version=explored.tensorrt_version,
         notices=explored.notices,
-        findings=_findings(explored),
+        findings=report.findings if report else None,
         more=_sheets(explored.context.view),
     )
 
@@ -303,22 +307,6 @@ def _sheets(view: PlanView | None) -> tuple[Sheet, ...]:
     return tuple(sheet for sheet in sheets if sheet is not None)
 
 
-def _findings(explored: Explored) -> tuple[Finding, ...] | None:
-    """Return what the rules find, on the GPU that was named as on the page."""
-    from enginescope.records.environment import Device
-    from enginescope.records.plan.plan import EXECUTED
-    from enginescope.rules.engine import lint
-    from enginescope.services.plans.lint import lint_input
-
-    plan = explored.source.plan
-    if plan is None or plan.source_schema == EXECUTED:
-        return None
-    subject = lint_input(explored.source)
-    if explored.gpu is not None:
-        subject = replace(subject, device=Device(name=explored.gpu))
-    return lint(subject).findings
-
-
 def _perfetto(explored: Explored, _: ExploreRequest) -> bytes:
     from enginescope.render.plans.perfetto import perfetto_trace
 
@@ -329,12 +317,24 @@ def _perfetto(explored: Explored, _: ExploreRequest) -> bytes:
     return perfetto_trace(explored.found.name, explored.found.layers, run)
 
 
-def _html(explored: Explored, _: ExploreRequest) -> bytes:
-    from enginescope.render.page.page import report_page
+def subject_of(explored: Explored) -> PageSubject:
+    """Return the plan as pages, slides and the rules see it."""
     from enginescope.services.plans.explore_request import page_subject
 
-    run = explored.page_source.as_run()
-    return report_page([page_subject(run, explored.context, explored.view)])
+    return page_subject(explored.page_source.as_run(), explored.context, explored.view)
+
+
+def _html(explored: Explored, _: ExploreRequest) -> bytes:
+    from enginescope.render.page.page import report_page
+
+    return report_page([subject_of(explored)])
+
+
+def _card(explored: Explored, _: ExploreRequest) -> bytes:
+    from enginescope.render.html.slide import slide_png
+    from enginescope.render.page.report import subject_slide
+
+    return slide_png(subject_slide([subject_of(explored)]))
 
 
 def _draw(explored: Explored, request: ExploreRequest, observer: PlanObserver) -> None:
@@ -367,4 +367,5 @@ _MAKERS: dict[str, Callable[[Explored, ExploreRequest], bytes]] = {
     "model_explorer": _model_explorer,
     "perfetto": _perfetto,
     "html": _html,
+    "card": _card,
 }

@@ -146,6 +146,7 @@ class ExploreFiles:
     model_explorer: Path | None = None
     perfetto: Path | None = None
     html: Path | None = None
+    card: Path | None = None
     svg: Path | None = None
     png: Path | None = None
     dot: Path | None = None

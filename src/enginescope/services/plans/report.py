@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from enginescope.analysis.plans.plan_view import PlanView
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.core.errors import FormatError, StoreError, UsageError
-from enginescope.core.record import Record
+from enginescope.core.record import Record, replace
 from enginescope.judge.units import counted
-from enginescope.render.page.report import TOPK, WrittenReport
+from enginescope.render.html.slide import slide_png
+from enginescope.render.page.report import TOPK, WrittenReport, subject_slide
 from enginescope.render.page.report import write_report as write_files
 from enginescope.render.validation.report_answers import ReportedAnswers
 from enginescope.services.observer import PlanObserver
+from enginescope.services.output_files import write_file
 from enginescope.services.plans.explore_request import ContextFiles, page_subject, read_context
 from enginescope.services.plans.plan_input import PlanInput, PlanName
 from enginescope.services.plans.resolve_plan import is_archive, resolve_inputs
@@ -42,11 +44,13 @@ class ReportRequest(Record, frozen=True, kw_only=True):
     Attributes:
         subjects: See `resolve_inputs`; at least one. A tag means all of its runs, up to twelve.
         folder: By default ``report/<run>``.
+        card: A 16:9 PNG for a slide, in addition.
         compared: Comparisons that are in memory.
     """
 
     subjects: tuple[PlanName, ...]
     folder: Path | None = None
+    card: Path | None = None
     topk: int = TOPK
     outputs: tuple[Path, ...] = ()
     compared: tuple[ReportedAnswers, ...] = ()
@@ -76,6 +80,9 @@ def report_runs(request: ReportRequest, observer: PlanObserver) -> WrittenReport
     except (PermissionError, NotADirectoryError, FileExistsError) as error:
         why = error.strerror or str(error)
         raise UsageError(f"report {folder}", why=why, hint="`output` names a folder") from error
+    if request.card is not None:
+        write_file(request.card, slide_png(subject_slide(about)))
+        written = replace(written, files=(*written.files, request.card))
     reasons: dict[str, list[str]] = {}
     for name, reason in written.skipped:
         reasons.setdefault(reason, []).append(name)
@@ -91,6 +98,7 @@ def write_report(
     topk: int = TOPK,
     answers: Validation | None = None,
     outputs: Sequence[str | PathLike[str]] = (),
+    card: str | PathLike[str] | None = None,
     gpu: str | None = None,
     onnx: str | PathLike[str] | None = None,
     build_log: str | PathLike[str] | None = None,
@@ -105,6 +113,7 @@ def write_report(
         answers: Result of `validate` of the same models, for the report to carry.
         outputs: Comparisons of outputs in files: ``output_diff.json``, or folders that validate
             wrote.
+        card: Write one 16:9 PNG for a slide to this file, too.
         gpu: Compare each layer with this GPU's limits.
         onnx, build_log, overlay: Of the only engine: its model, the verbose log of its build, and
             your own figures of its layers.
@@ -119,6 +128,7 @@ def write_report(
     request = ReportRequest(
         subjects=(runs,) if isinstance(runs, str | PathLike | RunView | PlanView) else tuple(runs),
         folder=Path(folder),
+        card=Path(card) if card is not None else None,
         topk=topk,
         outputs=tuple(map(Path, outputs)),
         compared=compared,
