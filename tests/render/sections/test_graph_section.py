@@ -44,14 +44,6 @@ def test_what_it_is_of(plan, words) -> None:
     assert found.facts["sentence"].startswith(words)
 
 
-def test_what_there_is_to_explain() -> None:
-    fork, loop = transformer(2), made(("a", "x s", "1"), ("b", "1", "s"), ("c", "s", "y"), io="x>y")
-    assert section_of(fork).facts["kinds"] == {
-        "reformat": False, "fork": True, "reuse": False, "order": False, "carried": False,
-    }  # fmt: skip
-    assert section_of(loop).facts["kinds"]["carried"]
-
-
 def test_layers_know_their_rows() -> None:
     subject = PageSubject(RunView(imported_run()))
     data = read(str(graph(subject).facts["data"]))
