@@ -41,7 +41,6 @@ from enginescope.render.plan_comparison.compare_phrases import (
     changes_text,
     evidence_text,
     pairing_sentence,
-    requests_sentence,
 )
 from enginescope.render.plan_comparison.compare_tables import (
     EXPLAINED,
@@ -151,9 +150,7 @@ def _answer(
         return {**first, "explained": None, "two": False}
     plans, layers = found.overview.plans, found.layers
     sentences.append(answer(found, threshold_pct, measured))
-    requests = requests_sentence(plans)
     told = [] if layers else [*against_first(plans, threshold_pct)]
-    told += [f"Whole requests, {requests}."] if requests else []
     told += [f"{pairing_sentence(layers, plans)}."] if layers else []
     known = {notice.code for notice in notices}
     # Warnings of the sides' runs stand under the verdict, for all processes together.
