@@ -85,7 +85,7 @@ def test_each_kind_of_mark_reaches_the_panel(tab, how) -> None:
     tab.until("document.querySelector('.graph').dataset.state === 'ready'")
     before = tab.evaluate(PANEL)
     acts = {
-        "look": "document.querySelectorAll('.look tr[data-row]')[2].click()",
+        "look": "document.querySelectorAll('.where tr[data-row]')[2].click()",
         "table": "document.querySelectorAll('#table-layers tbody tr[aria-rowindex]')[5].click()",
         "graph": "{ const { view } = document.querySelector('.graph');"
         " view.select(view.scene.boxOf[12]); }",
@@ -129,7 +129,7 @@ def test_times_switch_between_own_and_profiled(tab) -> None:
     own = tab.evaluate("document.querySelector('[data-part=title]').textContent")
     tab.evaluate("document.querySelector('[data-times=raw]').click()")
     assert tab.evaluate("document.querySelector('[data-part=title]').textContent") != own
-    cell = "document.querySelector('.look tbody td.number')"
+    cell = "document.querySelector('.where tbody td.number')"
     assert tab.evaluate(f"getComputedStyle({cell}.querySelector('.own')).display") == "none"
     assert tab.evaluate(f"getComputedStyle({cell}.querySelector('.raw')).display") != "none"
 

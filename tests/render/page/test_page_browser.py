@@ -82,7 +82,7 @@ def test_first_screen_holds_the_headline_and_the_picture(tab, tmp_path) -> None:
     few = replace(samples, values_ms=samples.values_ms[:300], start_ms=None)
     tab.open(page_at(tmp_path, measured_run(notices=notices, samples=(few,))))
     assert tab.evaluate("document.querySelectorAll('.figure.weak').length") >= 1
-    for what in (".headline", ".icicle canvas", ".look tbody tr"):
+    for what in (".headline", ".icicle canvas", ".where tbody tr"):
         box = f"document.querySelector('{what}').getBoundingClientRect()"
         assert tab.evaluate(f"{box}.bottom") <= 800
     for width in (1280, 800, 420):

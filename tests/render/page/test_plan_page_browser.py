@@ -170,7 +170,7 @@ def test_a_copy_has_whole_names(tab, tmp_path) -> None:
 def test_the_first_screen_holds_numbers_picture_and_list(tab, tmp_path) -> None:
     file = DATA / "trt86-h200-process" / "small_convnet.onnx.engine.graph.json"
     open_page(tab, tmp_path, resolve_plan(str(file)).as_run())
-    for what in (".headline", ".icicle canvas", ".look tbody tr:nth-child(4)"):
+    for what in (".headline", ".icicle canvas", ".where tbody tr:nth-child(4)"):
         assert (
             tab.evaluate(f"document.querySelector('{what}').getBoundingClientRect().bottom") <= 800
         )

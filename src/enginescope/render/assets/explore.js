@@ -16,7 +16,7 @@
       this.prefix = article.dataset.prefix;
       this.article = article;
       this.place = article.querySelector(".panel");
-      this.lines = [...article.querySelectorAll(".look tr[data-row]")];
+      this.lines = [...article.querySelectorAll(".where tr[data-row]")];
       for (const line of this.lines) line.addEventListener("click", () => pageSelect(this.prefix, null, Number(line.dataset.row), "look"));
       document.addEventListener("layer", ({ detail }) => { if (detail.prefix === this.prefix) this.show(detail.row); });
       if (this.lines.length) this.show(Number(this.lines[0].dataset.row));
