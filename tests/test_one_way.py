@@ -21,6 +21,7 @@ CASES: tuple[Case, ...] = (
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("undisturbed")
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_the_command_line_and_python_agree(case: Case, tmp_path: Path, capsys) -> None:
     with workers_in_process(), case.context():

@@ -76,11 +76,12 @@ def test_charts_by_name() -> None:
     assert set(every) < set(view.chart_names)
     assert "pointwise-operations" not in every
     assert repr(view.chart("latency-per-type")).startswith(
-        "<ChartDisplay latency-per-type: Time by type: Convolution takes 80.0 %"
+        "<ChartDisplay latency-per-type: Time by type"
     )
     rows = view.chart("latency-per-type").rows()
     assert rows[0] == {
         "Type": "Convolution",
+        "Precision": "INT8",
         "Layers": 2,
         "Time, ms": pytest.approx(0.8),
         "Share, %": pytest.approx(80),
@@ -94,9 +95,9 @@ def test_what_there_is_not_is_told() -> None:
     assert caught.value.hint == "did you mean latency-per-type?"
     with pytest.raises(UsageError, match="has no option 'topk'") as caught:
         view.chart("latency-per-layer", topk=3)
-    assert caught.value.hint == "it has top, color"
-    with pytest.raises(UsageError, match="no data for 'latency-per-type'") as caught:
-        es.open_plan(small_view(timed=False)).chart("latency-per-type")
+    assert caught.value.hint == "it has top, color, kinds"
+    with pytest.raises(UsageError, match="no data for 'latency-per-tactic'") as caught:
+        es.open_plan(small_view(timed=False)).chart("latency-per-tactic")
     assert caught.value.why == "it has no layer times"
 
 

@@ -80,7 +80,7 @@ def _texts(run: Run) -> list[str]:
 def test_the_command_line(tool, tmp_path, convnet) -> None:
     ended = bench(
         tmp_path / "store",
-        str(convnet),
+        *(str(convnet), "-v"),
         *QUICK,
         *("--on", "trtexec:fp16"),
         *("--trtexec-args", "--avgRuns=50 --tempdir='a b'"),

@@ -35,7 +35,7 @@ def stored(store: Path) -> list[dict]:
 
 
 def test_one_model_one_screen(tmp_path, convnet) -> None:
-    ended = bench(tmp_path, str(convnet), "--iterations", "200", "--tag", "mine")
+    ended = bench(tmp_path, str(convnet), "--iterations", "200", "--tag", "mine", "-v")
     assert ended.returncode == 0, ended.stderr
     assert "small_convnet.onnx" in ended.stdout
     assert " ms median" in ended.stdout

@@ -144,7 +144,7 @@ def test_inconclusive_after_all_rounds_it_gets_twice_as_many_at_a_higher_confide
     shown = " ".join(capsys.readouterr().out.split())
     assert "(99 % CI" in shown
     assert f"enginescope compare {tag} --continue" in shown
-    assert main(["compare", tag, "--continue"]) == 0
+    assert main(["compare", tag, "--continue", "-v"]) == 0
     shown = capsys.readouterr()
     assert asked_at(store) == list(range(16))
     assert "(99.5 % CI" in " ".join(shown.out.split())
