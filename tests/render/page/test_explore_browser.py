@@ -88,6 +88,7 @@ def test_each_kind_of_mark_reaches_the_panel(tab, how) -> None:
         "look": "document.querySelectorAll('.where tr[data-row]')[2].click()",
         "table": "document.querySelectorAll('#table-layers tbody tr[aria-rowindex]')[5].click()",
         "graph": "{ const { view } = document.querySelector('.graph');"
+        " document.querySelector('.graph [data-part=unfold]').click();"
         " view.select(view.scene.boxOf[12]); }",
     }
     tab.evaluate(acts[how])
