@@ -61,7 +61,7 @@ def test_the_row_stands_below_the_models_on_every_output() -> None:
 
 def test_cells_have_the_signs_of_changes() -> None:
     faster = report(measured("a", 0.8), measured("b", 0.9))
-    cells = mean_cells(upgrade_means(faster)[0], "model", has_reasons=True)
+    cells = mean_cells(upgrade_means(faster)[0], "model")
     assert cells[5].startswith("−15")
     assert cells[6].startswith("−")
     assert len(cells) == 8

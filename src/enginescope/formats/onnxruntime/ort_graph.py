@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -77,7 +76,7 @@ def _layer(
         inputs=tuple(one for one in (*read, *inside) if one.name not in weights),
         outputs=tuple(written),
         weights=tuple(
-            Weights(role=one.name, dtype=one.dtype, count=_count(one))
+            Weights(role=one.name, dtype=one.dtype, count=one.elements)
             for one in read
             if one.name in weights
         ),
@@ -97,12 +96,6 @@ def _named(
         joined.append(own or Tensor(name=name))
     is_whole = not left and all(tensor.shape is not None for tensor in joined)
     return joined if is_whole else [weights.get(name) or Tensor(name=name) for name in names]
-
-
-def _count(tensor: Tensor) -> int | None:
-    if tensor.shape is None:
-        return None
-    return math.prod(one or 0 for one in tensor.shape)
 
 
 def _uses(events: Iterable[Any]) -> dict[str, _Uses]:

@@ -46,7 +46,7 @@ def gate_answer(report: GateReport) -> Answer:
     repeated = repeated_notices(report, listed)
     rows = [(*_cells(report, row), _reasons(report, row, repeated) or UNKNOWN) for row in listed]
     for mean in gate_means(report):
-        *figures, why = mean_cells(mean, "job", has_reasons=True)
+        *figures, why = mean_cells(mean, "job")
         rows.append((*figures, UNKNOWN, why))
     held = TextTable(
         title=f"Without regression: {counted(len(rest), 'metric')}",

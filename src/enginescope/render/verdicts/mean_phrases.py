@@ -11,16 +11,13 @@ from enginescope.render.verdicts.verdict_phrases import confidence_text, title_o
 _NAMED = 3
 
 
-def mean_cells(mean: ModelMean, unit: str, *, has_reasons: bool) -> tuple[str, ...]:
+def mean_cells(mean: ModelMean, unit: str) -> tuple[str, ...]:
     """Return a row below the eight headers of a report: the change where a model has its own.
 
     Args:
         unit: ``"model"`` or ``"job"``.
-        has_reasons: Whether the last column is for sentences.
     """
-    count, without = f"{len(mean.models)} {unit}s", _without(mean)
-    who = count if has_reasons else f"geometric mean of {count}{without}"
-    why = f"geometric mean{without}" if has_reasons else UNKNOWN
+    who, why = f"{len(mean.models)} {unit}s", f"geometric mean{_without(mean)}"
     return ("mean", who, title_of(mean.metric), UNKNOWN, UNKNOWN, *_figures(mean), why)
 
 

@@ -73,7 +73,7 @@ def upgrade_answer(report: UpgradeReport, *, everything: bool = False) -> Answer
     """
     means = upgrade_means(report)
     rows = [_cells(model, row) for model in report.models for row in model.rows if is_listed(row)]
-    rows += [mean_cells(mean, "model", has_reasons=True) for mean in means]
+    rows += [mean_cells(mean, "model") for mean in means]
     first, has_models = report.models[0], len(report.models) > 1
     names = () if has_models else (f"{name_of(first)} · {first.backend}",)
     title = "Metrics that count"

@@ -96,7 +96,8 @@ def read_context(source: PlanInput, files: ContextFiles, view: V | None) -> Plan
         from enginescope.formats.plan.overlay_file import read_overlay
 
         if view is None:
-            raise UsageError("`overlay`", why="there is no plan whose layers it could color")
+            hint = "give a plan, or a run with layers"
+            raise UsageError("overlay", why="there is no plan", hint=hint)
         data = plain_bytes(files.overlay)
         overlay, found = read_overlay(data, files.overlay.name, view.plan)
         notices += found
