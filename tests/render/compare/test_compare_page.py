@@ -17,7 +17,7 @@ from enginescope.formats.build_log.build_log import build_story_of
 from enginescope.records.run.run import Run
 from enginescope.render.compare import compare_page as module
 from enginescope.render.compare.compare_page import compare_page
-from enginescope.render.html.page_frame import graph_script, scripts
+from enginescope.render.html.page_frame import scripts
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from tests.analysis.compared_plans import EVIL, network_a, network_b, run_a, run_b
 from tests.render.page.test_page import Page
@@ -53,7 +53,7 @@ def test_nothing_from_outside_and_nothing_twice() -> None:
     assert len(set(ids)) == len(ids)
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
     assert page.captions == page.tables
-    for one in (*scripts("compare.js", "walk.js"), graph_script()):
+    for one in scripts("pairs", "graph"):
         assert one.csp_source in page.policy
 
 
@@ -61,7 +61,6 @@ def test_charts_have_places_and_tables() -> None:
     page = page_of(run_a(), run_b())
     assert set(page.data["charts"]) == {"chart-waterfall"}
     assert set(page.data["charts"]) <= set(page.ids)
-    assert "NaN" not in page.scripts[0]
 
 
 def test_the_waterfall_leads_from_a_to_b() -> None:
@@ -111,7 +110,7 @@ def test_every_pair_is_in_the_data_once() -> None:
 
 def test_names_are_text() -> None:
     page = page_of(run_a(), evil_run())
-    assert len(page.scripts) == 1 + len((*scripts("compare.js", "walk.js"), graph_script()))
+    assert len(page.scripts) == len(scripts("pairs", "graph"))
     assert EVIL in page.words
     assert EVIL in json.dumps(page.data["pairs"], ensure_ascii=False)
 

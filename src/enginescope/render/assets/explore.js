@@ -1,14 +1,12 @@
 "use strict";
 // The selected layer's panel, the list of where to look, one search over the page, and its keys.
-(() => {
+pageStart(() => {
   const FACTS = ["time", "raw", "distance", "limit", "lost", "bound", "precision", "tactic"], FEW = 4, HITS = 8;
-  const graphs = new Map();
 
-  // The graph's data, inflated when first asked for; null for a run without a graph.
-  function graphOf(prefix) {
-    const place = document.getElementById(prefix + "graph-data");
-    if (place && !graphs.has(prefix)) graphs.set(prefix, pageContainer(place.content.textContent));
-    return graphs.get(prefix) ?? Promise.resolve(null);
+  // The graph's data; null for a run without a graph.
+  async function graphOf(prefix) {
+    const id = prefix + "graph-data";
+    return document.getElementById(id) ? pageContainer(id) : null;
   }
 
   class Panel {
@@ -30,7 +28,7 @@
       place.replaceChildren(pageElement("h3", { textContent: name }), this.acts(row, name), list, ...this.findings(row), this.near);
       place.hidden = false;
       this.row = row;
-      if (typeof DecompressionStream !== "undefined") setTimeout(() => this.row === row && this.neighbors(row), 50);
+      setTimeout(() => this.row === row && this.neighbors(row), 50);
     }
 
     acts(row, name) {
@@ -172,4 +170,4 @@
     event.preventDefault();
     if (keys.open) keys.close(); else keys.showModal();
   });
-})();
+});

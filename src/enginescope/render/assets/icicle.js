@@ -1,6 +1,6 @@
 "use strict";
 // The layers' time as an icicle: groups above the layers in them, tactics below. Width is time, color is × floor.
-(() => {
+pageStart(() => {
   const ROW = 24, DEEPEST = 6, LETTER = 7.2, FARTHEST = 10, DOT = 9;
   const TIP = ["time", "raw", "distance", "bound", "precision", "tactic", "type", "findings"];
   const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
@@ -251,4 +251,4 @@
       });
     }
   }
-})();
+});

@@ -26,8 +26,14 @@ from enginescope.judge.units import counted, format_ms, format_significant
 from enginescope.records.environment import Device
 from enginescope.records.plan.build_trace import BuildTrace
 from enginescope.render.base.facts import given_gpu_text, inputs_text, place_line
-from enginescope.render.base.figures import first_figures, throughput_text
-from enginescope.render.base.phrases import Figure, Headline, format_us, metric_title
+from enginescope.render.base.figures import first_figures
+from enginescope.render.base.phrases import (
+    Figure,
+    Headline,
+    format_us,
+    metric_title,
+    throughput_text,
+)
 from enginescope.rules.base import Finding, LintInput
 from enginescope.rules.engine import LintReport, lint
 
