@@ -104,5 +104,5 @@ def test_an_overview_has_printed_figures_and_what_other_runs_have() -> None:
 def test_several_runs_begin_with_an_overview() -> None:
     text = text_of(measured_run(), failed_run())
     assert text.startswith("# 2 runs\n")
-    assert "| deadbeef | squeezenet.onnx | ort-cpu fp32 | — | — | — | — | — | crashed" in text
+    assert "| deadbeef | squeezenet.onnx | ort-cpu fp32 | 1 | — | — | — | — | crashed" in text
     assert len(re.findall(r"^## squeezenet", text, re.MULTILINE)) == 2
