@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
 import re
-import zlib
 
 import pytest
 
@@ -164,8 +162,7 @@ def test_choices_of_two_builds(data) -> None:
     page = Page(compare_page(compare([run_a(), run_b()]), Chosen(), choices).decode())
     assert "choices" in page.ids
     assert "no such layer" in page.words
-    packed = page.data["files"]["comparison.json"]["deflated"]  # the file is long
-    assert json.loads(zlib.decompress(base64.b64decode(packed)))["build_choices"]
+    assert json.loads(page.data["files"]["comparison.json"])["build_choices"]
 
 
 def test_specifications_compile() -> None:
