@@ -23,6 +23,7 @@ from enginescope.store.archive import Store
 from enginescope.store.machine_records import FLOORS
 from enginescope.store.server_tokens import ServerTokens
 from enginescope.store.suite_folder import SUITES, SuiteFolder
+from tests.render.page.test_page import Page
 from tests.serve.conftest import client_of, served, wait_for
 from tests.store.stored_runs import a_run, edit
 from tests.store.test_noise_floors import FLOOR
@@ -294,7 +295,7 @@ def test_every_page_shows_a_change_at_once(store) -> None:
         suite.path.with_name("weekly").rename(suite.path)
         settle()
         edit(store.path / "runs" / "aaa222", tags=["by-hand"])
-        assert "by-hand" in client.get("/runs/aaa222").text
+        assert "by-hand" in Page(client.get("/runs/aaa222").text).data["files"]["report.json"]
         settle()
         key = store.load("aaa111").environment.comparable_key()
         for scatter_pct in (40.0, 20.0):
