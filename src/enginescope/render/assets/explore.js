@@ -65,7 +65,9 @@ pageStart(() => {
     // Tensors with their formats, and the layers that write and read them.
     async neighbors(row) {
       const plan = await graphOf(this.prefix), node = plan ? plan.rows.indexOf(row) : -1;
-      if (node < 0 || this.row !== row) return;
+      if (this.row !== row) return;
+      this.place.dataset.whole = row;
+      if (node < 0) return;
       const { nodes, edges, strings } = plan, outputs = nodes.outputs[node], [first, last] = [nodes.starts[node], nodes.starts[node + 1]];
       const tensor = (at) => pageElement("li", {}, pageElement("code", { textContent: strings[nodes.tensor[at]] }), " " + strings[nodes.text[at]]);
       const layer = (one) => {
