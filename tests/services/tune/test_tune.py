@@ -214,7 +214,7 @@ def test_combinations_that_are_not_valid_are_named(convnet, tmp_path, planted) -
         ({"options": {"intra_op_num_threads": ()}}, "no values"),
         ({"batch": (0, 1)}, "`batch` 0"),
         ({"metric": "speed", "options": THREADS}, "`metric`"),
-        ({"rounds": 3, "options": THREADS}, "rounds: 3"),
+        ({"rounds": 3, "options": THREADS}, "`rounds` 3: it is not between 8 and 1,000"),
         ({"routes": "absent.jsonl"}, "routes absent.jsonl"),
     ],
 )
