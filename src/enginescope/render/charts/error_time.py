@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from enginescope.render.base.palette import GREY
 from enginescope.render.html.images import Spec, quantity
 
 #: Errors of 0 alone are drawn as a tenth of this: they have no logarithm.
@@ -39,11 +40,12 @@ def error_time(
         scale = {"domain": kinds, "range": [marks[kind][part] for kind in kinds]}
         return {"field": "kind", "type": "nominal", "legend": _LEGEND, "scale": scale}
 
+    line = {"type": "line", "interpolate": "step-after", "strokeDash": [4, 3], "color": GREY}
     size = {"condition": {"test": "datum.is_best", "value": 110}, "value": 45}
     return [
         {
             "data": {"values": best},
-            "mark": {"type": "line", "interpolate": "step-after", "strokeDash": [4, 3]},
+            "mark": line,
             "encoding": {"x": x, "y": y},
         },
         {

@@ -197,7 +197,7 @@ _SCALE = 2.0
 _QUANTITIES = ("gpu_utilization", "gpu_memory_utilization", "gpu_memory", "gpu_sm_clock")
 _SIZE = re.compile(r'<svg [^>]*?\bwidth="([\d.]+)"[^>]*?\bheight="([\d.]+)"')
 _SHARES = (0.35, 0.1, 0.17, 0.14, 0.14, 0.05, 0.05)
-_ROW, _TABLE_WIDTH = 26.0, 1280.0
+_ROW, _TABLE_WIDTH = 26.0, 1000.0
 #: Letters of a line of the legend, and of one below the title.
 _LEGEND, _SUBTITLE = 60, 110
 
