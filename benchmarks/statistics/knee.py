@@ -7,7 +7,7 @@ drawn around the planted times.
 from __future__ import annotations
 
 import numpy as np
-from enginescope.analysis.shapes.knee import cliffs_of, knee_of
+from enginescope.analysis.shapes.levels import cliffs_of, knee_of
 
 from enginescope.records.run.job import ShapePoint, Workload
 
