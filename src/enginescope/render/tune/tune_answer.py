@@ -126,14 +126,9 @@ def _confirmation(report: TuneReport) -> str:
         return "no, so that there is no winner" if report.leader else ""
     if confirmed.why is not None:
         return printable(confirmed.why)
-    unit = _unit(report)
-    default, leader = (
-        "" if value is None else f" ({_value(report, value)} {unit})"
-        for value in (confirmed.default, confirmed.candidate)
-    )
     return (
-        f"{confirmed.rounds} rounds of the default{default} and the leader{leader}, inputs with "
-        f"seed {confirmed.seed}"
+        f"{confirmed.rounds} rounds of the default and the leader, inputs with seed "
+        f"{confirmed.seed}"
     )
 
 
