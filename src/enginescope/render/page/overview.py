@@ -67,7 +67,7 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
         ),
         rows=tuple(rows),
         numbers=(3, 4, 5, 6, 7),
-        anchors=anchors,
+        links=tuple(f"#{one}" for one in anchors),
     )
 
 
