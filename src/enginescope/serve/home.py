@@ -112,7 +112,7 @@ def home(request: Request) -> Response:
     lines = [line for line in fitting if _fits(line, asked)]
     number, query = page_number(request), tuple(asked.items())
     shown = lines[(number - 1) * _LINES : number * _LINES]
-    chosen = request.query_params.get("job")
+    picked = request.query_params.get("job")
     sizes = [abs(line.change_pct[1]) for line in shown if line.change_pct]
     broken: list[str] = []
     floors = FLOORS.usable(store.path, broken.append)
@@ -134,7 +134,8 @@ def home(request: Request) -> Response:
         devices=sorted({line.place for line in every if line.place}),
         states=_STATES,
         lines=shown,
-        chosen=next((one for one in shown if one.key == chosen), shown[0] if shown else None),
+        picked=picked,
+        chosen=next((one for one in shown if one.key == picked), shown[0] if shown else None),
         axis=Axis(limit_pct=min(_MOST_PCT, max(_LEAST_PCT, 1.1 * max(sizes, default=0.0)))),
         threshold_pct=max((job.history.threshold_pct for job in overview.jobs), default=0.0),
         width=_WIDTH,

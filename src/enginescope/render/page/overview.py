@@ -54,15 +54,7 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...]) -> Figures
         + (f"; conditions differ: {', '.join(varying)}" if varying else "")
         + (f"; {apart.shared}" if apart.shared else ""),
         headers=(
-            "Run",
-            "Subject",
-            "Backend",
-            "Batch",
-            "Median",
-            "95 % CI ms",
-            "p99",
-            "n",
-            "Outcome",
+            *("Run", "Subject", "Backend", "Batch", "Median", "95 % CI ms", "p99", "n", "Outcome"),
             *(f"{title[:1].upper()}{title[1:]}" for title in varying),
         ),
         rows=tuple(rows),

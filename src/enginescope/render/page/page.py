@@ -128,7 +128,7 @@ def report_page(
         _data(runs, files, (*([laid_over] if laid_over else []), *together, *_charts(compared))),
         parts=parts,
         script_address=script_address,
-        css=_style(has_graph=has_graph, has_answers=bool(compared)),
+        css=style(*["validate.css"] * bool(compared)) + (graph_style() if has_graph else ""),
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,
         what=_what(subjects),
@@ -145,11 +145,6 @@ def _overview(views: Sequence[RunView], anchors: tuple[str, ...]) -> dict[str, A
     from enginescope.render.page.overview import overview
 
     return overview(views, anchors)
-
-
-def _style(*, has_graph: bool, has_answers: bool) -> str:
-    more = ("validate.css",) if has_answers else ()
-    return style(*more) + (graph_style() if has_graph else "")
 
 
 def _compared(answers: Sequence[ReportedAnswers]) -> tuple[AnswersSection, ...]:

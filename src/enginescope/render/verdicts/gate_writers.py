@@ -40,11 +40,7 @@ _DRAWN = 40
 
 
 def gate_answer(report: GateReport, link: Callable[[GateRow], str] | None = None) -> Answer:
-    """Return the result, the rows that matter with their reasons, and the others folded away.
-
-    Args:
-        link: Returns where a page leads from a row.
-    """
+    """Return the result, the rows that matter, and the others folded away; pages link by `link`."""
     listed = _listed(report, everything=False)
     rest = [row for row in report.rows if not is_listed(report, row)]
     repeated = repeated_notices(report, listed)
@@ -78,7 +74,7 @@ def gate_answer(report: GateReport, link: Callable[[GateRow], str] | None = None
         notices=gate_notices(report),
         report=report,
         document=gate_json(report),
-        sentences=(_WHY,),
+        sentences=("Job", _WHY),
         charts=(_chart(report),),
     )
 
