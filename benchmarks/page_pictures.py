@@ -32,7 +32,8 @@ from tests.render.browser import Tab, chromium_tab
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
-SUITE = ROOT / "tests" / "data" / "trt86-h200-suite"
+DATA = ROOT / "tests" / "data"
+PLAN = DATA / "trt86-h200" / "resnet18.graph.json"
 TREX = Path(os.environ.get("ENGINESCOPE_SHARED_DATA", ".")) / "trex-examples"
 #: The same network in FP32 and quantized, timed on an A100 by trtexec.
 SIDES = " ".join(
@@ -47,10 +48,13 @@ RUN = "ef884e"
 COMPARISON = "compare cmp-c0dd8fe7 --store h200 --html page.html"
 PAIR = f"compare {SIDES} --html page.html"
 MANY = f"report 0f5f34 e3b2b1 {RUN} --store h200 -o report"
-#: A command that writes a page, the page, and what of it is shown.
+#: Commands that write a page, the page, and what of it is shown.
 COMMANDS = {
-    "plan": ("explore resnet18.graph.json --html page.html", "page.html"),
-    "onnx": ("explore models/encoder.onnx --html page.html", "page.html"),
+    "plan": (f"explore {PLAN} --html page.html", "page.html"),
+    "onnx": (
+        "bench models/encoder.onnx --layers --max-time 5s && explore latest --html page.html",
+        "page.html",
+    ),
     "report": (f"report {RUN} --store h200 -o report", "report/report.html"),
     "reports": (MANY, "report/report.html"),
     "comparison": (COMPARISON, "page.html"),
@@ -60,7 +64,10 @@ COMMANDS = {
     ),
     "validate": ("validate depth-int8.onnx --reference depth.onnx --html page.html", "page.html"),
     "history": ("history vit_b_16.onnx --store h200 --html page.html", "page.html"),
-    "bench-compare": ("bench old.onnx new.onnx --compare --html page.html", "page.html"),
+    "bench-compare": (
+        "bench old.onnx new.onnx --compare --max-time 30s --html page.html",
+        "page.html",
+    ),
     "side-by-side": (PAIR, "page.html#layers?pair=4"),
     "side-by-side-dark": (PAIR, "page.html#layers?pair=4"),
 }
@@ -137,15 +144,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         folder = Path(place)
         prepare(folder)
-        shutil.copytree(SUITE, folder / "h200" / "suites" / "h200")
+        shutil.copytree(DATA / "trt86-h200-suite", folder / "h200" / "suites" / "h200")
         os.environ["ENGINESCOPE_HOME"] = str(folder / "measured")
         with chromium_tab(folder / "profile") as tab:
             size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
             tab.send("Emulation.setDeviceMetricsOverride", **size)
             for name in (one for one in names if one in COMMANDS):
                 command, page = COMMANDS[name]
-                words = ["enginescope", *command.split()]
-                subprocess.run(words, cwd=folder, check=False, capture_output=True)
+                for line in command.split(" && "):
+                    words = ["enginescope", *line.split()]
+                    subprocess.run(words, cwd=folder, check=False, capture_output=True)
                 file, mark, anchor = page.partition("#")
                 photograph(tab, (folder / file).as_uri() + mark + anchor, name)
             with served(folder) as address:

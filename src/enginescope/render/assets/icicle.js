@@ -33,11 +33,11 @@
     weigh(key) {
       const { length } = this.rows, own = pageTimes(this.prefix, "time"), distance = pageColumn(this.prefix, "distance");
       const given = pageTimes(this.prefix, key) ?? pageTimes(this.prefix, "limit");
-      const times = own || this.rows.filter((row) => given?.[row]).length > length / 2 ? given : null;
+      const times = own || this.rows.filter((row) => given?.[row]).length > 0.9 * length ? given : null;
       this.unit = own ? "time" : times ? "least time" : "layers";
       for (const name of ["sum", "known", "floor"]) this[name] = new Float64Array(length + 1);
       for (let at = 0; at < length; at++) {
-        const row = this.rows[at], ms = times ? times[row] ?? 0 : 1, ratio = distance && own ? distance.values[row] : null;
+        const row = this.rows[at], ms = times ? times[row] || 0 : 1, ratio = distance && own ? distance.values[row] : null;
         this.sum[at + 1] = this.sum[at] + ms;
         this.known[at + 1] = this.known[at] + (ratio ? own[row] : 0);
         this.floor[at + 1] = this.floor[at] + (ratio ? own[row] / ratio : 0);
