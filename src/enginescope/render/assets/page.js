@@ -26,6 +26,13 @@
     command.after(copy);
   }
 
+  // The address has what is chosen: a copy of it shows the same to others.
+  if (document.getElementById("find")) {
+    const share = pageElement("button", { type: "button", textContent: "Copy link", id: "share" });
+    share.addEventListener("click", () => pageCopy(location.href, share));
+    button.before(share);
+  }
+
   // The index marks the current section: the one that a link led to, until the page scrolls; else
   // the first in a band near the top.
   const links = new Map([...document.querySelectorAll(".index a")].map((link) => [link.hash.slice(1), link]));

@@ -34,7 +34,7 @@ class Figures(Record, frozen=True, kw_only=True):
         headers: With units.
         numbers: Columns set flush right, from 0.
         sentences: Columns whose cells are sentences, and are broken into lines.
-        anchors: Per row, where its first cell leads; empty for tables without links.
+        links: Per row, where its first cell leads; empty for tables without links.
     """
 
     caption: str
@@ -42,7 +42,7 @@ class Figures(Record, frozen=True, kw_only=True):
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[int, ...] = ()
     sentences: tuple[int, ...] = ()
-    anchors: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
 
 
 class TextTable(Record, frozen=True, kw_only=True):
@@ -57,6 +57,7 @@ class TextTable(Record, frozen=True, kw_only=True):
         has_long_names: A terminal shows the first column last, where names have room.
         file_columns: Headers of columns that a terminal leaves out.
         is_detail: A terminal leaves it out, and Markdown folds it away.
+        links: As of `Figures`.
     """
 
     title: str
@@ -69,6 +70,7 @@ class TextTable(Record, frozen=True, kw_only=True):
     has_long_names: bool = False
     file_columns: tuple[str, ...] = ()
     is_detail: bool = False
+    links: tuple[str, ...] = ()
 
     def figures(self, caption: str | None = None) -> Figures:
         """Return the table as a page sets it, by default under its title and note."""
@@ -77,6 +79,7 @@ class TextTable(Record, frozen=True, kw_only=True):
             headers=self.headers,
             rows=self.rows,
             numbers=tuple(at for at, name in enumerate(self.headers) if name in self.numbers),
+            links=self.links,
         )
 
 

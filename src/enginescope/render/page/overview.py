@@ -56,7 +56,7 @@ def overview_rows(views: Sequence[RunView], anchors: tuple[str, ...] = ()) -> Fi
         ),
         rows=rows,
         numbers=(3, 4, 5, 6, 7),
-        anchors=anchors,
+        links=tuple(f"#{one}" for one in anchors),
     )
 
 
