@@ -20,15 +20,27 @@ class AnswerTables(Record, frozen=True, kw_only=True, eq=False):
     Attributes:
         answer: One line.
         facts: Names and texts.
+        more_facts: Those that a terminal shows only if asked.
         tables: The first one belongs to the answer.
         screen: In place of `tables` on a terminal.
+        label: Of a part: what stands before its answer.
+        parts: Answers about parts of it, below the notices.
     """
 
     answer: str
     facts: tuple[tuple[str, str], ...]
+    more_facts: tuple[tuple[str, str], ...] = ()
     tables: tuple[TextTable, ...] = ()
     screen: tuple[TextTable, ...] = ()
     notices: tuple[Notice, ...] = ()
+    label: str = ""
+    parts: tuple[AnswerTables, ...] = ()
+
+    @property
+    def heading(self) -> str:
+        """The answer of a part behind its label, with a capital letter."""
+        text = f"{self.label}: {self.answer}" if self.label else self.answer
+        return f"{text[:1].upper()}{text[1:]}" if self.label else text
 
 
 def stated(*facts: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
@@ -53,27 +65,31 @@ def answer_json(schema: int, **fields: Any) -> bytes:
     return encode({"schema": schema, "enginescope": __version__, **fields})
 
 
-def answer_lines(answered: AnswerTables) -> list[str]:
-    """Return the answer and what it is about, as the first lines of a Markdown file."""
-    facts = (f"- {escaped(name)}: {escaped(text)}" for name, text in answered.facts)
-    return [f"### enginescope: {escaped(answered.answer)}", "", *facts]
-
-
-def notice_items(notices: Sequence[Notice]) -> list[str]:
-    """Return notices as a list of a Markdown file, after a blank line; nothing without any."""
-    items = [f"- {escaped(notice.message)} ({notice.code})" for notice in weightiest(notices)]
-    return ["", *items] if items else []
-
-
 def answer_markdown(answered: AnswerTables) -> bytes:
-    """Return the answer, what it is about, the tables with their notes, and the notices."""
-    lines = answer_lines(answered)
-    for at, part in enumerate(answered.tables):
-        noted = ["", f"**{escaped(part.title)}**"] if at and not part.is_detail else []
-        noted += table_lines(part)
-        noted += ["", escaped(part.note)] if part.note else []
-        lines += folded(escaped(part.title), noted) if part.is_detail else noted
-    return ("\n".join([*lines, *notice_items(answered.notices)]) + "\n").encode()
+    """Return the answer, what it is about, the tables with their notes, notices, and the parts."""
+    lines = [f"### enginescope: {escaped(answered.answer)}", *part_lines(answered, 4)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def part_lines(part: AnswerTables, level: int) -> list[str]:
+    """Return what a Markdown file has below an answer.
+
+    Args:
+        level: Of the headings of its parts.
+    """
+    every = (*part.facts, *part.more_facts)
+    facts = [f"- {escaped(name)}: {escaped(text)}" for name, text in every]
+    lines = ["", *facts] if facts else []
+    for at, one in enumerate(part.tables):
+        noted = ["", f"**{escaped(one.title)}**"] if at and not one.is_detail else []
+        noted += table_lines(one)
+        noted += ["", escaped(one.note)] if one.note else []
+        lines += folded(escaped(one.title), noted) if one.is_detail else noted
+    notices = [f"- {escaped(one.message)} ({one.code})" for one in weightiest(part.notices)]
+    lines += ["", *notices] if notices else []
+    for inner in part.parts:
+        lines += ["", f"{'#' * level} {escaped(inner.heading)}", *part_lines(inner, level + 1)]
+    return lines
 
 
 def table_lines(part: TextTable) -> list[str]:

@@ -17,7 +17,7 @@ from enginescope.analysis.tasks.segmentation import bilinear
 from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.core.record import Record
 from enginescope.judge.units import range_text
-from enginescope.render.accuracy.task_words import task_figure
+from enginescope.render.accuracy.task_answer import task_figure
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.figures import UNKNOWN, figure
 from enginescope.render.base.palette import document, letters, line, picture, words

@@ -5,52 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
-from enginescope.core.record import Record
 from enginescope.judge.units import format_ms
 from enginescope.render.charts.waterfall import Bar, waterfall_chart
 from enginescope.render.html.images import Chart, ChartTable
-from enginescope.render.plan_comparison.compare_phrases import cause_text
-from enginescope.render.plan_comparison.compare_tables import explanation_table
+from enginescope.render.plan_comparison.compare_tables import explanation_table, steps_of
 
-_REASONS = 12
 #: Reasons in the table.
 _TABLE = 200
-
-
-class Step(Record, frozen=True, kw_only=True):
-    """A bar of the waterfall: one reason, or the many small ones together.
-
-    Attributes:
-        difference_ms: B − A; ``None`` where a plan has no times.
-        members: Positions in `LayerComparison.layers`; none of times that belong to no layer.
-    """
-
-    text: str
-    difference_ms: float | None
-    members: tuple[int, ...]
-
-
-def steps_of(layers: LayerComparison, label: str = "B") -> tuple[Step, ...]:
-    """Return what leads from A's time to that of `label`, the largest first; steps add up to it."""
-    every = [
-        Step(
-            text=cause_text(explanation, label),
-            difference_ms=explanation.difference_ms,
-            members=explanation.members,
-        )
-        for explanation in layers.explanations
-    ]
-    rest = every[_REASONS:]
-    if len(rest) < 2:
-        return tuple(every)
-    together = Step(
-        text=f"{len(rest):,} more reasons",
-        difference_ms=None
-        if layers.difference_ms is None
-        else sum(step.difference_ms or 0.0 for step in rest),
-        members=tuple(at for step in rest for at in step.members),
-    )
-    return (*every[:_REASONS], together)
 
 
 def waterfalls(against: Sequence[LayerComparison], labels: Sequence[str]) -> tuple[Chart, ...]:

@@ -39,8 +39,12 @@ _WHY = "Why"
 _DRAWN = 40
 
 
-def gate_answer(report: GateReport) -> Answer:
-    """Return the result, the rows that matter with their reasons, and the others folded away."""
+def gate_answer(report: GateReport, *, everything: bool = False) -> Answer:
+    """Return the result, the rows that matter with their reasons, and the others folded away.
+
+    Args:
+        everything: Whether a terminal lists jobs without regression too.
+    """
     listed = _listed(report, everything=False)
     rest = [row for row in report.rows if not is_listed(report, row)]
     repeated = repeated_notices(report, listed)
@@ -69,7 +73,8 @@ def gate_answer(report: GateReport) -> Answer:
         answer=answer_text(report),
         facts=scope_facts(report),
         tables=tuple(table for table in (jobs, held) if table.rows),
-        notices=gate_notices(report),
+        screen=(gate_rows(report, everything=everything),) if report.rows else (),
+        notices=gate_notices(report, everything=everything),
         report=report,
         document=gate_json(report),
         sentences=(_WHY,),

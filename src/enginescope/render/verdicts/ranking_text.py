@@ -1,11 +1,8 @@
-"""A ranking of measured sides: a sentence, a table, JSON."""
+"""A ranking of measured sides: a sentence and a table."""
 
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Any
-
-from msgspec import to_builtins
 
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.analysis.verdicts.ranking import RankedSide, ranking_of
@@ -63,13 +60,8 @@ def ranking_table(found: MeasuredComparison) -> TextTable | None:
         headers=headers,
         rows=tuple(rows),
         numbers=(headers[0], *headers[2:5]),
+        is_titled=True,
     )
-
-
-def ranking_data(found: MeasuredComparison) -> dict[str, Any] | None:
-    """Return the ranking for JSON."""
-    ranking = ranking_of(found)
-    return None if ranking is None else to_builtins(ranking)
 
 
 def _ties(side: RankedSide) -> str:
