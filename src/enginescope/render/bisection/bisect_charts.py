@@ -14,11 +14,12 @@ from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, to
 #: More points than a picture can tell apart: of the rest those with the largest errors stay.
 _POINTS = 3_000
 _TABLE_ROWS = 400
+_START = "where it starts"
 #: Kinds of points with their colors and marks.
 _STEPS = {
     "within the limit": (BLUE, "circle"),
     "over the limit": (ORANGE, "triangle-up"),
-    "where it starts": (VERMILLION, "diamond"),
+    _START: (VERMILLION, "diamond"),
     "not finite": (VERMILLION, "cross"),
 }
 _TRIALS = {"passes": (BLUE, "circle"), "over its limits": (VERMILLION, "cross")}
@@ -52,7 +53,7 @@ def error_growth(found: Bisected, key: str) -> Chart | None:
     points = _points([_step_row(one, found, 3 * top) for one in drawn], position, _STEPS)
     points["encoding"] |= {
         "size": {
-            "condition": {"test": f"datum.kind === '{[*_STEPS][2]}'", "value": 240},
+            "condition": {"test": f"datum.kind === '{_START}'", "value": 240},
             "value": 50,
         },
         "tooltip": tooltip(
@@ -89,12 +90,12 @@ def error_growth(found: Bisected, key: str) -> Chart | None:
 
 
 def _step_row(one: GrowthStep, found: Bisected, edge: float) -> Spec:
-    within, over, start, odd = _STEPS
+    within, over, _, odd = _STEPS
     kind = odd if one.error.odd else over if one.error.over else within
     return {
         "position": one.position,
         "error": edge if one.error.odd else one.error.error,
-        "kind": start if one.tensor == found.first else kind,
+        "kind": _START if one.tensor == found.first else kind,
         "tensor": one.tensor,
         "node": one.pair.node,
         "operator": one.pair.operator,

@@ -62,13 +62,9 @@ def compare_answer(
         first = verdict_answer(measured)
         return replace(first, tables=(*first.tables, *tables), parts=parts)
     if found is None:
+        title = tables[0].title
         return Answer(
-            verb="compare",
-            title="Builds",
-            report=choices,
-            answer=tables[0].title,
-            facts=(),
-            tables=tables,
+            verb="compare", title=title, answer=title, facts=(), tables=tables, report=choices
         )
     part = plans_part(found, chosen)
     return Answer(

@@ -141,9 +141,7 @@ def _files(answered: Answer) -> Mapping[str, bytes]:
     if answered.files is not None:
         return answered.files
     files = {f"{answered.verb}.json": written_json(answered)}
-    return (
-        files if answered.csv is None else {**files, f"{answered.verb}.csv": written_csv(answered)}
-    )
+    return files | ({f"{answered.verb}.csv": written_csv(answered)} if answered.csv else {})
 
 
 def _sections(

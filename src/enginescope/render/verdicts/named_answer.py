@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from enginescope.core.jsonio import encode
 from enginescope.judge.units import counted, signed_pct
 from enginescope.records.verdict.named import NamedComparison, NamedVerdict
-from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.figures import UNKNOWN, TextTable
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.verdicts.verdict_phrases import kind_text, value_text
 
+_MOST_NAMED = 3
 _HEADERS = ("benchmark", "A", "B", "change %", "verdict")
 
 
@@ -37,10 +38,15 @@ def named_answer(found: NamedComparison) -> Answer:
         report=found,
         document=encode(found),
         answer=f"{counted(len(rows), 'benchmark')} in both files: {kinds or 'no figures'}",
-        facts=stated(*((name, ", ".join(names)) for name, names in others)),
+        facts=tuple((name, _named(names)) for name, names in others if names),
         tables=(table,) if rows else (),
         csv=(_HEADERS, table.rows),
     )
+
+
+def _named(names: Sequence[str]) -> str:
+    rest = " …" if len(names) > _MOST_NAMED else ""
+    return f"{counted(len(names), 'benchmark')}: {', '.join(names[:_MOST_NAMED])}{rest}"
 
 
 def _row(row: NamedVerdict) -> tuple[str, ...]:
