@@ -7,14 +7,12 @@ from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 
 from enginescope._version import __version__
-from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
 from enginescope.judge.comparison.change_points import FEWEST_POINTS
 from enginescope.judge.units import counted, format_significant, range_text, signed_pct
 from enginescope.records.verdict.history import FactChange, HistoryPoint, JobHistory, LevelChange
-from enginescope.render.base.phrases import within_sentence
-from enginescope.render.verdicts.verdict_phrases import value_text
+from enginescope.render.verdicts.verdict_phrases import metric_words, value_text
 
 #: Facts of one change that are told; the page and JSON have all.
 _FACTS_TOLD = 6
@@ -27,7 +25,7 @@ def title_text(found: JobHistory) -> str:
     if sessions < FEWEST_POINTS:
         few = f"{counted(sessions, 'session')}, a change shows in {FEWEST_POINTS} or more"
         changes = f"change of level unknown ({few})"
-    return f"{within_sentence(GATE_METRICS[found.metric])} of {found.label}: {changes}"
+    return f"{metric_words(found.metric)} of {found.label}: {changes}"
 
 
 def group_title(jobs: Sequence[JobHistory]) -> str:
@@ -36,7 +34,7 @@ def group_title(jobs: Sequence[JobHistory]) -> str:
     if len(jobs) == 1:
         return title_text(first)
     known = sum(len(job.points) >= FEWEST_POINTS for job in jobs)
-    what = f"{within_sentence(GATE_METRICS[first.metric])} of {first.model} · {first.backend}"
+    what = f"{metric_words(first.metric)} of {first.model} · {first.backend}"
     if not known:
         return f"{what}: change of level unknown in {len(jobs)} jobs of few sessions"
     changes = _changes_text(sum(len(job.sure) for job in jobs))

@@ -11,7 +11,7 @@ from string import ascii_uppercase
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import OF_MEAN
 from enginescope.analysis.verdicts.comparability import IN_NAMES
-from enginescope.analysis.verdicts.compared_figures import FIGURES, TAILS
+from enginescope.analysis.verdicts.compared_figures import FIGURES, GATE_METRICS, TAILS
 from enginescope.analysis.verdicts.measured_notices import instability_text
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
@@ -38,6 +38,7 @@ from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.facts import backend_text, subject_names
+from enginescope.render.base.phrases import within_sentence
 
 _FIGURES = {one.name: one for one in (*TAILS, *FIGURES)}
 #: Unit -> words for less of it and for more.
@@ -59,6 +60,11 @@ def title_of(metric: str) -> str:
     if metric in METRICS:
         return METRICS[metric].title
     return _FIGURES[metric].title if metric in _FIGURES else metric
+
+
+def metric_words(metric: str) -> str:
+    """Return a metric that a gate can check as it stands within a sentence."""
+    return within_sentence(GATE_METRICS[metric])
 
 
 def unit_of(metric: str) -> str:
