@@ -90,6 +90,15 @@ def test_a_planted_slowdown_ends_at_the_first_look(store, played, convnet, capsy
     assert " ".join(capsys.readouterr().out.split()) == text
 
 
+def test_a_comparison_and_a_run_have_a_card(store, played, convnet, tmp_path) -> None:
+    pytest.importorskip("vl_convert")
+    for name, options in (("two.png", ["--compare"]), ("runs.png", [])):
+        card = tmp_path / name
+        given = ["bench", str(convnet), *fakes(200, 230), *options, "--card", str(card)]
+        assert main(given) == 0
+        assert card.read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_model_with_itself_is_the_same(store, played, convnet, capsys) -> None:
     assert main(["bench", str(convnet), *fakes(200, 200), "--compare", "--json"]) == 0
     shown = capsys.readouterr()

@@ -62,9 +62,9 @@ def compare_answer(
         first = verdict_answer(measured)
         return replace(first, tables=(*first.tables, *tables), parts=parts)
     if found is None:
-        title = tables[0].title
+        title, plain = tables[0].title, (replace(tables[0], is_titled=False),)
         return Answer(
-            verb="compare", title=title, answer=title, facts=(), tables=tables, report=choices
+            verb="compare", title=title, answer=title, facts=(), tables=plain, report=choices
         )
     part = plans_part(found, chosen)
     return Answer(
