@@ -23,7 +23,6 @@ from enginescope.render.bisection.bisect_answer import (
     precision_data,
     precision_part,
 )
-from enginescope.render.bisection.bisect_charts import error_growth, precision_front
 from enginescope.render.bisection.bisect_phrases import (
     also_text,
     growth_row,
@@ -32,6 +31,7 @@ from enginescope.render.bisection.bisect_phrases import (
     suggestion_text,
     why_text,
 )
+from enginescope.render.bisection.growth_chart import error_growth
 from enginescope.render.html.answer_page import Part
 from tests.analysis.bisection.test_precision_proposals import bisected, error
 
@@ -212,7 +212,7 @@ def trials() -> PrecisionTrials:
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_trials_are_a_table_with_the_suggestion_above(width) -> None:
-    shown = text(precision_part(trials(), "s", 0.01), width)
+    shown = text(precision_part(trials(), "s"), width)
     assert max(map(len, shown.splitlines())) <= width
     assert "keep FP32  b (1.200 ms, err ÷ spread 0.0003)" in shown
     assert "that is    trt:fp16?keep_fp32=b" in shown
@@ -243,19 +243,13 @@ def test_what_is_suggested_in_words() -> None:
     assert suggestion_text(useless).endswith(f"; {reason}")
 
 
-def test_the_front_is_drawn_and_told_in_the_data() -> None:
-    chart = precision_front(trials(), "p", 0.01)
-    lines = next(one for one in chart.spec["layer"] if one["mark"]["type"] == "line")
-    assert [one["latency"] for one in lines["data"]["values"]] == [1.2, 1.6, 2.0]
-    assert "2 without a finite error or a latency are in the table alone" in chart.subtitle
+def test_the_front_is_told_in_the_data() -> None:
     data = json.loads(msgspec.json.encode(precision_data(trials())))
     assert [one["on_front"] for one in data["trials"]] == [False, True, True, False, True]
     assert data["suggested"]["kept_nodes"] == ["b"]
-    one = replace(trials(), trials=trials().trials[:1])
-    assert precision_front(one, "p", None) is None
 
 
 def test_the_page_leaves_out_a_column_of_nothing() -> None:
-    inside, kept = inside_part(overflown(), "s"), precision_part(trials(), "s", 0.01)
+    inside = inside_part(overflown(), "s")
     assert "own" not in inside.tables[0].headers
-    assert [chart.key for chart in (*inside.charts, *kept.charts)] == ["s-growth", "s-precision"]
+    assert [chart.key for chart in inside.charts] == ["s-growth"]

@@ -91,7 +91,7 @@ def test_the_page_answers_first_and_escapes_names() -> None:
     assert page.count("data:image/png;base64,") == 3
     assert "rel. error &gt; 1 %, %" in page  # what --percent counts is no limit
     assert "Beyond limit" not in page
-    for key in ("side-2-values", "side-2-samples", "side-2-o0-errors", "side-2-o0-ulps"):
+    for key in ("side-2-values", "side-2-samples", "side-2-o0-errors"):
         assert f'id="chart-{key}"' in page
 
 

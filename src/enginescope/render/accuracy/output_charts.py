@@ -9,7 +9,6 @@ import numpy as np
 
 from enginescope.analysis.accuracy.output_diff import OutputDiff, SideDiff
 from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
-from enginescope.analysis.errors.element_errors import ULP_EDGES
 from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES
 from enginescope.render.accuracy.validate_phrases import WorstAnswer
 from enginescope.render.base.palette import BLUE, GREY, VERMILLION
@@ -34,7 +33,6 @@ def output_charts(key: str, diff: SideDiff, worst: Sequence[WorstAnswer]) -> Ite
     for at, one in enumerate(drawn):
         charts += [
             _error_histogram(one, f"{key}-o{at}-errors"),
-            _ulp_histogram(one, f"{key}-o{at}-ulps"),
             _channel_errors(one, f"{key}-o{at}-channels"),
         ]
     yield from (chart for chart in charts if chart is not None)
@@ -55,19 +53,6 @@ def _error_histogram(one: OutputDiff, key: str) -> Chart | None:
             for at in range(filled[0], filled[-1] + 1)
         ],
         subtitle=exact,
-    )
-
-
-def _ulp_histogram(one: OutputDiff, key: str) -> Chart | None:
-    """Elements by distance in units in the last place; ``None`` where the type has none."""
-    if not any(one.ulps):
-        return None
-    last = max(at for at, count in enumerate(one.ulps) if count)
-    return _bars(
-        key,
-        f"{one.name}: elements by distance in units in the last place",
-        ("units in the last place, up to", "places", "elements"),
-        [(_up_to(at), _ulps(at), one.ulps[at]) for at in range(last + 1)],
     )
 
 
@@ -230,23 +215,3 @@ def _edge(at: int) -> float:
     if at < 0:
         return 0.0
     return HISTOGRAM_EDGES[min(at, len(HISTOGRAM_EDGES) - 1)]
-
-
-def _up_to(at: int) -> str:
-    """Return a bin's upper end in few letters: 64k for 65,536."""
-    if at >= len(ULP_EDGES):
-        return "more"
-    edge = ULP_EDGES[at]
-    for size, letter in ((1 << 20, "M"), (1 << 10, "k")):
-        if edge >= size:
-            return f"{edge // size}{letter}"
-    return str(edge)
-
-
-def _ulps(at: int) -> str:
-    if at == 0:
-        return "0"
-    if at >= len(ULP_EDGES):
-        return f"> {ULP_EDGES[-1]:,}"
-    low, high = ULP_EDGES[at - 1] + 1, ULP_EDGES[at]
-    return f"{high:,}" if low == high else f"{low:,} … {high:,}"

@@ -9,7 +9,6 @@ from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep, te
 from enginescope.analysis.bisection.precision_proposals import PrecisionTrial, PrecisionTrials
 from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.figures import TextTable
-from enginescope.render.bisection.bisect_charts import error_growth, precision_front
 from enginescope.render.bisection.bisect_phrases import (
     FRONT,
     also_text,
@@ -24,6 +23,7 @@ from enginescope.render.bisection.bisect_phrases import (
     trial_row,
     why_text,
 )
+from enginescope.render.bisection.growth_chart import error_growth
 from enginescope.render.html.answer_page import Part
 
 _STEP_HEADERS = ("tensor", "operator", "", "err ÷ spread", "inputs'", "own", "|reference|")
@@ -71,13 +71,8 @@ def inside_part(found: Bisected, key: str) -> Part:
     )
 
 
-def precision_part(found: PrecisionTrials, key: str, limit: float | None) -> Part:
-    """Return what to keep in FP32, and the trials that show it.
-
-    Args:
-        key: Of its anchor and its chart; no other's.
-        limit: Most that the error ÷ spread may be.
-    """
+def precision_part(found: PrecisionTrials, key: str) -> Part:
+    """Return what to keep in FP32, and the trials that show it; `key` begins its anchor."""
     one = found.suggested
     table = TextTable(
         title="Proposals",
@@ -88,7 +83,6 @@ def precision_part(found: PrecisionTrials, key: str, limit: float | None) -> Par
         shortened={_TRIAL_HEADERS[0]: 0},
         spared=("95 % CI ms",),
     )
-    chart = precision_front(found, f"{key}-precision", limit)
     return Part(
         key=f"{key}-kept",
         label="keep FP32",
@@ -101,7 +95,6 @@ def precision_part(found: PrecisionTrials, key: str, limit: float | None) -> Par
             *(("failed", failure) for failure in failures(found)),
         ),
         tables=(table,) if found.trials else (),
-        charts=(chart,) if chart else (),
     )
 
 

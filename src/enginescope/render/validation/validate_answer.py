@@ -113,7 +113,7 @@ def side_part(
         notices=tuple(notice for output in outputs for notice in output.notices),
         parts=(
             *((inside_part(inside, key),) if inside else ()),
-            *((precision_part(kept, key, inside.limit),) if kept and inside else ()),
+            *((precision_part(kept, key),) if kept and inside else ()),
         ),
         charts=tuple(output_charts(key, diff, worst)) if diff else (),
         panels=tuple(panel for panel in panels if panel is not None),
