@@ -56,8 +56,8 @@ def page_figures(text_table: TextTable, sentences: Sequence[str] = ()) -> Figure
     """
     figures = text_table.figures()
     rows = tuple(tuple(cell.replace("\n", "; ") for cell in row) for row in figures.rows)
-    broken = tuple(at for at, name in enumerate(text_table.headers) if name in sentences)
-    return replace(figures, rows=rows, sentences=broken)
+    broken = (at for at, name in enumerate(text_table.headers) if name in sentences)
+    return replace(figures, rows=rows, sentences=(*figures.sentences, *broken))
 
 
 def answer_json(schema: int, **fields: Any) -> bytes:

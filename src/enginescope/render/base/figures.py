@@ -52,6 +52,7 @@ class TextTable(Record, frozen=True, kw_only=True):
         is_detail: A terminal leaves it out, and Markdown folds it away.
         shortened: Header of a column of names -> most characters on a terminal; 0: those that the
             other columns leave.
+        sentences: Headers of columns that a page breaks as sentences.
         spared: Headers of columns that a narrow terminal leaves out, the first one first.
         is_titled: A terminal shows its title.
         is_divided: A narrow terminal shows it as several tables, each with the first column.
@@ -68,6 +69,7 @@ class TextTable(Record, frozen=True, kw_only=True):
     file_columns: tuple[str, ...] = ()
     is_detail: bool = False
     shortened: Mapping[str, int] = {}
+    sentences: tuple[str, ...] = ()
     spared: tuple[str, ...] = ()
     is_titled: bool = False
     is_divided: bool = False
@@ -79,6 +81,7 @@ class TextTable(Record, frozen=True, kw_only=True):
             headers=self.headers,
             rows=self.rows,
             numbers=tuple(at for at, name in enumerate(self.headers) if name in self.numbers),
+            sentences=tuple(at for at, name in enumerate(self.headers) if name in self.sentences),
         )
 
 

@@ -144,6 +144,7 @@ def _tables(outputs: Sequence[OutputDiff]) -> Iterator[TextTable]:
             title=f"Every limit that does not hold ({len(reasons)})",
             headers=("output", "why", "limit"),
             rows=tuple(reasons),
+            sentences=("why",),
             is_detail=True,
         )
     yield _more_figures([output for output in outputs if output.figures is not None])

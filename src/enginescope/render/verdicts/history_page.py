@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from enginescope.core.record import Record
+from markupsafe import Markup
+
+from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
+from enginescope.judge.units import counted
 from enginescope.records.verdict.history import JobHistory
-from enginescope.render.base.figures import Figures
-from enginescope.render.html.images import Chart
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
+from enginescope.render.base.data_table import UNKNOWN
+from enginescope.render.base.figures import TextTable
+from enginescope.render.html.answer_page import Answer, Part, written_page
 from enginescope.render.verdicts.history import history_chart
 from enginescope.render.verdicts.history_text import (
     amount_text,
@@ -23,38 +26,17 @@ from enginescope.render.verdicts.history_text import (
     level_text,
     levels_sentence,
     open_sentence,
-    span_text,
     way_text,
     when_text,
 )
 
-
-class JobRow(Record, frozen=True, kw_only=True):
-    """A job in the table of its section; `runs` are ids of the newest session, with addresses."""
-
-    anchor: str
-    name: str
-    value: str
-    sessions: str
-    span: str
-    runs: tuple[tuple[str, str | None], ...]
-    command: str | None
-
-
-class HistorySection(Record, frozen=True, kw_only=True):
-    """The jobs of a model on one backend; `chart` is ``None`` where none has two sessions."""
-
-    anchor: str
-    title: str
-    label: str
-    jobs: tuple[JobRow, ...]
-    chart: Chart | None
-    changes: Figures | None
-    open: tuple[str, ...]
-
-
 #: Runs of the newest session that a job leads to.
 _MOST_RUNS = 3
+_JOB_HEADERS = ("job", "newest session", "sessions", "its runs", "command")
+_CHANGE_HEADERS = (
+    *("change", "by", "what changed, likely causes first", "levels", "interval"),
+    *("from, UTC", "run"),
+)
 
 
 def history_page(
@@ -73,76 +55,92 @@ def history_page(
         notices: Warnings about the whole, such as skipped runs.
         runs: Addresses of runs by their ids, where there is a server.
     """
-    sections = [
-        _section(jobs, f"history-{number}", runs or {})
+    parts = [
+        _part(f"history-{number}", jobs, runs or {})
         for number, jobs in enumerate(grouped(found), start=1)
     ]
-    charts = [section.chart for section in sections if section.chart is not None]
-    files = {"history.json": history_json(found).decode()}
-    return page_bytes(
-        "history.html.j2",
-        PageData(charts=charts_data(charts), files=files),
-        script_address=script_address,
+    first = parts[0]
+    changes = counted(sum(len(job.sure) for job in found), "change")
+    answered = Answer(
+        verb="history",
         title=f"History of {model}",
-        sections=sections,
-        notices=notices,
-        left_out=[],
+        report=None,
+        answer=f"{changes} of level in {len(parts)} histories of {model}",
+        facts=(),
+        notices=tuple(notices),
+        parts=tuple(parts),
+        files={"history.json": history_json(found)},
     )
+    if len(parts) == 1:
+        answered = replace(
+            answered,
+            answer=first.answer,
+            facts=first.facts,
+            tables=first.tables,
+            charts=first.charts,
+            parts=(),
+        )
+    return written_page(answered, script_address=script_address)
 
 
-def _section(jobs: Sequence[JobHistory], key: str, runs: Mapping[str, str]) -> HistorySection:
-    title = group_title(jobs)
+def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part:
+    """Return the jobs of a model on one backend."""
     has_chart = any(len(job.points) > 1 for job in jobs)
-    return HistorySection(
-        anchor=key,
-        title=f"{title[:1].upper()}{title[1:]}",
-        label=f"{jobs[0].model} · {jobs[0].backend}",
-        jobs=tuple(_row(job, runs) for job in jobs),
-        chart=history_chart(jobs, key=key, title="Every session, the oldest first")
-        if has_chart
-        else None,
-        changes=_changes(jobs),
-        open=tuple(
-            f"{job.case or job.label}: {open_sentence(job, change)}"
+    chart = history_chart(jobs, key=key, title="Every session, the oldest first")
+    changes = _changes(jobs)
+    table = TextTable(
+        title="Jobs",
+        headers=_JOB_HEADERS,
+        rows=tuple(_row(job, runs) for job in jobs),
+        numbers=_JOB_HEADERS[1:3],
+        sentences=_JOB_HEADERS[-1:],
+    )
+    return Part(
+        key=key,
+        title=f"{jobs[0].model} · {jobs[0].backend}",
+        answer=group_title(jobs),
+        facts=tuple(
+            ("open", f"{job.case or job.label}: {open_sentence(job, change)}")
             for job in jobs
             for change in job.changes
             if not change.is_sure
         ),
+        tables=(*((changes,) if changes.rows else ()), table),
+        charts=(chart,) if has_chart else (),
     )
 
 
-def _row(job: JobHistory, runs: Mapping[str, str]) -> JobRow:
+def _row(job: JobHistory, runs: Mapping[str, str]) -> tuple[str, ...]:
     newest = job.points[-1]
     name = " · ".join(filter(None, (job.case, job.inputs if job.inputs != job.case else None)))
-    return JobRow(
-        anchor=anchor(job),
-        name=name or job.label,
-        value=level_text(job, newest),
-        sessions=f"{len(job.points):,}",
-        span=span_text(job),
-        runs=tuple((run[:8], runs.get(run)) for run in newest.runs[-_MOST_RUNS:]),
-        command=job.command,
+    return (
+        Markup('<span id="{}">{}</span>').format(anchor(job), name or job.label),
+        level_text(job, newest),
+        f"{len(job.points):,}",
+        Markup(" ").join(_links(newest.runs[-_MOST_RUNS:], runs)),
+        job.command or UNKNOWN,
     )
 
 
-def _changes(jobs: Sequence[JobHistory]) -> Figures | None:
+def _links(ids: Sequence[str], runs: Mapping[str, str]) -> Iterator[str]:
+    for run in ids:
+        is_known = run in runs
+        yield Markup('<a href="{}">{}</a>').format(runs[run], run[:8]) if is_known else run[:8]
+
+
+def _changes(jobs: Sequence[JobHistory]) -> TextTable:
     rows = tuple(
         (
-            *((name,) if len(jobs) == 1 else (f"{name} {job.case}",)),
+            name if len(jobs) == 1 else f"{name} {job.case}",
             f"{amount_text(one)}, {way_text(one)}",
             "; ".join(map(fact_text, one.changed)) or "no recorded fact",
-            levels_sentence(job, one) or "—",
+            levels_sentence(job, one) or UNKNOWN,
             interval_text(one),
             when_text(job, one),
             job.points[one.at].runs[0][:8],
         )
         for name, job, one in lettered(jobs)
     )
-    if not rows:
-        return None
-    headers = ("Change", "By", "What changed, likely causes first", "Levels", "Interval")
-    return Figures(
-        caption="Changes of level, with what differs between the runs on either side",
-        headers=(*headers, "From, UTC", "Run"),
-        rows=rows,
-    )
+    title = "Changes of level, with what differs between the runs on either side"
+    sentences = _CHANGE_HEADERS[2:3]
+    return TextTable(title=title, headers=_CHANGE_HEADERS, rows=rows, sentences=sentences)
