@@ -56,8 +56,7 @@ from enginescope.render.tune.tune_answer import tune_answer
 from enginescope.render.verdicts.gate_junit import gate_junit
 from enginescope.render.verdicts.gate_sarif import gate_sarif
 from enginescope.render.verdicts.gate_writers import gate_answer, gate_json
-from enginescope.render.verdicts.history import history_chart
-from enginescope.render.verdicts.history_page import history_page
+from enginescope.render.verdicts.history_page import history_chart, history_page
 from enginescope.render.verdicts.history_text import history_json, history_rows, title_text
 from enginescope.render.verdicts.lottery_answer import lottery_answer
 from enginescope.render.verdicts.upgrade_answer import upgrade_answer

@@ -12,8 +12,12 @@ from enginescope.render.base.answer_tables import answer_markdown
 from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.compare.compare_page import compare_page
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.verdicts.ranking_text import ranking_sentence, ranking_table
-from enginescope.render.verdicts.verdict_answer import base_note, verdict_answer
+from enginescope.render.verdicts.verdict_answer import (
+    base_note,
+    ranking_sentence,
+    ranking_table,
+    verdict_answer,
+)
 from tests.analysis.in_turn import named
 from tests.analysis.verdicts.test_ranking import sides_of
 from tests.render.verdicts.test_verdict_answer import screen_of

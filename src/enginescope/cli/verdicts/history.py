@@ -162,7 +162,7 @@ def _chart(found: Sequence[JobHistory]) -> Chart:
     Raises:
         UsageError: There are several.
     """
-    from enginescope.render.verdicts.history import history_chart
+    from enginescope.render.verdicts.history_page import history_chart
     from enginescope.render.verdicts.history_text import grouped
 
     groups = grouped(found)

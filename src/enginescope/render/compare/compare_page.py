@@ -19,10 +19,12 @@ from enginescope.analysis.plan_comparison.plans_overview import layer_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.gc_paused import gc_paused
 from enginescope.core.record import replace
+from enginescope.judge.units import format_ms
 from enginescope.render.base.data_table import column
 from enginescope.render.base.facts import made_text
 from enginescope.render.base.figures import UNKNOWN, TextTable
 from enginescope.render.charts.overlay import process_medians
+from enginescope.render.charts.waterfall import Bar, waterfall_chart
 from enginescope.render.compare.compare_answer import (
     choice_table,
     compare_answer,
@@ -33,7 +35,7 @@ from enginescope.render.compare.compare_answer import (
 from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import canvas, container, packed
 from enginescope.render.html.answer_page import Part, written_page
-from enginescope.render.html.images import Chart
+from enginescope.render.html.images import Chart, ChartTable
 from enginescope.render.html.page_frame import graph_script, graph_style, scripts, style
 from enginescope.render.html.slide import Slide
 from enginescope.render.plan_comparison.compare_phrases import (
@@ -52,7 +54,6 @@ from enginescope.render.plan_comparison.compare_tables import (
     share_tables,
     steps_of,
 )
-from enginescope.render.plan_comparison.difference import waterfalls
 from enginescope.render.sections.graph import still
 from enginescope.render.verdicts.verdict_data import verdict_csv
 
@@ -292,3 +293,52 @@ def _changes(
         "change": packed("f4", differences),
         "isAlone": packed("u1", alone),
     }
+
+
+def waterfalls(against: Sequence[LayerComparison], labels: Sequence[str]) -> tuple[Chart, ...]:
+    """From A's time to that of each other plan, all on one scale; only plans with times."""
+    found = [
+        (label, layers, bars)
+        for label, layers in zip(labels, against, strict=True)
+        if (bars := _bars(layers, label))
+    ]
+    every = [bar for _, _, bars in found for bar in bars]
+    return tuple(
+        _waterfall(label, layers, bars, every, is_alone=len(labels) == 1)
+        for label, layers, bars in found
+    )
+
+
+def _bars(layers: LayerComparison, label: str) -> list[Bar]:
+    """Return the bars of a waterfall; none without times on both sides."""
+    if layers.difference_ms is None or layers.a_ms is None or layers.b_ms is None:
+        return []
+    bars = [_total("A", layers.a_ms)]
+    reached = layers.a_ms
+    for step in steps_of(layers, label):
+        ms = step.difference_ms or 0.0
+        bars.append(
+            Bar(name=step.text, kind="step", start_ms=reached, end_ms=reached + ms, value_ms=ms)
+        )
+        reached += ms
+    return [*bars, _total(label, layers.b_ms)]
+
+
+def _total(label: str, ms: float) -> Bar:
+    name = f"{label}, all its layers"
+    return Bar(name=name, kind="measured", start_ms=ms, end_ms=ms, value_ms=ms)
+
+
+def _waterfall(
+    label: str, layers: LayerComparison, bars: list[Bar], every: list[Bar], *, is_alone: bool
+) -> Chart:
+    explained = explanation_table(layers, _ROWS, label)
+    return waterfall_chart(
+        f"From A's {format_ms(layers.a_ms)} to {label}'s {format_ms(layers.b_ms)}",
+        bars,
+        ChartTable(headers=explained.headers, rows=explained.rows),
+        key="waterfall" if is_alone else f"waterfall_{label}",
+        subtitle=("Each reason begins where the one above it ends; the axis does not begin at 0",),
+        axis="sum of times",
+        scale=every,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from enginescope.analysis.verdicts.compared_figures import TAILS
 from enginescope.analysis.verdicts.measured_notices import measured_notices
@@ -12,9 +13,10 @@ from enginescope.analysis.verdicts.measured_sides import (
     MeasuredPair,
     meant_conditions,
 )
+from enginescope.analysis.verdicts.ranking import RankedSide, ranking_of
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.judge.difference import reason_text
-from enginescope.judge.units import format_ms
+from enginescope.judge.units import format_ms, listed
 from enginescope.judge.verdict import Reason, Verdict, VerdictKind
 from enginescope.records.progress import RoundPlan
 from enginescope.records.run.rounds import plan_of
@@ -26,7 +28,6 @@ from enginescope.render.base.shared_options import told_apart
 from enginescope.render.charts.overlay import side_distributions
 from enginescope.render.html.answer_page import Answer
 from enginescope.render.verdicts.evidence_phrases import levels_text
-from enginescope.render.verdicts.ranking_text import ranking_sentence, ranking_table
 from enginescope.render.verdicts.verdict_phrases import (
     OTHER_RATIO,
     across_hint,
@@ -323,3 +324,55 @@ def _steadying(pair: MeasuredPair, comparison: str | None) -> str:
         command = f"enginescope compare {comparison_tag(comparison)} --html compare.html"
         return f"{command} shows the processes of {label}"
     return "enginescope doctor says what keeps the machine busy; then enginescope bench … --compare"
+
+
+def ranking_sentence(found: MeasuredComparison) -> str | None:
+    """Return ``C is fastest, then A and B (tie), then D``; ``None`` without a ranking."""
+    ranking = ranking_of(found)
+    if ranking is None:
+        return None
+    groups = [
+        [side.label for side in sides] for _, sides in groupby(ranking.sides, lambda one: one.rank)
+    ]
+    first, *others = groups
+    verb = "is fastest" if len(first) == 1 else "tie for fastest"
+    then = [f"then {listed(group)}{' (tie)' if len(group) > 1 else ''}" for group in others]
+    text = ", ".join([f"{listed(first)} {verb}", *then])
+    missing = [label for label, _ in ranking.left_out]
+    return f"{text}; not ranked: {listed(missing)}" if missing else text
+
+
+def ranking_table(found: MeasuredComparison) -> TextTable | None:
+    """Return a row for each side, the best first; ``None`` without a ranking."""
+    ranking = ranking_of(found)
+    if ranking is None:
+        return None
+    first = ranking.sides[0]
+    title = title_of(ranking.metric)
+    interval = interval_header(side.estimate for side in ranking.sides)
+    headers = ("rank", "side", title, f"÷ {first.label}", interval, "tied with")
+    rows = [
+        (
+            str(side.rank),
+            side.label,
+            value_text(ranking.metric, side.value),
+            "1" if side is first else ratio_text(side.estimate),
+            UNKNOWN if side is first else range_of(side.estimate),
+            _ties(side),
+        )
+        for side in ranking.sides
+    ]
+    rows += [(UNKNOWN, label, UNKNOWN, UNKNOWN, UNKNOWN, why) for label, why in ranking.left_out]
+    return TextTable(
+        title=f"{title}, the fastest first",
+        headers=headers,
+        rows=tuple(rows),
+        numbers=(headers[0], *headers[2:5]),
+        is_titled=True,
+    )
+
+
+def _ties(side: RankedSide) -> str:
+    parts = [f"{label} (same)" for label in side.same]
+    parts += [f"{label} (inconclusive)" for label in side.open]
+    return ", ".join(parts)
