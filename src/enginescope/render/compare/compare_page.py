@@ -201,14 +201,6 @@ def _files(
     return files
 
 
-def _falls(found: Comparison | None) -> tuple[Chart, ...]:
-    """Return a waterfall for each plan that is compared with the first."""
-    if found is None:
-        return ()
-    against = (found.layers,) if found.layers is not None else found.against_first()
-    return waterfalls(against, [plan.label for plan in found.overview.plans[1:]])
-
-
 _NUMBERS = ("score", "difference_ms", "share_pct", "speedup", "a_ms", "b_ms", "is_shown", "step")
 
 
@@ -295,50 +287,48 @@ def _changes(
     }
 
 
-def waterfalls(against: Sequence[LayerComparison], labels: Sequence[str]) -> tuple[Chart, ...]:
-    """From A's time to that of each other plan, all on one scale; only plans with times."""
-    found = [
-        (label, layers, bars)
+def _falls(found: Comparison | None) -> tuple[Chart, ...]:
+    """Return the way from A's time to that of each other plan with times, all on one scale."""
+    if found is None:
+        return ()
+    against = (found.layers,) if found.layers is not None else found.against_first()
+    labels = [plan.label for plan in found.overview.plans[1:]]
+    drawn = {
+        label: (layers, bars)
         for label, layers in zip(labels, against, strict=True)
         if (bars := _bars(layers, label))
-    ]
-    every = [bar for _, _, bars in found for bar in bars]
-    return tuple(
-        _waterfall(label, layers, bars, every, is_alone=len(labels) == 1)
-        for label, layers, bars in found
-    )
+    }
+    charts = []
+    for label, (layers, bars) in drawn.items():
+        explained = explanation_table(layers, _ROWS, label)
+        chart = waterfall_chart(
+            f"From A's {format_ms(layers.a_ms)} to {label}'s {format_ms(layers.b_ms)}",
+            bars,
+            ChartTable(headers=explained.headers, rows=explained.rows),
+            key="waterfall" if len(labels) == 1 else f"waterfall_{label}",
+            subtitle=(
+                "Each reason begins where the one above it ends; the axis does not begin at 0",
+            ),
+            axis="sum of times",
+            scale=[bar for _, every in drawn.values() for bar in every],
+        )
+        charts.append(chart)
+    return tuple(charts)
 
 
 def _bars(layers: LayerComparison, label: str) -> list[Bar]:
     """Return the bars of a waterfall; none without times on both sides."""
     if layers.difference_ms is None or layers.a_ms is None or layers.b_ms is None:
         return []
-    bars = [_total("A", layers.a_ms)]
-    reached = layers.a_ms
+    ends, bars, reached = (("A", layers.a_ms), (label, layers.b_ms)), list[Bar](), layers.a_ms
     for step in steps_of(layers, label):
         ms = step.difference_ms or 0.0
         bars.append(
             Bar(name=step.text, kind="step", start_ms=reached, end_ms=reached + ms, value_ms=ms)
         )
         reached += ms
-    return [*bars, _total(label, layers.b_ms)]
-
-
-def _total(label: str, ms: float) -> Bar:
-    name = f"{label}, all its layers"
-    return Bar(name=name, kind="measured", start_ms=ms, end_ms=ms, value_ms=ms)
-
-
-def _waterfall(
-    label: str, layers: LayerComparison, bars: list[Bar], every: list[Bar], *, is_alone: bool
-) -> Chart:
-    explained = explanation_table(layers, _ROWS, label)
-    return waterfall_chart(
-        f"From A's {format_ms(layers.a_ms)} to {label}'s {format_ms(layers.b_ms)}",
-        bars,
-        ChartTable(headers=explained.headers, rows=explained.rows),
-        key="waterfall" if is_alone else f"waterfall_{label}",
-        subtitle=("Each reason begins where the one above it ends; the axis does not begin at 0",),
-        axis="sum of times",
-        scale=every,
+    first, last = (
+        Bar(name=f"{name}, all its layers", kind="measured", start_ms=ms, end_ms=ms, value_ms=ms)
+        for name, ms in ends
     )
+    return [first, *bars, last]
