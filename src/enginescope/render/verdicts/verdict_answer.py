@@ -14,6 +14,7 @@ from enginescope.analysis.verdicts.measured_sides import (
     meant_conditions,
 )
 from enginescope.analysis.verdicts.ranking import RankedSide, ranking_of
+from enginescope.core.record import replace
 from enginescope.judge.comparison.ratio import MOST_ROUNDS
 from enginescope.judge.difference import reason_text
 from enginescope.judge.units import format_ms, listed
@@ -57,7 +58,9 @@ def verdict_answer(found: MeasuredComparison) -> Answer:
     ranks = ranking_sentence(found)
     first, *others = [*([ranks] if ranks else []), *map(headline_sentence, found.pairs)]
     apart = told_apart([side.name for side in found.sides])
-    tables = (ranking_table(found), *map(verdict_table, found.pairs), pair_table(found))
+    has_several = bool(found.other_pairs)
+    pairs = (replace(verdict_table(pair), is_titled=has_several) for pair in found.pairs)
+    tables = (ranking_table(found), *pairs, pair_table(found))
     return Answer(
         verb="compare",
         title="Comparison",
@@ -119,7 +122,6 @@ def verdict_table(pair: MeasuredPair) -> TextTable:
         numbers=headers[1:5],
         note=f"{OTHER_RATIO} {note}." if note else None,
         spared=("reason", interval),
-        is_titled=True,
     )
 
 
