@@ -158,7 +158,7 @@ def test_other_starts_are_told_with_whether_an_output_shows_them() -> None:
 
 
 def test_bars_are_of_the_logarithm_and_say_what_is_not_finite() -> None:
-    assert spark(overflown().steps, 10) == "▁∞█▇  0.001 … 0.3, logarithmic"
+    assert spark(overflown().steps, 10) == "▁∞██  0.001 … 0.3, logarithmic"
     assert spark(bisected(error("a", 0.0)).steps, 10) is None
 
 

@@ -343,7 +343,7 @@ def test_options_that_all_sides_have_are_said_once(width, is_whole) -> None:
     assert "  A          depth_anything_small.onnx · trt\n" in text
     assert "  B          depth_anything_small.onnx · trt fp16\n" in text
     assert text.count("tactic_sources=") == 1
-    assert "  sides      options of all: " in text
+    assert "  sides      options of all:" in text
 
 
 def test_markdown_shows_names_as_they_are() -> None:

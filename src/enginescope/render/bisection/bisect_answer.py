@@ -39,7 +39,7 @@ def inside_part(found: Bisected, key: str) -> Part:
         key: Of its anchor and its chart; no other's.
     """
     steps = telling_steps(found)
-    headers = _STEP_HEADERS
+    headers: tuple[str, ...] = _STEP_HEADERS
     rows = tuple(growth_row(step, found) for step in steps)
     if all(step.own_error is None for step in steps):
         headers = (*headers[:5], *headers[6:])

@@ -56,7 +56,7 @@ def compare_answer(
         choices: What two builds chose.
         measured: Verdicts, where every side has samples.
     """
-    tables = () if choices is None else (choice_table(choices, chosen.top),)
+    tables: tuple[TextTable, ...] = () if choices is None else (choice_table(choices, chosen.top),)
     if measured is not None:
         parts = () if found is None else (plans_part(found, chosen, measured),)
         first = verdict_answer(measured)
@@ -114,7 +114,7 @@ def plan_facts(found: Comparison, threshold_pct: float) -> tuple[tuple[str, str]
         *stated(
             ("requests", requests_text(plans)),
             ("most of it", most),
-            ("paired", layers and pairing_sentence(layers, plans)),
+            ("paired", None if layers is None else pairing_sentence(layers, plans)),
         ),
     )
 

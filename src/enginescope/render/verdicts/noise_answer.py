@@ -53,7 +53,7 @@ def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> 
             ),
             ("rounds", f"{floor.rounds}"),
             *_facts(floor),
-            *stated(("itself", found and _itself(found))),
+            *stated(("itself", None if found is None else _itself(found))),
         ),
         tables=(
             TextTable(title="Differences", headers=_HEADERS, rows=tuple(rows), numbers=_HEADERS),
