@@ -33,7 +33,6 @@ from enginescope.core.errors import UsageError
 if TYPE_CHECKING:
     from enginescope.analysis.plan_comparison.comparison import Comparison
     from enginescope.services.verdicts.compare import CompareResult
-    from enginescope.store.location import StorePlace
 
 
 @verb(
@@ -78,7 +77,7 @@ if TYPE_CHECKING:
 @card_option
 @store_option
 @json_option
-def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: Any) -> int:
+def command(what: tuple[str, ...], **options: Any) -> int:
     """Compare runs and TensorRT plans: which is faster, and what explains the difference.
 
     Each side is a run, a tag, a trtexec export, a plan's JSON, an engine, or a folder with one
@@ -103,7 +102,7 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
 
     status = 0
     if options["continues"]:
-        status = _continue(what, store_folder, options)
+        status = _continue(what, options)
     elif options["rounds"]:
         raise UsageError("--rounds without --continue", hint="compare COMPARISON --continue")
     request = CompareRequest(
@@ -112,7 +111,7 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
         across=options["across"],
         plan_profile=options["plan_profile"],
         build_logs=build_logs,
-        store=store_folder,
+        store=options["store_folder"],
     )
     if not what and has_files:
         raise nothing_to_compare()
@@ -130,7 +129,7 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
     return status
 
 
-def _continue(what: tuple[str, ...], store: StorePlace | None, options: dict[str, Any]) -> int:
+def _continue(what: tuple[str, ...], options: dict[str, Any]) -> int:
     """Measure more rounds; return the exit code."""
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.process_options import command_line
@@ -149,7 +148,10 @@ def _continue(what: tuple[str, ...], store: StorePlace | None, options: dict[str
                 f"--{name} with --continue", why="a comparison keeps its first settings"
             )
     request = ContinueRequest(
-        name=what[0], rounds=options["rounds"], store=store, command=command_line()
+        name=what[0],
+        rounds=options["rounds"],
+        store=options["store_folder"],
+        command=command_line(),
     )
     progress = RoundsProgress()
     with ending_in_order(), progress, saying_what_stands(progress.standing):

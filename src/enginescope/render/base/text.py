@@ -191,6 +191,8 @@ def stacked(tables: Iterable[TextTable], width: int | None = None) -> list[Rende
     return lines
 
 
+#: A narrower terminal gives names of a most length a quarter of its width.
+_NARROW = 72
 #: Columns that shortened names have at least, and those that they have if others can be left out.
 _LEAST_NAME, _FAIR_NAME = 12, 20
 #: Most of a column of a divided table, which breaks.
@@ -205,7 +207,8 @@ def _fitted(part: TextTable, width: int) -> TextTable:
     rest = [name for name in columns if part.shortened.get(name) == 0]
     for name, most in part.shortened.items():
         if most and name in columns:
-            columns[name] = shorten_apart(columns[name], min(most, width // 4))
+            limit = most if width >= _NARROW else min(most, width // 4)
+            columns[name] = shorten_apart(columns[name], limit)
     wanted = sum(min(_FAIR_NAME, max(map(len, (name, *columns[name])))) for name in rest)
 
     def room() -> int:
