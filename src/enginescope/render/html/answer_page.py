@@ -54,6 +54,7 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
         data: Further fields of the JSON document.
         document: The JSON document, where it is not of `report` and `data`.
         csv: Headers and rows; ``None``: the verb writes no CSV.
+        begins_with_name: Whether the answer begins with a name, which keeps its letters.
         leads: Whether the first table belongs to the answer.
         sentences: Headers of columns that a page breaks as sentences.
         charts: Above the first table of a page.
@@ -68,6 +69,7 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
     data: Mapping[str, Any] = {}
     document: bytes | None = None
     csv: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
+    begins_with_name: bool = False
     leads: bool = True
     parts: tuple[Part, ...] = ()
     sentences: tuple[str, ...] = ()
@@ -111,7 +113,7 @@ def written_page(
     drawn = [*charts, *(chart for part in answered.parts for chart in part.every_chart)]
     figures = [page_figures(part, answered.sentences) for part in answered.tables]
     answer = answered.answer
-    is_percentile = answer[1:2].isdigit()  # p99
+    is_name = answered.begins_with_name or answer[1:2].isdigit()  # p99
     return page_bytes(
         template,
         PageData(
@@ -124,7 +126,7 @@ def written_page(
         script_address=script_address,
         what=answered.verb,
         title=answered.title,
-        answer=answer if is_percentile else f"{answer[:1].upper()}{answer[1:]}",
+        answer=answer if is_name else f"{answer[:1].upper()}{answer[1:]}",
         facts=(*answered.facts, *answered.more_facts),
         notices=answered.notices,
         charts=charts,

@@ -147,6 +147,7 @@ def leading_table(layers: LayerComparison) -> TextTable | None:
     return _layer_table(
         f"{count} {make} {share_pct:.0f} % of all differences, more and less time alike",
         leading[:_LEADING],
+        is_brief=True,
         note=f"and {more:,} more" if more > 0 else None,
     )
 
@@ -163,7 +164,9 @@ def layer_table(layers: LayerComparison, chosen: Chosen) -> TextTable:
     )
 
 
-def _layer_table(title: str, shown: Sequence[ComparedLayers], *, note: str | None) -> TextTable:
+def _layer_table(
+    title: str, shown: Sequence[ComparedLayers], *, note: str | None, is_brief: bool = False
+) -> TextTable:
     times = number_column([one.a_ms for one in shown] + [one.b_ms for one in shown])
     columns = {
         "A ms": times[: len(shown)],
@@ -176,6 +179,8 @@ def _layer_table(title: str, shown: Sequence[ComparedLayers], *, note: str | Non
         "differs in": [changes_text(one) for one in shown],
         "layer": [one.name for one in shown],
     }
+    if is_brief:
+        columns = {name: columns[name] for name in columns if name not in _SPARED[:3]}
     numbers = ("A ms", "B ms", _DIFFERENCE, _SHARE, "A ÷ B")
     return _table(title, columns, numbers=numbers, note=note)
 

@@ -56,6 +56,7 @@ def validate_answer(found: Validation, worst: Sequence[WorstAnswer] = ()) -> Ans
         report=found,
         document=document,
         answer=answer(told),
+        begins_with_name=True,
         facts=(*validation_facts(found), *stated(("sides", shared))),
         tables=(_overview(told),) if len(sides) > 1 else (),
         notices=found.notices,
