@@ -95,6 +95,10 @@ def test_the_page_answers_first_and_escapes_names() -> None:
         assert f'id="chart-{key}"' in page
 
 
+def test_an_answer_that_begins_with_a_name_keeps_its_letters() -> None:
+    assert "<h1>fine · trt passes" in page_of(found(side("fine · trt", 1e-4)))
+
+
 def test_a_side_that_could_not_answer_has_words() -> None:
     lost = ValidatedSide(label="x", tolerance="fp32", tolerance_why="", failure="died of SIGSEGV")
     page = page_of(found(lost))
