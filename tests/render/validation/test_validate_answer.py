@@ -99,6 +99,13 @@ def test_an_answer_that_begins_with_a_name_keeps_its_letters() -> None:
     assert "<h1>fine · trt passes" in page_of(found(side("fine · trt", 1e-4)))
 
 
+def test_what_has_no_error_has_no_picture_of_it() -> None:
+    (part,) = validate_answer(found(side("b", 1e-4))).parts
+    charts = [chart.key for chart in part.charts]
+    assert "side-1-o0-errors" in charts
+    assert not any(key.startswith("side-1-o1") for key in charts)  # scores are equal
+
+
 def test_a_side_that_could_not_answer_has_words() -> None:
     lost = ValidatedSide(label="x", tolerance="fp32", tolerance_why="", failure="died of SIGSEGV")
     page = page_of(found(lost))

@@ -57,7 +57,7 @@ def _error_histogram(one: OutputDiff, key: str) -> Chart | None:
 
 
 def _channel_errors(one: OutputDiff, key: str) -> Chart | None:
-    """RMSE of every channel; ``None`` where the output has no channels."""
+    """RMSE of every channel; ``None`` where the output has no channels, or no error."""
     found = one.channels
     if found is None:
         return None
@@ -67,6 +67,8 @@ def _channel_errors(one: OutputDiff, key: str) -> Chart | None:
         for at, (rmse, limit) in enumerate(zip(found.rmse, limits, strict=True))
         if rmse is not None
     }
+    if not any(parts.values()):
+        return None
     shown = sorted(sorted(parts, key=lambda at: -parts[at])[:_CHANNELS])
     fewer = f"The {len(shown)} of {len(found.rmse):,} nearest to their limits or beyond them"
     return _bars(

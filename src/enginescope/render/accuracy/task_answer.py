@@ -55,7 +55,7 @@ def score_table(report: TaskReport, labels: Sequence[str] | None = None) -> Text
     """
     headers = tuple(f"{metric.title} {metric.unit}".rstrip() for metric in report.metrics)
     return TextTable(
-        title=f"{report.title}: {report.averaged}",
+        title=report.title,
         headers=("side", *headers),
         rows=tuple(
             (label, *(task_figure(side.scores.values.get(one.name)) for one in report.metrics))
