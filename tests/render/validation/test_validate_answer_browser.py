@@ -31,7 +31,7 @@ def test_every_chart_is_drawn_and_the_sides_are_on_the_first_screen(tab, tmp_pat
     path.write_text(page_of(found(good, bad), [worst_of(bad)]), encoding="utf-8")
     tab.open(path)
     tab.draw_all()
-    assert tab.evaluate(DRAWN) == tab.evaluate(PLACES) >= 8
+    assert tab.evaluate(DRAWN) == tab.evaluate(PLACES) >= 5
     table = "document.querySelector('#summary table').getBoundingClientRect().bottom"
     assert tab.evaluate(table) <= 800
     assert tab.evaluate("[...document.images].every((one) => one.naturalWidth > 0)")
@@ -52,7 +52,7 @@ def test_a_report_draws_the_answers_it_carries(tab, tmp_path) -> None:
     tab.open(path)
     tab.draw_all()
     inside = "document.querySelectorAll('#answers-{} .vis svg').length"
-    assert tab.evaluate(inside.format(1)) == tab.evaluate(inside.format(2)) >= 4
+    assert tab.evaluate(inside.format(1)) == tab.evaluate(inside.format(2)) >= 2
     assert tab.evaluate(DRAWN) == tab.evaluate(PLACES)
     links = "[...document.querySelectorAll('nav a')].map((one) => one.hash)"
     assert {"#answers-1", "#answers-2"} <= set(tab.evaluate(links))

@@ -26,7 +26,7 @@ class Part(AnswerTables, frozen=True, kw_only=True, eq=False):
     Attributes:
         key: Its anchor on a page; no other's.
         title: In the page's index.
-        charts: Below its tables.
+        charts: Wide ones above its tables, others below.
         panels: Above its charts.
     """
 
