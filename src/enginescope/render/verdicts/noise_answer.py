@@ -16,6 +16,7 @@ from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN, printable
 from enginescope.render.base.figures import TextTable
 from enginescope.render.html.answer_page import Answer
+from enginescope.render.verdicts.verdict_answer import place_facts
 from enginescope.render.verdicts.verdict_data import measured_data
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
 
@@ -52,6 +53,7 @@ def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> 
                 f"{printable(floor.model)} · {floor.backend} against itself",
             ),
             ("rounds", f"{floor.rounds}"),
+            *(place_facts(found) if found is not None else ()),
             *_facts(floor),
             *stated(("itself", None if found is None else _itself(found))),
         ),
