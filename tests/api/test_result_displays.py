@@ -46,7 +46,7 @@ from tests.render.load import load_reports as loads
 from tests.render.reproduction import test_reproduction_text as reproductions
 from tests.render.sensitivity import test_sensitivity_files as sensitive
 from tests.render.test_self_test_files import TEST as SELF_TEST
-from tests.render.validation import test_validate_page as validations
+from tests.render.validation import test_validate_answer as validations
 from tests.render.verdicts import test_ladder_files as ladders
 from tests.render.verdicts import test_tune_files as tunes
 from tests.render.verdicts import test_upgrade_files as upgrades

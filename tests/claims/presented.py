@@ -14,7 +14,6 @@ from xml.etree import ElementTree
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.suites.suite_row import pooled_figures, run_figures
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-from enginescope.core.record import replace
 from enginescope.notebook.html.findings import findings_html
 from enginescope.notebook.html.measure import run_html
 from enginescope.notebook.html.verdicts import (
@@ -32,8 +31,8 @@ from enginescope.render.base.answer_tables import answer_markdown as written_mar
 from enginescope.render.base.text import runs_table, stacked
 from enginescope.render.base.text_table import as_text
 from enginescope.render.charts.distribution import latency_boxes, latency_distribution, percentiles
+from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.compare.compare_page import compare_page
-from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.contend.contend_answer import contend_answer
 from enginescope.render.html.answer_page import written_page
 from enginescope.render.html.images import Chart
@@ -56,14 +55,13 @@ from enginescope.render.suites.suite_phrases import counts_sentence
 from enginescope.render.tune.tune_answer import tune_answer
 from enginescope.render.verdicts.gate_junit import gate_junit
 from enginescope.render.verdicts.gate_sarif import gate_sarif
-from enginescope.render.verdicts.gate_writers import gate_answer, gate_json, gate_rows
-from enginescope.render.verdicts.history import history_chart
-from enginescope.render.verdicts.history_page import history_page
+from enginescope.render.verdicts.gate_writers import gate_answer, gate_json
+from enginescope.render.verdicts.history_page import history_chart, history_page
 from enginescope.render.verdicts.history_text import history_json, history_rows, title_text
 from enginescope.render.verdicts.lottery_answer import lottery_answer
-from enginescope.render.verdicts.measured_section import verdict_answer
 from enginescope.render.verdicts.upgrade_answer import upgrade_answer
-from enginescope.render.verdicts.verdict_writers import verdict_csv, verdict_text
+from enginescope.render.verdicts.verdict_answer import verdict_answer
+from enginescope.render.verdicts.verdict_data import verdict_csv
 from tests.render.load.load_reports import load_screen
 from tests.render.outputs import outputs
 from tests.render.runs import measured_run
@@ -109,7 +107,7 @@ def of_load(report: LoadReport) -> Iterator[tuple[str, Any]]:
 
 def of_comparison(found: MeasuredComparison) -> Iterator[tuple[str, Any]]:
     """Yield what each presenter makes of a comparison."""
-    yield "terminal", as_text(verdict_text(found, width=WIDE, is_whole=True), width=WIDE)
+    yield "terminal", screen(verdict_answer(found))
     yield "Markdown", answer_markdown(verdict_answer(found)).decode()
     yield "page", words(compare_page(None, Chosen(), measured=found).decode())
     yield "notebook", words(answer_html(verdict_answer(found)))
@@ -119,8 +117,7 @@ def of_comparison(found: MeasuredComparison) -> Iterator[tuple[str, Any]]:
 
 def of_gate(report: GateReport) -> Iterator[tuple[str, Any]]:
     """Yield what each presenter makes of a gate: the action shows the Markdown as its summary."""
-    rows = gate_rows(report, everything=True)
-    yield "terminal", screen(replace(gate_answer(report), tables=(rows,)))
+    yield "terminal", screen(gate_answer(report, everything=True))
     yield "Markdown", written_markdown(gate_answer(report)).decode()
     yield "page", words(written_page(gate_answer(report)).decode())
     yield "JUnit", "\n".join(xml_texts(gate_junit(report)))
@@ -190,8 +187,8 @@ def of_findings(linted: Linted) -> Iterator[tuple[str, Any]]:
 
 def screen(answered: AnswerTables) -> str:
     """Return an answer as a wide terminal shows it."""
-    tables = [as_text(one, width=WIDE) for one in stacked(answered.screen or answered.tables)]
-    facts = [f"{name} | {text}" for name, text in answered.facts]
+    tables = [as_text(one, width=WIDE) for one in stacked(answered.screen or answered.tables, WIDE)]
+    facts = [f"{name} | {text}" for name, text in (*answered.facts, *answered.more_facts)]
     notices = [notice.message for notice in answered.notices]
     return "\n".join((answered.answer, *facts, *tables, *notices))
 

@@ -11,7 +11,7 @@ from enginescope.core.errors import BackendError
 from enginescope.core.jsonio import encode
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.job import Mode, StopRule, WarmUp, Workload
-from enginescope.render.compare.compare_writers import compare_json
+from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.contend.contend_answer import contend_answer
 from enginescope.render.ladder.ladder_answer import ladder_answer
 from enginescope.render.load.load_answer import load_answer

@@ -11,7 +11,7 @@ import enginescope as es
 from enginescope.core.record import replace
 from enginescope.records.run.job import Subject
 from enginescope.records.run.run import Run
-from enginescope.render.compare.compare_writers import compare_json
+from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.reproduction.reproduction_answer import reproduction_answer
 from enginescope.render.verdicts.gate_writers import gate_json

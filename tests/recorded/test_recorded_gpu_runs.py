@@ -12,7 +12,7 @@ from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.verdicts.measured_sides import MeasuredSide, compare_sides
 from enginescope.cli.main import main
 from enginescope.render.charts.telemetry import telemetry_charts
-from enginescope.render.verdicts.measured_section import verdict_table
+from enginescope.render.verdicts.verdict_answer import verdict_table
 from enginescope.render.verdicts.verdict_phrases import ratio_note
 from enginescope.store.archive import Store
 from enginescope.store.row import Filter

@@ -6,13 +6,13 @@ import re
 from html import unescape
 
 import pytest
+from enginescope.render.verdicts.noise_text import noise_answer
 
 from enginescope.core.record import replace
 from enginescope.records.environment import Device, Environment, Host
 from enginescope.records.progress import RoundPosition
 from enginescope.records.run.run import Outcome, OutcomeKind
 from enginescope.records.suite.suite_change import Claim, SuiteChange
-from enginescope.render.verdicts.noise_text import noise_answer
 from enginescope.serve.configuration import Configuration, GatePart
 from enginescope.serve.home import Axis
 from enginescope.serve.overview import Overview

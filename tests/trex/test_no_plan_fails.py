@@ -19,7 +19,7 @@ from enginescope.notebook.html.verdicts import answer_html
 from enginescope.notebook.plan import OpenedPlan
 from enginescope.records.plan.plan import Layer, LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
-from enginescope.render.compare.compare_writers import plans_answer
+from enginescope.render.compare.compare_answer import compare_answer
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.explore_data import explore_csv
 from enginescope.rules.base import LintInput
@@ -74,7 +74,7 @@ def test_no_two_plans_make_a_comparison_fail(
     one: tuple[Plan, Profile | None], other: tuple[Plan, Profile | None]
 ) -> None:
     found = compare([run_of("one", *one), run_of("other", *other)])
-    checked(answer_html(plans_answer(found, Chosen())))
+    checked(answer_html(compare_answer(found, Chosen())))
     layers = found.pairs
     if layers.difference_ms is not None:
         explained = math.fsum(it.difference_ms or 0.0 for it in layers.explanations)

@@ -71,28 +71,34 @@ def present_answer(
     options: Mapping[str, Any],
     *steps: tuple[str, str],
     rows: Sequence[RenderableType] | None = None,
+    is_whole: bool = True,
     **writers: Callable[[], bytes],
 ) -> None:
     """Write the files that were asked for, then print JSON, or the answer and the next steps.
 
     Args:
         rows: What a terminal shows in place of the tables.
-        writers: Return a further file, by the name of the option that asks for it.
+        is_whole: Whether a terminal shows every fact and notice.
+        writers: Return a further file, or one in place of the answer's, by the name of its option.
     """
     from enginescope.render.base.answer_tables import answer_markdown
     from enginescope.render.base.text import show_answer
     from enginescope.render.html.answer_page import written_csv, written_json, written_page
 
-    for name, writer in zip(_FILES, (answer_markdown, written_csv, written_page), strict=False):
+    every: dict[str, Callable[[], bytes]] = {
+        "markdown": lambda: answer_markdown(answered),
+        "csv": lambda: written_csv(answered),
+        "html": lambda: written_page(answered),
+        "json": lambda: written_json(answered),
+        **writers,
+    }
+    for name, write in every.items():
         if options.get(name) is not None:
-            write_output(options[name], writer(answered))
-    for name, write in writers.items():
-        if options[name] is not None:
             write_output(options[name], write())
     if options["as_json"]:
-        print_json(written_json(answered))
+        print_json(every["json"]())
     else:
-        show_answer(answered, rows)
+        show_answer(answered, rows, is_whole=is_whole)
         end_report(options, *steps)
 
 

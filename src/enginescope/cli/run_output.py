@@ -54,7 +54,7 @@ def present(runs: Sequence[Run], options: Mapping[str, Any]) -> None:
     from enginescope.render.page.export import summary_json
 
     views = [RunView(run) for run in runs]
-    files = {"markdown": _markdown, "html": _page}
+    files = {"markdown": _markdown, "html": _page, "card": _card}
     present_report(views, options, document=summary_json, screen=_show, **files)
     steps = [step(options, "all runs", "runs")]
     ids = [run.id[:8] for run in runs]
@@ -75,6 +75,14 @@ def _page(views: Sequence[RunView]) -> bytes:
     from enginescope.render.page.page import report_page
 
     return report_page(views)
+
+
+def _card(views: Sequence[RunView]) -> bytes:
+    from enginescope.render.html.slide import slide_png
+    from enginescope.render.page.report import subject_slide
+    from enginescope.render.plans.plan_headline import PageSubject
+
+    return slide_png(subject_slide([PageSubject(view) for view in views]))
 
 
 def _show(views: Sequence[RunView]) -> None:

@@ -44,18 +44,13 @@ class ShownBuild(BuildReport, frozen=True, kw_only=True):
         return build_html(self)
 
 
-class ShownNoise(NoiseFloor, frozen=True, kw_only=True):
+class ShownNoise(Answered, NoiseFloor, frozen=True, kw_only=True):
     """A noise floor; in notebooks the differences that the machine can detect, plain HTML."""
 
-    def _summary(self) -> str:
-        from enginescope.render.verdicts.noise_text import noise_answer
+    def _answer(self) -> Answer:
+        from enginescope.render.verdicts.noise_answer import noise_answer
 
-        return f"{self.model} on {self.backend}: {noise_answer(self)}"
-
-    def _repr_html_(self) -> str:
-        from enginescope.notebook.html.measure import noise_html
-
-        return noise_html(self)
+        return noise_answer(self)
 
 
 class ShownSelfTest(Answered, SelfTest, frozen=True, kw_only=True):
@@ -148,7 +143,7 @@ class ShownValidation(Answered, Validation, frozen=True, kw_only=True):
     """Compared outputs; in notebooks the result and the figures of each output, plain HTML."""
 
     def _answer(self) -> Answer:
-        from enginescope.render.validation.validate_writers import validate_answer
+        from enginescope.render.validation.validate_answer import validate_answer
 
         return validate_answer(self)
 

@@ -79,7 +79,7 @@ class ShownVerdicts(Answered, MeasuredComparison, frozen=True, kw_only=True, eq=
         return "; ".join(map(headline_sentence, self.pairs))
 
     def _answer(self) -> Answer:
-        from enginescope.render.verdicts.measured_section import verdict_answer
+        from enginescope.render.verdicts.verdict_answer import verdict_answer
 
         return verdict_answer(self)
 
@@ -88,10 +88,10 @@ class ShownComparison(Answered, Comparison, frozen=True, kw_only=True):
     """Compared plans; in notebooks the answer and its tables, plain HTML."""
 
     def _answer(self) -> Answer:
-        from enginescope.render.compare.compare_writers import plans_answer
+        from enginescope.render.compare.compare_answer import compare_answer
         from enginescope.render.plan_comparison.compare_tables import Chosen
 
-        return plans_answer(self, Chosen())
+        return compare_answer(self, Chosen())
 
 
 compare = displayed(compare_service.compare, shown_as(ShownVerdicts))

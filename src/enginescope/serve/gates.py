@@ -182,10 +182,10 @@ def gate(request: Request) -> Response:
         answer,
         title=f"Gate {name}",
         facts=(*answer.facts, *skipped, computed),
-        script_address=script_address(),
     )
     links = tuple((f"/gate/{quote(name)}.{kind}", kind.upper()) for kind in ("json", "svg"))
-    return framed(request, written_page(answer), links, here="gate")
+    written = written_page(answer, script_address=script_address())
+    return framed(request, written, links, here="gate")
 
 
 def _address(row: GateRow) -> str:

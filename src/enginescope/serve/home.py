@@ -24,7 +24,7 @@ from enginescope.render.base.facts import Facts
 from enginescope.render.base.short_names import outcome_word
 from enginescope.render.verdicts.gate_phrases import outcome_text
 from enginescope.render.verdicts.history_text import anchor, change_sentence, open_sentence
-from enginescope.render.verdicts.noise_text import noise_answer
+from enginescope.render.verdicts.noise_answer import noise_sentence
 from enginescope.serve.kept_runs import Warnings
 from enginescope.serve.list_views import WAIT_S, LiveLine, asked_of, page, page_number, places
 from enginescope.serve.overview import SESSIONS, Overview, OverviewJob, Question
@@ -172,7 +172,7 @@ def _machines(
     for name, job in sorted(newest.items(), key=lambda one: one[0] or ""):
         key = job.newest.environment.comparable_key()
         own = [floor for floor in floors if floor.environment == key]
-        noise = noise_answer(own[-1]) if own else "Smallest detectable difference: not measured"
+        noise = noise_sentence(own[-1]) if own else "Smallest detectable difference: not measured"
         facts = tuple(one for one in job.machine if one[0] in _MACHINE_FACTS)
         yield name or "unknown", job.newest.created, facts, noise
 

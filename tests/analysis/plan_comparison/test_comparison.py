@@ -16,7 +16,7 @@ from enginescope.judge.notice import Notice
 from enginescope.records.run.job import Mode
 from enginescope.records.run.run import Run
 from enginescope.records.samples import ReportedSummary
-from enginescope.render.plan_comparison.compare_phrases import beside_layers
+from enginescope.render.plan_comparison.compare_phrases import requests_text
 from tests.analysis.compared_plans import Network, network_a, network_b, report, run_a, run_b
 
 RESNETS = ("fp32", "fp16", "qat-residual")
@@ -159,11 +159,11 @@ def test_requests_issued_otherwise_weaken_their_times_only_where_there_are_some(
     (told,) = compare(timed).notices
     assert told.code == "W-OTHER-MODE"
     assert "CUDA graph: A yes, B no" in told.message
-    assert beside_layers(compare(timed).overview.plans) == (
-        "Whole requests, beside the layer times: GPU compute time: A mean 1.000 ms (printed); "
-        "B mean 1.000 ms (printed); CUDA graph: A yes, B no."
+    assert requests_text(compare(timed).overview.plans) == (
+        "GPU compute time: A mean 1.000 ms (printed); B mean 1.000 ms (printed); "
+        "CUDA graph: A yes, B no"
     )
-    assert beside_layers(compare([run_a(), run_b()]).overview.plans) is None
+    assert requests_text(compare([run_a(), run_b()]).overview.plans) is None
 
 
 def test_notices_of_a_plan_say_of_which() -> None:

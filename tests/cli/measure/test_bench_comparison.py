@@ -90,6 +90,17 @@ def test_a_planted_slowdown_ends_at_the_first_look(store, played, convnet, capsy
     assert " ".join(capsys.readouterr().out.split()) == text
 
 
+def test_a_comparison_and_a_run_have_a_card(store, played, convnet, tmp_path) -> None:
+    pytest.importorskip("vl_convert")
+    for name, given in (
+        ("two.png", [*fakes(200, 230), "--compare"]),
+        ("run.png", fakes(200)),
+    ):
+        card = tmp_path / name
+        assert main(["bench", str(convnet), *given, "--card", str(card)]) == 0
+        assert card.read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_model_with_itself_is_the_same(store, played, convnet, capsys) -> None:
     assert main(["bench", str(convnet), *fakes(200, 200), "--compare", "--json"]) == 0
     shown = capsys.readouterr()
@@ -271,7 +282,8 @@ def test_noise_is_recorded_and_read(store, played, convnet, capsys) -> None:
     assert main(["noise", str(convnet), "--on", "fake", "--rounds", "12"]) == 0
     shown = capsys.readouterr()
     text = " ".join(shown.out.split())
-    assert text.startswith("small_convnet.onnx · fake against itself, 12 rounds Xeon, 2 cores")
+    assert text.startswith("This machine can detect differences from")
+    assert "model small_convnet.onnx · fake against itself rounds 12 on Xeon, 2 cores" in text
     assert "This machine can detect differences from" in text
     assert f"recorded: {store.path / FLOORS.file}" in shown.err
     (floor,) = FLOORS.read(store.path)

@@ -19,10 +19,10 @@ from enginescope.core.record import replace
 from enginescope.records.run.job import BackendSpec, Job, Subject, Workload
 from enginescope.records.run.run import Run
 from enginescope.records.tensor import DataType, Tensor
-from enginescope.render.validation.validate_writers import output_diff_data
+from enginescope.render.validation.validate_data import output_diff_data
 from enginescope.store.archive import Store
 from tests.analysis.answers import tensor
-from tests.render.validation.test_validate_page import found, side
+from tests.render.validation.test_validate_answer import found, side
 
 GENERATOR = np.random.default_rng(0)
 SCORES = GENERATOR.standard_normal((1, 1000)).astype(np.float32)
@@ -59,7 +59,7 @@ def test_exported_outputs_of_imported_runs_are_compared(tmp_path, capsys) -> Non
     assert 'id="chart-answers-1-side-2-o0-errors"' in page
     text = (tmp_path / "r" / "report.md").read_text()
     assert "## Outputs compared" in text
-    assert "| output |   | max \\|err\\| |" in text
+    assert "| output |  | max \\|err\\| |" in text
     assert "answers" not in report(capsys, tmp_path / "one", good)
 
 

@@ -48,7 +48,8 @@ def test_a_comparison_by_its_tag_its_id_or_any_of_its_runs(compared, capsys) -> 
     text = shown([TAG], capsys)
     assert text.startswith("B is slower: 1.05")
     assert (
-        "interleaved A net.onnx · ort-cpu B net.onnx · ort-cpu?intra_op_num_threads=1 Xeon, 2 cores"
+        "interleaved A net.onnx · ort-cpu B net.onnx · ort-cpu?intra_op_num_threads=1 "
+        "on Xeon, 2 cores"
     ) in text
     assert "12 rounds, interleaved" in text
     assert shown([COMPARISON], capsys) == text

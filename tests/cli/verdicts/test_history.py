@@ -11,7 +11,7 @@ import pytest
 from enginescope.analysis.verdicts.history import histories
 from enginescope.cli.main import main
 from enginescope.core.record import replace
-from enginescope.render.verdicts.history import history_chart
+from enginescope.render.verdicts.history_page import history_chart
 from enginescope.render.verdicts.history_text import Stretch, dot_plot, flat_ends, letter
 from enginescope.store.archive import Store
 from tests.analysis.gated_runs import job, process

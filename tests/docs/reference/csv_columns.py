@@ -14,7 +14,7 @@ from enginescope.analysis.suites.suite_perf_tables import perf_tables
 from enginescope.analysis.suites.suite_table import CELL_COLUMNS
 from enginescope.analysis.suites.suite_table import COLUMNS as SUITE_COLUMNS
 from enginescope.analysis.verdicts.measured_sides import compare_sides
-from enginescope.render.compare.compare_writers import compare_csv
+from enginescope.render.compare.compare_answer import compare_csv
 from enginescope.render.contend.contend_answer import contend_answer
 from enginescope.render.html.answer_page import written_csv
 from enginescope.render.page.export import (
@@ -29,7 +29,7 @@ from enginescope.render.plans.explore_data import COLUMNS as EXPLORE_COLUMNS
 from enginescope.render.sensitivity.sensitivity_answer import sensitivity_answer
 from enginescope.render.shapes.shapes_answer import shapes_answer
 from enginescope.render.tune.tune_answer import tune_answer
-from enginescope.render.verdicts.verdict_writers import verdict_csv
+from enginescope.render.verdicts.verdict_data import verdict_csv
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.contend.contended import report as contended
 from tests.analysis.in_turn import in_turn, named

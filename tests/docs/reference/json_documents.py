@@ -29,12 +29,12 @@ from enginescope.records.verdict.sensitivity import SensitivityReport
 from enginescope.records.verdict.shapes import ShapesReport
 from enginescope.records.verdict.tune import TuneReport
 from enginescope.records.verdict.upgrade import UpgradeReport
-from enginescope.render.compare.compare_writers import compare_json
+from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.page.export import report_json, summary_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.plans.explore_data import explore_json
 from enginescope.render.plans.findings import findings_json
-from enginescope.render.validation.validate_writers import output_diff_json, per_sample_json
+from enginescope.render.validation.validate_data import output_diff_json, per_sample_json
 from enginescope.render.verdicts.gate_writers import gate_json
 from tests.analysis.compared_plans import run_a, run_b
 from tests.analysis.in_turn import in_turn, named
@@ -43,7 +43,7 @@ from tests.docs.reference.marked_page import table
 from tests.render.plans.test_explore_text import timed
 from tests.render.plans.test_findings import linted
 from tests.render.runs import measured_run
-from tests.render.validation.test_validate_page import found, side
+from tests.render.validation.test_validate_answer import found, side
 from tests.render.verdicts.test_gate_files import report
 
 #: Schema file to its record, and what holds it.

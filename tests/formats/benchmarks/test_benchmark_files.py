@@ -303,7 +303,14 @@ def test_two_files_of_many_benchmarks_compare_by_name(tmp_path, capsys) -> None:
     shown = capsys.readouterr().out
     assert shown.index("conv") < shown.index("gemm")
     assert "+50.0" in shown
-    assert "1 benchmark only in A; 1 benchmark only in B" in shown
+    assert shown.startswith("2 benchmarks in both files: ")
+    assert "only in A  1 benchmark: old" in shown
+    assert "only in B  1 benchmark: new" in shown
+    files = [tmp_path / name for name in ("out.md", "out.csv", "out.html")]
+    options = zip(("--markdown", "--csv", "--html"), map(str, files), strict=True)
+    assert main(["compare", a, b, *(part for option in options for part in option)]) == 0
+    assert all("conv" in file.read_text() for file in files)
+    capsys.readouterr()
     assert main(["compare", a, b, "--json"]) == 0
     assert [row["name"] for row in json.loads(capsys.readouterr().out)["rows"]] == ["conv", "gemm"]
     assert main(["compare", a, report("c.json", other=1.0, more=2.0)]) == 2

@@ -15,7 +15,7 @@ from enginescope.notebook.html.plan import plan_html
 from enginescope.notebook.html.verdicts import answer_html
 from enginescope.records.plan.plan import LayerTiming, Plan, Profile
 from enginescope.records.run.run import Run
-from enginescope.render.compare.compare_writers import plans_answer
+from enginescope.render.compare.compare_answer import compare_answer
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.rules.base import LintInput
 from enginescope.rules.engine import lint
@@ -106,7 +106,7 @@ def test_compared_plans(names: tuple[str, ...]) -> None:
     for at, name in enumerate(names):
         plan = plan_named(name)
         runs.append(run_of(plan, times(plan, 1.0 + at), name=name))
-    found = checked(answer_html(plans_answer(compare(runs), Chosen())))
+    found = checked(answer_html(compare_answer(compare(runs), Chosen())))
     assert "The layers of B take 100 % more time" in found.text or len(names) > 2
     assert "Plans" in found.text
     assert ("What explains the difference" in found.text) == (len(names) == 2)

@@ -1,4 +1,4 @@
-"""What page, Markdown and terminal show of an answer: notices, details and long names."""
+"""What page, Markdown and terminal show of an answer: notices, details, parts, long names."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
 from enginescope.render.base.answer_tables import answer_markdown
 from enginescope.render.base.figures import TextTable
-from enginescope.render.base.text import show_answer, stacked
+from enginescope.render.base.text import answer_lines, show_answer, stacked
 from enginescope.render.base.text_table import as_text
-from enginescope.render.html.answer_page import Answer, written_page
+from enginescope.render.html.answer_page import Answer, Part, written_page
 
 SAID = Notice(code="I-SAID", message="said", level="info")
 NAMES = TextTable(
@@ -38,7 +38,7 @@ def test_warnings_stand_first() -> None:
     page = written_page(ANSWERED).decode()
     for text in (page, answer_markdown(ANSWERED).decode()):
         assert text.index("W-ONE") < text.index("I-SAID")
-    assert answer_markdown(replace(ANSWERED, tables=(), notices=())) == b"### enginescope: yes\n\n"
+    assert answer_markdown(replace(ANSWERED, tables=(), notices=())) == b"### enginescope: yes\n"
 
 
 def test_details_are_folded_in_markdown_and_left_out_on_a_terminal(capsys) -> None:
@@ -60,6 +60,71 @@ def test_sections_of_a_page_have_anchors_of_their_own() -> None:
     page = written_page(three).decode()
     for anchor in ("layers", "layers-1", "layers-2"):
         assert page.count(f'<section id="{anchor}"') == 1
+
+
+INNER = Part(key="start", label="starts at", answer="conv1", facts=(("why", "overflow"),))
+SIDE = Part(
+    key="side-1",
+    title="B",
+    answer="B fails",
+    facts=(("limits", "fp16"),),
+    tables=(NAMES, replace(NAMES, title="More", is_detail=True)),
+    parts=(INNER,),
+)
+
+
+def test_parts_are_on_page_markdown_and_terminal() -> None:
+    answered = replace(ANSWERED, parts=(SIDE,), more_facts=(("formula", "a ÷ b"),))
+    markdown = answer_markdown(answered).decode()
+    assert "\n#### B fails\n\n- limits: fp16\n" in markdown
+    assert "\n##### Starts at: conv1\n\n- why: overflow\n" in markdown
+    page = written_page(answered).decode()
+    assert '<a href="#side-1">B</a>' in page
+    assert page.index('<section id="side-1"') < page.index("<h3>Starts at: conv1</h3>")
+    assert "<details><summary>More</summary>" in page
+    shown = as_text(Group(*answer_lines(answered, 80)), width=80)
+    assert shown.index("B fails") < shown.index("  starts at  conv1\n  why        overflow\n")
+    assert shown.count("\n0.1    conv1\nalone\n") == 2  # details are left out
+    for text in (markdown, page, shown):
+        assert "formula" in text
+    brief = as_text(Group(*answer_lines(answered, 80, is_whole=False)), width=80)
+    assert "formula" not in brief
+
+
+WIDE = TextTable(
+    title="Errors",
+    headers=("tensor", "error", "own", "peak"),
+    rows=(("/".join(["block"] * 12), "0.00029", "0.0001", "501,490"), ("x", "1", "2", "3")),
+    numbers=("error", "own", "peak"),
+    shortened={"tensor": 0},
+    spared=("own", "peak"),
+)
+
+
+def test_a_narrow_terminal_leaves_columns_out_and_shortens_names() -> None:
+    for width, headers in (
+        (80, ["tensor", "error", "own", "peak"]),
+        (44, ["tensor", "error", "peak"]),
+        (30, ["tensor", "error"]),
+    ):
+        lines = as_text(Group(*stacked([WIDE], width)), width=width).splitlines()
+        assert lines[0].split() == headers
+        assert max(map(len, lines)) <= width
+        assert "…" in lines[2] or width == 80
+        assert lines[2].split()[1] == "0.00029"
+
+
+def test_a_narrow_terminal_divides_a_table_and_repeats_its_first_column() -> None:
+    table = replace(WIDE, spared=(), is_divided=True)
+    lines = as_text(Group(*stacked([table], 36)), width=36).splitlines()
+    heads = [line.split() for line in lines if line.startswith("tensor")]
+    assert heads == [["tensor", "error"], ["tensor", "own"], ["tensor", "peak"]] or heads == [
+        ["tensor", "error", "own"],
+        ["tensor", "peak"],
+    ]
+    assert max(map(len, lines)) <= 36
+    whole = as_text(Group(*stacked([table], 120)), width=120)
+    assert whole.count("tensor") == 1
 
 
 def test_a_terminal_breaks_a_long_answer_between_words(capsys, monkeypatch) -> None:

@@ -16,7 +16,13 @@ from enginescope.analysis.bisection.precision_proposals import (
 )
 from enginescope.core.record import replace
 from enginescope.judge.samples import Interval
-from enginescope.render.base.text import as_text
+from enginescope.render.base.text import answer_lines, as_text, label_row
+from enginescope.render.bisection.bisect_answer import (
+    bisect_data,
+    inside_part,
+    precision_data,
+    precision_part,
+)
 from enginescope.render.bisection.bisect_phrases import (
     also_text,
     growth_row,
@@ -25,14 +31,8 @@ from enginescope.render.bisection.bisect_phrases import (
     suggestion_text,
     why_text,
 )
-from enginescope.render.bisection.bisect_section import inside_section, precision_front
-from enginescope.render.bisection.bisect_writers import (
-    bisect_data,
-    bisect_lines,
-    precision_data,
-    precision_lines,
-)
-from enginescope.render.bisection.error_growth import error_growth
+from enginescope.render.bisection.growth_chart import error_growth
+from enginescope.render.html.answer_page import Part
 from tests.analysis.bisection.test_precision_proposals import bisected, error
 
 
@@ -45,19 +45,21 @@ def overflown() -> Bisected:
     )
 
 
-def text(lines: list, width: int) -> str:
+def text(part: Part, width: int) -> str:
+    lines = [label_row(part.label, part.answer), *answer_lines(part, width)]
     return "".join(as_text(one, width=width) for one in lines)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_screen_has_the_start_its_cause_and_what_follows(width) -> None:
-    shown = text(bisect_lines(overflown(), width=width), width)
+    shown = text(inside_part(overflown(), "s"), width)
     assert max(map(len, shown.splitlines())) <= width
     assert "starts at  side/b (Relu), tensor b_out" in shown
     assert "122,070" in shown
     assert "65,504" in shown
-    assert "not finite ∞" in shown
-    assert ("|reference|" in shown) == (width >= 76)
+    assert "▁∞██" in shown
+    assert "not finite" in shown
+    assert ("|reference|" in shown) == (width >= 80)
 
 
 def test_each_cause_has_its_words() -> None:
@@ -139,7 +141,7 @@ def test_an_overflow_that_the_converted_reference_has_stays_beside_a_wrong_node(
     assert (found.first, found.cause) == ("b_out", "departs")
     assert (found.beside, found.overflowing) == ("a_out", "a_out")
     assert "and 0.3 in FP32 with the reference's inputs" in why_text(found)
-    shown = text(bisect_lines(found, width=200), 200)
+    shown = text(inside_part(found, "s"), 200)
     assert "overflow: its values go up to 100,000 in the reference" in shown
     assert "the converted reference has it too" in shown
     assert shown.index("starts at") < shown.index("beside it")
@@ -156,9 +158,7 @@ def test_other_starts_are_told_with_whether_an_output_shows_them() -> None:
 
 
 def test_bars_are_of_the_logarithm_and_say_what_is_not_finite() -> None:
-    bars, span = spark(overflown().steps, 10)
-    assert (len(bars), bars[1], bars[0], bars[2]) == (4, "∞", "▁", "█")
-    assert span == "0.001 … 0.3, logarithmic"
+    assert spark(overflown().steps, 10) == "▁∞██  0.001 … 0.3, logarithmic"
     assert spark(bisected(error("a", 0.0)).steps, 10) is None
 
 
@@ -212,7 +212,7 @@ def trials() -> PrecisionTrials:
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_trials_are_a_table_with_the_suggestion_above(width) -> None:
-    shown = text(precision_lines(trials(), width=width), width)
+    shown = text(precision_part(trials(), "s"), width)
     assert max(map(len, shown.splitlines())) <= width
     assert "keep FP32  b (1.200 ms, err ÷ spread 0.0003)" in shown
     assert "that is    trt:fp16?keep_fp32=b" in shown
@@ -243,20 +243,13 @@ def test_what_is_suggested_in_words() -> None:
     assert suggestion_text(useless).endswith(f"; {reason}")
 
 
-def test_the_front_is_drawn_and_told_in_the_data() -> None:
-    chart = precision_front(trials(), "p", 0.01)
-    lines = next(one for one in chart.spec["layer"] if one["mark"]["type"] == "line")
-    assert [one["latency"] for one in lines["data"]["values"]] == [1.2, 1.6, 2.0]
-    assert "2 without a finite error or a latency are in the table alone" in chart.subtitle
+def test_the_front_is_told_in_the_data() -> None:
     data = json.loads(msgspec.json.encode(precision_data(trials())))
     assert [one["on_front"] for one in data["trials"]] == [False, True, True, False, True]
     assert data["suggested"]["kept_nodes"] == ["b"]
-    one = replace(trials(), trials=trials().trials[:1])
-    assert precision_front(one, "p", None) is None
 
 
 def test_the_page_leaves_out_a_column_of_nothing() -> None:
-    section = inside_section(overflown(), "s", trials())
-    assert "Its own" not in section.table.headers
-    assert len(section.charts) == 2
-    assert {chart.key for chart in section.charts} == {"s-growth", "s-precision"}
+    inside = inside_part(overflown(), "s")
+    assert "own" not in inside.tables[0].headers
+    assert [chart.key for chart in inside.charts] == ["s-growth"]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from enginescope.analysis.plan_comparison.comparison import compare
-from enginescope.render.compare.compare_writers import compare_csv, compare_json
+from enginescope.render.compare.compare_answer import compare_csv, compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from tests.analysis.compared_plans import run_a, run_b
 

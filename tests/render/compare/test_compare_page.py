@@ -116,7 +116,8 @@ def test_names_are_text() -> None:
 def test_without_times_layers_are_counted() -> None:
     page = page_of(run_a(), run_b(timed=False))
     assert not page.data["charts"]
-    assert "what differs is counted and not timed" in page.words
+    assert "W-NO-LAYER-TIMES" in page.words
+    assert "What differs" in page.words
     neither = page_of(run_a(timed=False), run_b(timed=False))
     assert "Layers by type" in neither.words
 

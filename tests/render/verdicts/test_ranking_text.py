@@ -9,15 +9,18 @@ import pytest
 from enginescope.analysis.verdicts.measured_sides import compare_sides
 from enginescope.core.record import replace
 from enginescope.render.base.answer_tables import answer_markdown
+from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.compare.compare_page import compare_page
-from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
-from enginescope.render.verdicts.measured_section import base_note, verdict_answer
-from enginescope.render.verdicts.ranking_text import ranking_sentence, ranking_table
-from enginescope.render.verdicts.verdict_writers import verdict_text
+from enginescope.render.verdicts.verdict_answer import (
+    base_note,
+    ranking_sentence,
+    ranking_table,
+    verdict_answer,
+)
 from tests.analysis.in_turn import named
 from tests.analysis.verdicts.test_ranking import sides_of
-from tests.render.verdicts.test_verdict_text import as_text
+from tests.render.verdicts.test_verdict_answer import screen_of
 
 
 def verdict_markdown(found) -> str:
@@ -44,7 +47,7 @@ def test_the_sentence(ratios, said) -> None:
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_screen_begins_with_it_and_fits(width) -> None:
     found = compared(1.0, 1.001, 0.8, 1.3)
-    text = as_text(verdict_text(found, width=width), width=width)
+    text = screen_of(found, width)
     assert text.startswith("C is fastest, then A and B (tie), then D\n")
     assert max(map(len, text.splitlines())) <= width
     rows = [line.split() for line in text.splitlines() if "(same)" in line]
@@ -60,7 +63,7 @@ def test_figures_of_the_base_that_differ_between_pairs_are_explained() -> None:
     found = replace(
         found, pairs=(first, replace(second, verdicts=(headline, *second.verdicts[1:])))
     )
-    assert note in as_text(verdict_text(found, width=120, is_whole=True), width=120)
+    assert note in screen_of(found, 120, is_whole=True)
     assert note in verdict_markdown(found)
     assert note in compare_page(None, Chosen(), measured=found).decode()
 
@@ -86,12 +89,13 @@ def test_json_markdown_and_page_have_the_same_ranks() -> None:
     page = compare_page(None, Chosen(), measured=found).decode()
     assert "<h1>C is fastest, then A and B (tie), then D</h1>" in page
     assert "Latency, the fastest first" in page
+    page = page[page.index("<main") :]
     assert page.index("Latency, the fastest first") < page.index("B against A")
 
 
 def test_intervals_are_headed_by_their_confidence() -> None:
     found = compared(1.0, 1.2, 0.8)
     assert "99 % CI" in ranking_table(found).headers
-    text = as_text(verdict_text(found, width=80), width=80)
+    text = screen_of(found, 80)
     assert "95 % CI" not in text
     assert ranking_table(compared(1.0, 1.2, 0.8, rounds=3)).headers[4] == "CI"

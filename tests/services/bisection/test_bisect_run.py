@@ -14,8 +14,8 @@ from enginescope.analysis.errors.output_tolerance import TOLERANCES, ToleranceRe
 from enginescope.core.errors import BackendError
 from enginescope.records.run.job import BackendSpec, Job, Subject
 from enginescope.records.run.sample_set import Preprocessing, Sample
-from enginescope.render.base.text import as_text
-from enginescope.render.bisection.bisect_writers import bisect_lines
+from enginescope.render.base.text import answer_lines, as_text
+from enginescope.render.bisection.bisect_answer import inside_part
 from enginescope.services.bisection.search import BisectPlan, BisectRun
 from tests.overflowing import overflowing
 
@@ -111,7 +111,7 @@ def test_models_without_a_tensor_in_common_are_said_to_have_none(search) -> None
     found = doing.find()
     assert (found.first, found.cause, found.notices) == (None, "unpaired", ())
     assert runtime.copies == []
-    shown = "".join(as_text(one, width=80) for one in bisect_lines(found))
+    shown = "".join(as_text(one, width=80) for one in answer_lines(inside_part(found, "s"), 80))
     assert "not found: no intermediate tensor can be compared" in shown
     assert "operator" not in shown  # no table of nothing
 

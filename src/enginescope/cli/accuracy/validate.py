@@ -6,7 +6,7 @@ Options of ``validate``: figures of a task, and what to find out inside a side t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,10 +37,9 @@ from enginescope.cli.options import (
     option,
     page_options,
     store_option,
-    write_output,
 )
 from enginescope.cli.process_options import batch_option, on_option
-from enginescope.cli.report_output import check_files, end_report, present_report
+from enginescope.cli.report_output import check_files, present_answer
 from enginescope.cli.verb import naming_flags, verb
 from enginescope.core.errors import UsageError
 from enginescope.core.temporary_folder import temporary_folder
@@ -249,7 +248,7 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
     """
     from enginescope.cli.accuracy.validation_progress import ValidationProgress
     from enginescope.cli.verb import ending_in_order
-    from enginescope.render.validation.validate_writers import output_diff_json
+    from enginescope.render.validation.validate_answer import validate_answer
     from enginescope.services.validation.validate import validate_models
 
     check_files(options, *models)
@@ -262,10 +261,8 @@ def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any)
         # told to end, the folder of samples goes too
         with ending_in_order(), ValidationProgress() as progress:
             result = validate_models(request, progress)
-        if options["html"]:
-            write_output(options["html"], (output / "validate.html").read_bytes())
-    present_report(result, options, document=output_diff_json, screen=_show, markdown=_markdown)
-    _next(result, options)
+        page = (output / "validate.html").read_bytes() if options["html"] else b""
+    present_answer(validate_answer(result), options, *_steps(result, options), html=lambda: page)
     if any(side.failure for side in result.sides) or not result.is_complete:
         return EXIT_RUN_FAILED
     return 0 if result.passes else EXIT_WRONG
@@ -312,24 +309,11 @@ def _request(
     )
 
 
-def _markdown(result: Validation) -> bytes:
-    from enginescope.render.base.answer_tables import answer_markdown
-    from enginescope.render.validation.validate_writers import validate_answer
-
-    return answer_markdown(validate_answer(result))
-
-
-def _show(result: Validation) -> None:
-    from enginescope.render.base.text import screen_width, show
-    from enginescope.render.validation.validate_writers import validate_text
-
-    show(validate_text(result, width=screen_width()))
-
-
-def _next(result: Validation, options: dict[str, Any]) -> None:
-    pages = [options["output"].resolve() / "validate.html"] if options["output"] else []
+def _steps(result: Validation, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     written = options["html"] or options["markdown"]
-    steps = [("open", str(pages[0]))] if pages and not written else []
-    steps += [] if pages or written else [("one page", "add --html FILE")]
-    steps += [] if result.passes else [("find where the error starts", "add --bisect")]
-    end_report(options, *steps)
+    if options["output"] and not written:
+        yield "open", str(options["output"].resolve() / "validate.html")
+    elif not written:
+        yield "one page", "add --html FILE"
+    if not result.passes:
+        yield "find where the error starts", "add --bisect"

@@ -29,6 +29,7 @@ from enginescope.cli.options import (
     SHAPE,
     SIZE,
     Finite,
+    card_option,
     dims_option,
     json_option,
     option,
@@ -166,6 +167,7 @@ class BenchCommand(Verb):
 )
 @bench_compare_options
 @page_options
+@card_option
 @store_option
 @json_option
 def command(models: tuple[Path, ...], backends: tuple[str, ...], **options: Any) -> int:

@@ -13,7 +13,7 @@ from rich.text import Text
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison, MeasuredPair
 from enginescope.cli.compare_options import terms_of
 from enginescope.cli.progress import JobProgress, describe, exit_code, job_text, measuring
-from enginescope.cli.report_output import end_report, step
+from enginescope.cli.report_output import step
 from enginescope.cli.run_output import present
 from enginescope.cli.verb import EXIT_RUN_FAILED
 from enginescope.core.record import replace
@@ -171,6 +171,6 @@ def _present(found: MeasuredComparison, options: dict[str, Any]) -> None:
     from enginescope.render.plan_comparison.compare_tables import Chosen
     from enginescope.services.verdicts.compare import CompareResult
 
-    compare_output.present(CompareResult(measured=found), Chosen(), options)
     tag = comparison_tag(found.comparison or "")
-    end_report(options, step(options, "every figure", "compare", tag, "-v"))
+    every = step(options, "every figure", "compare", tag, "-v")
+    compare_output.present(CompareResult(measured=found), Chosen(), options, every)

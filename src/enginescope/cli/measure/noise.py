@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,13 +17,9 @@ from enginescope.cli.process_options import (
     stored_fields,
     stored_options,
 )
-from enginescope.cli.report_output import print_data
+from enginescope.cli.report_output import present_answer
 from enginescope.cli.verb import EXIT_RUN_FAILED, verb
 from enginescope.judge.comparison.ratio import FLOOR_ROUNDS
-
-if TYPE_CHECKING:
-    from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
-    from enginescope.records.verdict.noise_floor import NoiseFloor
 
 
 @verb(
@@ -58,11 +54,12 @@ def command(model: Path | None, **options: Any) -> int:
     from enginescope.cli.progress import exit_code, measuring
     from enginescope.cli.run_output import present
     from enginescope.records.run.job import StopRule, Workload
+    from enginescope.render.verdicts.noise_answer import noise_answer
     from enginescope.services.measurement.interleaved import paced_workload
     from enginescope.services.measurement.noise import measure_noise
     from enginescope.services.measurement.rounds import InterleavedRequest
 
-    duration, as_json = options["duration"], options["as_json"]
+    duration = options["duration"]
     stop = StopRule() if duration is None else StopRule(duration_ms=duration, precision_pct=None)
     workload = Workload(
         batch=options["batch"], shapes=options["shapes"], dims=options["dims"], stop=stop
@@ -82,22 +79,10 @@ def command(model: Path | None, **options: Any) -> int:
     if progress.interruption is None and result.floor is None:
         present(result.measured.failed, options)
     elif result.floor is not None and result.measured.comparison is not None:
-        _present(result.floor, result.measured.comparison, as_json=as_json)
+        present_answer(noise_answer(result.floor, result.measured.comparison), options)
     if result.recorded is not None:
         note(f"recorded: {result.recorded}")
     if result.not_recorded is not None:
         progress.warn(result.not_recorded)
     is_fine = result.recorded is not None and result.measured.is_stored
     return exit_code(progress, 0 if is_fine else EXIT_RUN_FAILED)
-
-
-def _present(floor: NoiseFloor, found: MeasuredComparison, *, as_json: bool) -> None:
-    if as_json:
-        from enginescope.render.verdicts.verdict_writers import measured_data
-
-        print_data({"noise_floor": floor, "measured": measured_data(found)})
-        return
-    from enginescope.render.base.text import show
-    from enginescope.render.verdicts.noise_text import noise_text
-
-    show(noise_text(floor, found))

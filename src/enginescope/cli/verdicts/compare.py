@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +13,7 @@ from enginescope.cli.compare_options import (
     rounds_option,
 )
 from enginescope.cli.completion import complete_runs
-from enginescope.cli.messages import next_steps, warn, words
+from enginescope.cli.messages import warn, words
 from enginescope.cli.options import (
     COUNT,
     EXISTING,
@@ -26,14 +26,13 @@ from enginescope.cli.options import (
     page_options,
     store_option,
 )
-from enginescope.cli.report_output import check_files
+from enginescope.cli.report_output import check_files, step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 
 if TYPE_CHECKING:
     from enginescope.analysis.plan_comparison.comparison import Comparison
     from enginescope.services.verdicts.compare import CompareResult
-    from enginescope.store.location import StorePlace
 
 
 @verb(
@@ -78,7 +77,7 @@ if TYPE_CHECKING:
 @card_option
 @store_option
 @json_option
-def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: Any) -> int:
+def command(what: tuple[str, ...], **options: Any) -> int:
     """Compare runs and TensorRT plans: which is faster, and what explains the difference.
 
     Each side is a run, a tag, a trtexec export, a plan's JSON, an engine, or a folder with one
@@ -103,7 +102,7 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
 
     status = 0
     if options["continues"]:
-        status = _continue(what, store_folder, options)
+        status = _continue(what, options)
     elif options["rounds"]:
         raise UsageError("--rounds without --continue", hint="compare COMPARISON --continue")
     request = CompareRequest(
@@ -112,17 +111,12 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
         across=options["across"],
         plan_profile=options["plan_profile"],
         build_logs=build_logs,
-        store=store_folder,
+        store=options["store_folder"],
     )
     if not what and has_files:
         raise nothing_to_compare()
     with gc_paused(), ending_in_order():
         result = compare_inputs(request, TerminalObserver())
-        if result.by_name is not None and has_files:
-            raise UsageError(
-                "a comparison of benchmarks by name writes no files",
-                hint="leave out --csv, --markdown, --html and --card; --json prints every row",
-            )
         if result.unmeasured:
             names = ", ".join(result.unmeasured)
             warn(f"not measured, so plans alone are compared: {names}")
@@ -131,13 +125,11 @@ def command(what: tuple[str, ...], store_folder: StorePlace | None, **options: A
             top=options["top"],
             threshold_pct=THRESHOLD_PCT if threshold_pct is None else threshold_pct,
         )
-        output.present(result, chosen, options)
-    if not options["as_json"] and result.by_name is None:
-        _next(what, result, options["html"], store_folder)
+        output.present(result, chosen, options, *_steps(what, result, options))
     return status
 
 
-def _continue(what: tuple[str, ...], store: StorePlace | None, options: dict[str, Any]) -> int:
+def _continue(what: tuple[str, ...], options: dict[str, Any]) -> int:
     """Measure more rounds; return the exit code."""
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.process_options import command_line
@@ -156,7 +148,10 @@ def _continue(what: tuple[str, ...], store: StorePlace | None, options: dict[str
                 f"--{name} with --continue", why="a comparison keeps its first settings"
             )
     request = ContinueRequest(
-        name=what[0], rounds=options["rounds"], store=store, command=command_line()
+        name=what[0],
+        rounds=options["rounds"],
+        store=options["store_folder"],
+        command=command_line(),
     )
     progress = RoundsProgress()
     with ending_in_order(), progress, saying_what_stands(progress.standing):
@@ -164,28 +159,26 @@ def _continue(what: tuple[str, ...], store: StorePlace | None, options: dict[str
     return 0 if result.is_ok else EXIT_RUN_FAILED
 
 
-def _next(
-    what: tuple[str, ...], result: CompareResult, page: Path | None, store: StorePlace | None
-) -> None:
+def _steps(
+    what: tuple[str, ...], result: CompareResult, options: dict[str, Any]
+) -> Iterator[tuple[str, str]]:
     from enginescope.judge.verdict import Reason
     from enginescope.services.explain import shown_word
 
-    at = ("--store", store) if store else ()
-    write = words("enginescope", "compare", *at, *what, "--html", "compare.html")
-    steps = [("open", str(page)) if page else ("one page", write)]
     if result.measured is not None:
-        first, *_ = result.measured.pairs
-        headline = first.headline
-        if first.differing:
-            keys = ",".join(one.key for one in first.differing)
-            line = words("enginescope", "compare", *at, *what, "--across", keys)
-            steps.insert(0, ("compare across these conditions", line))
+        headline, differing = result.measured.pairs[0].headline, result.measured.pairs[0].differing
+        if differing:
+            keys = ",".join(one.key for one in differing)
+            purpose = "compare across these conditions"
+            yield step(options, purpose, "compare", *what, "--across", keys)
+    if what and not options["html"]:
+        yield step(options, "one page", "compare", *what, "--html", "compare.html")
+    if result.measured is not None:
         is_printed = headline.reason is Reason.PRINTED_ONLY
         code = headline.reason.value if is_printed else headline.kind.value
-        steps.append(("explain the verdict", words("enginescope", "explain", shown_word(code))))
+        yield "explain the verdict", words("enginescope", "explain", shown_word(code))
     elif result.unmeasured:
-        steps.append(("measure both", "enginescope bench A B --compare"))
-    next_steps(*steps)
+        yield "measure both", "enginescope bench A B --compare"
 
 
 def _known(only: str | None, found: Comparison | None) -> str | None:

@@ -23,7 +23,6 @@ from enginescope.cli.process_options import command_line, rounds_end_options
 from enginescope.cli.report_output import check_files, present_answer, step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
-from enginescope.core.record import replace
 from enginescope.records.verdict.gate import (
     DEFAULT_REGRESSION_PCT,
     GatePolicy,
@@ -110,10 +109,9 @@ def command(
     """
     from enginescope.cli.measure.bench_comparison import RoundsProgress
     from enginescope.cli.progress import exit_code, measuring
-    from enginescope.render.base.text import stacked
     from enginescope.render.verdicts.gate_junit import gate_junit
     from enginescope.render.verdicts.gate_sarif import gate_sarif
-    from enginescope.render.verdicts.gate_writers import gate_answer, gate_notices, gate_rows
+    from enginescope.render.verdicts.gate_writers import gate_answer
     from enginescope.services.measurement.gate import decide_gate
     from enginescope.services.verdicts.gate import GateRequest
 
@@ -135,13 +133,10 @@ def command(
     progress = RoundsProgress()
     with measuring(progress, can_continue=True):
         report = decide_gate(request, command_line(), progress)
-    everything = options["everything"]
-    notices = gate_notices(report, everything=everything)
     present_answer(
-        replace(gate_answer(report), notices=notices),
+        gate_answer(report, everything=options["everything"]),
         options,
         *_steps(report, options),
-        rows=stacked([gate_rows(report, everything=everything)]) if report.rows else None,
         junit=lambda: gate_junit(report),
         sarif=lambda: gate_sarif(report, root=str(Path.cwd())),
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from enginescope.cli.completion import complete_tags
-from enginescope.cli.messages import next_steps, note, words
+from enginescope.cli.messages import note
 from enginescope.cli.options import (
     COUNT,
     FILE,
@@ -22,14 +22,15 @@ from enginescope.cli.options import (
     write_output,
 )
 from enginescope.cli.process_options import on_option
-from enginescope.cli.report_output import print_json
+from enginescope.cli.report_output import end_report, print_json, step
 from enginescope.cli.verb import verb
 from enginescope.core.errors import UsageError
 from enginescope.core.units import parse_duration_ms
+from enginescope.judge.units import counted
 
 if TYPE_CHECKING:
     from enginescope.records.verdict.history import JobHistory
-    from enginescope.store.location import StorePlace
+    from enginescope.render.html.images import Chart
 
 _HOUR_MS = 3_600_000.0
 #: So many series are shown; the page and JSON have all.
@@ -72,20 +73,21 @@ def _sitting(text: str) -> float:
     ),
 )
 @option("--last", type=COUNT, help="Use only this many of the newest runs.")
-@option("--html", "html_file", type=FILE, help="Write one HTML page to FILE.")
-@option("--png", "png_file", type=FILE, help="Plot one model on one backend as PNG to FILE.")
+@option("--html", type=FILE, help="Write one HTML page to FILE.")
+@option("--png", type=FILE, help="Plot one model on one backend as PNG to FILE.")
 @store_option
 @json_option
-def command(model: str, store_folder: StorePlace | None, as_json: bool, **options: Any) -> None:
+def command(model: str, **options: Any) -> None:
     """Show a metric over the stored runs of MODEL, and what changed where its level changed.
 
     MODEL is the model's name, a part of it, or its path. Each job of the model has its own series.
     """
     from enginescope.cli.options import check_outputs
     from enginescope.cli.terminal_observer import TerminalObserver
+    from enginescope.render.verdicts.history_text import history_json
     from enginescope.services.verdicts.history import HistoryRequest, history_of
 
-    check_outputs((options["html_file"], options["png_file"]), ())
+    check_outputs((options["html"], options["png"]), ())
     request = HistoryRequest(
         model=model,
         metric=options["metric"],
@@ -94,18 +96,22 @@ def command(model: str, store_folder: StorePlace | None, as_json: bool, **option
         last=options["last"],
         threshold_pct=options["threshold_pct"],
         sitting_s=options["sitting_ms"] / 1e3,
-        store=store_folder,
+        store=options["store_folder"],
     )
     found = history_of(request, TerminalObserver())
-    _write_page(found, model, options["html_file"])
-    _write_png(found, options["png_file"])
-    if as_json:
-        from enginescope.render.verdicts.history_text import history_json
+    if options["html"] is not None:
+        from enginescope.render.verdicts.history_page import history_page
 
+        write_output(options["html"], history_page(found, model=Path(model).name))
+    if options["png"] is not None:
+        from enginescope.render.html.images import png_bytes
+
+        write_output(options["png"], png_bytes(_chart(found)))
+    if options["as_json"]:
         print_json(history_json(found))
-        return
-    _show(found)
-    _next(found, model, options["html_file"], store_folder)
+    else:
+        _show(found)
+        end_report(options, *_steps(found, model, options))
 
 
 def _show(found: Sequence[JobHistory]) -> None:
@@ -128,45 +134,35 @@ def _show(found: Sequence[JobHistory]) -> None:
         if len(one.points) == 1:
             show(label_row("newest session", level_text(one, one.points[0])))
         else:
-            print()
-            for line in history_plot(one, width=width):
-                print(line)
+            print("", *history_plot(one, width=width), sep="\n")
         rows = history_rows(one)
         if rows:
             print()
             show(table(HEADERS, rows))
     if len(found) > _SHOWN:
-        rest = len(found) - _SHOWN
-        jobs = "1 more job" if rest == 1 else f"{rest} more jobs"
+        jobs = counted(len(found) - _SHOWN, "more job")
         note(f"… and {jobs}; --on BACKEND, --html FILE or --json")
 
 
-def _next(
-    jobs: Sequence[JobHistory], model: str, page: Path | None, store: StorePlace | None
-) -> None:
-    at = ("--store", store) if store else ()
-    write = words("enginescope", "history", *at, model, "--html", "history.html")
-    steps = [("open", str(page)) if page else ("one page", write)]
+def _steps(
+    jobs: Sequence[JobHistory], model: str, options: dict[str, Any]
+) -> Iterator[tuple[str, str]]:
+    if not options["html"]:
+        yield step(options, "one page", "history", model, "--html", "history.html")
     changes = [(job, change) for job in jobs for change in job.sure]
     if changes:
         job, change = changes[-1]
         pair = [job.points[place].runs[-1][:8] for place in (change.at - 1, change.at)]
-        steps.append(("compare across the change", words("enginescope", "compare", *at, *pair)))
-    next_steps(*steps)
+        yield step(options, "compare across the change", "compare", *pair)
 
 
-def _write_page(found: Sequence[JobHistory], model: str, path: Path | None) -> None:
-    if path is not None:
-        from enginescope.render.verdicts.history_page import history_page
+def _chart(found: Sequence[JobHistory]) -> Chart:
+    """Return the chart of the only model and backend.
 
-        write_output(path, history_page(found, model=Path(model).name))
-
-
-def _write_png(found: Sequence[JobHistory], path: Path | None) -> None:
-    if path is None:
-        return
-    from enginescope.render.html.images import png_bytes
-    from enginescope.render.verdicts.history import history_chart
+    Raises:
+        UsageError: There are several.
+    """
+    from enginescope.render.verdicts.history_page import history_chart
     from enginescope.render.verdicts.history_text import grouped
 
     groups = grouped(found)
@@ -176,4 +172,4 @@ def _write_png(found: Sequence[JobHistory], path: Path | None) -> None:
             why="; ".join(f"{jobs[0].model} · {jobs[0].backend}" for jobs in groups[:_SHOWN]),
             hint="--on BACKEND, or --html FILE for all",
         )
-    write_output(path, png_bytes(history_chart(groups[0])))
+    return history_chart(groups[0])

@@ -16,7 +16,6 @@ from enginescope.notebook.html.fragment import (
 )
 from enginescope.records.plan.build import BuildReport
 from enginescope.records.run.run import OutcomeKind
-from enginescope.records.verdict.noise_floor import NoiseFloor
 from enginescope.render.base.data_table import UNKNOWN, number_column
 from enginescope.render.base.phrases import (
     Figure,
@@ -32,12 +31,6 @@ from enginescope.render.depth.depth_writers import (
 )
 from enginescope.render.plans.build_text import build_facts
 from enginescope.render.self_test.self_test_answer import recorded_line
-from enginescope.render.verdicts.noise_text import (
-    NOISE_HEADERS,
-    noise_answer,
-    noise_facts,
-    noise_rows,
-)
 from enginescope.services.explain import Explanation
 from enginescope.services.measurement.doctor import Diagnosis
 
@@ -46,17 +39,6 @@ def build_html(report: BuildReport) -> str:
     """Return the size of an engine, and what its build took."""
     return fragment(
         Path(report.engine).name, fact_list(build_facts(report)), notice_list(report.notices)
-    )
-
-
-def noise_html(floor: NoiseFloor) -> str:
-    """Return which differences the machine can detect, and how they are derived."""
-    return fragment(
-        f"{floor.model} on {floor.backend}, {floor.rounds:,} rounds",
-        paragraph(noise_answer(floor)),
-        data_table("Differences", NOISE_HEADERS, noise_rows(floor), numbers=NOISE_HEADERS),
-        fact_list(noise_facts(floor)),
-        notice_list(floor.notices),
     )
 
 

@@ -21,8 +21,8 @@ from enginescope.render.verdicts.verdict_phrases import value_text
 def answer_html(result: AnswerTables) -> str:
     """Return the answer, what it is about, and every table."""
     return fragment(
-        result.answer,
-        fact_list(result.facts),
+        result.heading,
+        fact_list((*result.facts, *result.more_facts)),
         notice_list(result.notices),
         *(
             data_table(
@@ -34,6 +34,7 @@ def answer_html(result: AnswerTables) -> str:
             )
             for part in result.tables
         ),
+        *map(answer_html, result.parts),
     )
 
 

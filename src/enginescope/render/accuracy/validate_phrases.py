@@ -1,35 +1,27 @@
-"""A comparison of answers in words and cells.
-
-A comparison of answers with its sides called by what differs.
-The worst sample as people see it: maps side by side where the output is one.
-"""
+"""A comparison of outputs in words and cells, and its worst sample as maps beside each other."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from enginescope.analysis.accuracy.binding_check import BindingDifference
 from enginescope.analysis.accuracy.output_diff import OutputDiff, SideDiff
 from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
-from enginescope.analysis.tasks.task_scoring import TaskReport
+from enginescope.analysis.tasks.task_scoring import TaskSide
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.core.record import Record, replace
 from enginescope.judge.units import counted
 from enginescope.records.run.run import TensorValues
-from enginescope.render.accuracy.task_words import task_answer
-from enginescope.render.base.figures import UNKNOWN, figure
+from enginescope.render.accuracy.task_answer import task_answer
+from enginescope.render.base.figures import UNKNOWN
 from enginescope.render.base.shared_options import told_apart
-from enginescope.render.html.images import heat_png
+from enginescope.render.html.images import Panel, Panels, heat_png
 
-#: Columns of the table of outputs.
-OUTPUT_HEADERS = (
-    *("output", "", "max |err|", "mean |err|", "err ÷ spread", "limit"),
-    *("cosine", "top-1 %"),
-)
+S = TypeVar("S", ValidatedSide, TaskSide)
 
 
 def answer(found: Validation) -> str:
@@ -168,25 +160,6 @@ def worst_text(diff: SideDiff) -> str | None:
     return f"sample {worst.sample} ({worst.name}): {worst.output}, {how}"
 
 
-def output_row(one: OutputDiff) -> tuple[str, ...]:
-    """Return an output's verdict and figures below `OUTPUT_HEADERS`."""
-    mark = "ok" if one.passes else "✗"
-    found = one.figures
-    if found is None:
-        return (one.name, mark, *[UNKNOWN] * 6)
-    top1 = one.ranks.top1_pct if one.ranks else None
-    return (
-        one.name,
-        mark,
-        error_text(found.max_abs_error),
-        error_text(found.mean_abs_error),
-        error_text(found.error_to_spread),
-        error_text(one.error_limit),
-        cosine_text(found.cosine),
-        figure(top1, 3),
-    )
-
-
 def error_text(value: float | None) -> str:
     """Return an error to three figures; its power of ten where it is small."""
     return UNKNOWN if value is None else f"{value:.3g}"
@@ -198,23 +171,21 @@ def cosine_text(value: float | None) -> str:
 
 
 def called_apart(found: Validation) -> tuple[Validation, str | None]:
-    """Return a comparison for tables, and the options that its sides' names leave out.
+    """Return a comparison whose sides have short names, and the options that these leave out.
 
-    Files and headings have the names whole. Of a single side nothing is left out.
+    Files have the names whole. Of a single side nothing is left out.
     """
     labels = [side.label for side in found.sides]
     apart = told_apart(labels)
     if apart.shared is None:
         return found, None
     short = dict(zip(labels, apart.labels, strict=True))
-    sides = tuple(replace(side, label=short[side.label]) for side in found.sides)
-    task = _scored(found.task, short) if found.task else None
-    return replace(found, sides=sides, task=task), apart.shared
 
+    def renamed(side: S) -> S:
+        return replace(side, label=short.get(side.label, side.label))
 
-def _scored(report: TaskReport, short: Mapping[str, str]) -> TaskReport:
-    sides = (replace(side, label=short.get(side.label, side.label)) for side in report.sides)
-    return replace(report, sides=tuple(sides))
+    task = found.task and replace(found.task, sides=tuple(map(renamed, found.task.sides)))
+    return replace(found, sides=tuple(map(renamed, found.sides)), task=task), apart.shared
 
 
 #: Fewer rows or columns are no map; more are thinned out.
@@ -234,21 +205,6 @@ class WorstAnswer(Record, frozen=True, kw_only=True, eq=False):
     name: str
     reference: TensorValues
     candidate: TensorValues
-
-
-class Panel(Record, frozen=True, kw_only=True):
-    """One map: a data URI, and what its colors go from and to."""
-
-    title: str
-    image: str
-    range_text: str
-
-
-class Panels(Record, frozen=True, kw_only=True):
-    """Reference, candidate and error of an output, on one scale."""
-
-    title: str
-    panels: tuple[Panel, ...]
 
 
 def panels_of(worst: WorstAnswer) -> Panels | None:

@@ -20,15 +20,27 @@ class AnswerTables(Record, frozen=True, kw_only=True, eq=False):
     Attributes:
         answer: One line.
         facts: Names and texts.
+        more_facts: Those that a terminal shows only if asked.
         tables: The first one belongs to the answer.
         screen: In place of `tables` on a terminal.
+        label: Of a part: what stands before its answer.
+        parts: Answers about parts of it, below the notices.
     """
 
     answer: str
     facts: tuple[tuple[str, str], ...]
+    more_facts: tuple[tuple[str, str], ...] = ()
     tables: tuple[TextTable, ...] = ()
     screen: tuple[TextTable, ...] = ()
     notices: tuple[Notice, ...] = ()
+    label: str = ""
+    parts: tuple[AnswerTables, ...] = ()
+
+    @property
+    def heading(self) -> str:
+        """The answer of a part behind its label, with a capital letter."""
+        text = f"{self.label}: {self.answer}" if self.label else self.answer
+        return f"{text[:1].upper()}{text[1:]}" if self.label else text
 
 
 def stated(*facts: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
@@ -44,8 +56,8 @@ def page_figures(text_table: TextTable, sentences: Sequence[str] = ()) -> Figure
     """
     figures = text_table.figures()
     rows = tuple(tuple(cell.replace("\n", "; ") for cell in row) for row in figures.rows)
-    broken = tuple(at for at, name in enumerate(text_table.headers) if name in sentences)
-    return replace(figures, rows=rows, sentences=broken)
+    broken = (at for at, name in enumerate(text_table.headers) if name in sentences)
+    return replace(figures, rows=rows, sentences=(*figures.sentences, *broken))
 
 
 def answer_json(schema: int, **fields: Any) -> bytes:
@@ -54,19 +66,33 @@ def answer_json(schema: int, **fields: Any) -> bytes:
 
 
 def answer_markdown(answered: AnswerTables) -> bytes:
-    """Return the answer, what it is about, the tables with their notes, and the notices."""
-    facts = (f"- {escaped(name)}: {escaped(text)}" for name, text in answered.facts)
-    lines = [f"### enginescope: {escaped(answered.answer)}", "", *facts]
-    for at, part in enumerate(answered.tables):
-        title = escaped(part.title)
-        table = [*_table_lines(part), *(["", escaped(part.note)] if part.note else [])]
-        if part.is_detail:
-            lines += ["", f"<details><summary>{title}</summary>", *table, "", "</details>"]
-        else:
-            lines += [*(["", f"**{title}**"] if at else []), *table]
-    every = weightiest(answered.notices)
-    items = [f"- {escaped(notice.message)} ({notice.code})" for notice in every]
-    return ("\n".join([*lines, *([""] if items else []), *items]) + "\n").encode()
+    """Return the answer, what it is about, the tables with their notes, notices, and the parts."""
+    lines = [f"### enginescope: {escaped(answered.answer)}", *part_lines(answered, 4)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def part_lines(part: AnswerTables, level: int) -> list[str]:
+    """Return what a Markdown file has below an answer.
+
+    Args:
+        level: Of the headings of its parts.
+    """
+    every = (*part.facts, *part.more_facts)
+    facts = [f"- {escaped(name)}: {escaped(text)}" for name, text in every]
+    lines = ["", *facts] if facts else []
+    for at, one in enumerate(part.tables):
+        noted = ["", f"**{escaped(one.title)}**"] if at and not one.is_detail else []
+        noted += _table_lines(one)
+        noted += ["", escaped(one.note)] if one.note else []
+        if one.is_detail:
+            summary = f"<details><summary>{escaped(one.title)}</summary>"
+            noted = ["", summary, *noted, "", "</details>"]
+        lines += noted
+    notices = [f"- {escaped(one.message)} ({one.code})" for one in weightiest(part.notices)]
+    lines += ["", *notices] if notices else []
+    for inner in part.parts:
+        lines += ["", f"{'#' * level} {escaped(inner.heading)}", *part_lines(inner, level + 1)]
+    return lines
 
 
 def _table_lines(part: TextTable) -> list[str]:

@@ -5,7 +5,7 @@ A run without samples has only printed figures, on terminal, page and in Markdow
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from enginescope.analysis.claims.percentile import SHOWN, mark_text, percentile_name, shown_texts
 from enginescope.analysis.runs.run_view import RunView
@@ -58,6 +58,12 @@ class TextTable(Record, frozen=True, kw_only=True):
         file_columns: Headers of columns that a terminal leaves out.
         is_detail: A terminal leaves it out, and Markdown folds it away.
         links: As of `Figures`.
+        shortened: Header of a column of names -> most characters on a terminal; 0: those that the
+            other columns leave.
+        sentences: Headers of columns that a page breaks as sentences.
+        spared: Headers of columns that a narrow terminal leaves out, the first one first.
+        is_titled: A terminal shows its title.
+        is_divided: A narrow terminal shows it as several tables, each with the first column.
     """
 
     title: str
@@ -71,6 +77,11 @@ class TextTable(Record, frozen=True, kw_only=True):
     file_columns: tuple[str, ...] = ()
     is_detail: bool = False
     links: tuple[str, ...] = ()
+    shortened: Mapping[str, int] = {}
+    sentences: tuple[str, ...] = ()
+    spared: tuple[str, ...] = ()
+    is_titled: bool = False
+    is_divided: bool = False
 
     def figures(self, caption: str | None = None) -> Figures:
         """Return the table as a page sets it, by default under its title and note."""
@@ -80,6 +91,7 @@ class TextTable(Record, frozen=True, kw_only=True):
             rows=self.rows,
             numbers=tuple(at for at, name in enumerate(self.headers) if name in self.numbers),
             links=self.links,
+            sentences=tuple(at for at, name in enumerate(self.headers) if name in self.sentences),
         )
 
 

@@ -52,10 +52,10 @@ def metric_title(tag: str) -> str:
 
 def in_text(tag: str) -> str:
     """Return a metric's heading as it stands within a sentence."""
-    return _within(metric_title(tag))
+    return within_sentence(metric_title(tag))
 
 
-def _within(text: str) -> str:
+def within_sentence(text: str) -> str:
     """Return `text` as it stands within a sentence: ``GPU`` and ``H2D`` stay as they are."""
     return text if text[:2].isupper() else text[0].lower() + text[1:]
 
@@ -65,7 +65,7 @@ def metric_sentence(tag: str) -> str:
     if tag not in METRICS:
         return f"{tag}, as its file names it"
     meaning = METRICS[tag].meaning.removesuffix(".")
-    return f"{METRICS[tag].title}: {_within(meaning)}"
+    return f"{METRICS[tag].title}: {within_sentence(meaning)}"
 
 
 def interval_text(summary: Summary) -> str:

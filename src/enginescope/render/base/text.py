@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from rich.console import Group, RenderableType
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from enginescope.analysis.claims.percentile import SHOWN, cell, note, value_text
 from enginescope.analysis.runs.run_view import RunView
+from enginescope.core.record import replace
 from enginescope.core.units import format_bytes
 from enginescope.judge.notice import Notice
 from enginescope.judge.samples import Summary
@@ -131,39 +132,115 @@ def show(renderable: RenderableType, stream: TextIO | None = None) -> None:
     print(shown_text(renderable, stream), end="", file=stream)
 
 
-def show_answer(answered: AnswerTables, rows: Sequence[RenderableType] | None = None) -> None:
-    """Print an answer, what it is about, its rows and its notices.
+def show_answer(
+    answered: AnswerTables,
+    rows: Sequence[RenderableType] | None = None,
+    *,
+    is_whole: bool = True,
+) -> None:
+    """Print an answer, what it is about, its rows, its notices and its parts.
 
     Args:
         rows: By default the tables.
+        is_whole: Every fact and notice; else the weightiest notices.
     """
     # what reads from a pipe finds the answer in the first line
     width = screen_width() if sys.stdout.isatty() else len(answered.answer) + 1
     print(textwrap.fill(answered.answer, width, break_long_words=False))
-    for name, text in answered.facts:
-        show(label_row(name, text))
-    print()
-    if rows is None:
-        tables = answered.screen or [part for part in answered.tables if not part.is_detail]
-        rows = stacked(tables)[:-1] or None
-    if rows is not None:
-        show(Group(*rows))
-        print()
-    for line in notice_lines(answered.notices):
+    for line in answer_lines(answered, screen_width(), rows, is_whole=is_whole):
         show(line)
 
 
-def stacked(tables: Iterable[TextTable]) -> list[RenderableType]:
+def answer_lines(
+    answered: AnswerTables,
+    width: int,
+    rows: Sequence[RenderableType] | None = None,
+    *,
+    is_whole: bool = True,
+) -> list[RenderableType]:
+    """Return what stands below an answer as `show_answer` shows it; the last line is blank."""
+    facts = (*answered.facts, *(answered.more_facts if is_whole else ()))
+    lines: list[RenderableType] = [label_row(name, text) for name, text in facts]
+    lines.append(Text())
+    if rows is None:
+        tables = answered.screen or [part for part in answered.tables if not part.is_detail]
+        rows = stacked(tables, width)[:-1]
+    lines += [*rows, Text()] if rows else []
+    lines += notice_lines(answered.notices, is_whole=is_whole)
+    for part in answered.parts:
+        title = Text(part.answer, style="bold")
+        lines.append(label_row(part.label, part.answer, "bold") if part.label else title)
+        lines += answer_lines(part, width, is_whole=is_whole)
+    return lines
+
+
+def stacked(tables: Iterable[TextTable], width: int | None = None) -> list[RenderableType]:
     """Return tables and their notes as lines, a blank one after each table."""
     lines: list[RenderableType] = []
-    for part in map(on_screen, tables):
-        lines.append(table(part.headers, part.rows, right=part.numbers, whole=part.whole))
-        if part.note:
-            lines.append(Text(part.note, style="dim"))
-        if part.left_out:
-            lines.append(Text(f"and {part.left_out:,} more"))
-        lines.append(Text())
+    width = screen_width() if width is None else width
+    for whole in map(on_screen, tables):
+        lines += [Text(whole.title, style="bold")] if whole.is_titled else []
+        for part in _divided(whole, width) if whole.is_divided else [whole]:
+            fits = _fitted(part, width)
+            made = table(fits.headers, fits.rows, right=fits.numbers, whole=fits.whole)
+            lines += [made] if whole.rows else []
+            lines += [Text()] if whole.is_divided else []
+        if whole.note:
+            lines.append(Text(whole.note, style="dim"))
+        if whole.left_out:
+            lines.append(Text(f"and {whole.left_out:,} more"))
+        lines += [] if whole.is_divided and not whole.note else [Text()]
     return lines
+
+
+#: A narrower terminal gives names of a most length a quarter of its width.
+_NARROW = 72
+#: Columns that shortened names have at least, and those that they have if others can be left out.
+_LEAST_NAME, _FAIR_NAME = 12, 20
+#: Most of a column of a divided table, which breaks.
+_MOST_CELL = 18
+
+
+def _fitted(part: TextTable, width: int) -> TextTable:
+    """Return a table with names shortened, and columns left out until it fits."""
+    if not part.shortened and not part.spared:
+        return part
+    columns = {name: [row[at] for row in part.rows] for at, name in enumerate(part.headers)}
+    rest = [name for name in columns if part.shortened.get(name) == 0]
+    for name, most in part.shortened.items():
+        if most and name in columns:
+            limit = most if width >= _NARROW else min(most, width // 4)
+            columns[name] = shorten_apart(columns[name], limit)
+    wanted = sum(min(_FAIR_NAME, max(map(len, (name, *columns[name])))) for name in rest)
+
+    def room() -> int:
+        kept = [(name, *cells) for name, cells in columns.items() if name not in rest]
+        return width - sum(_GAP + max(map(len, column)) for column in kept)
+
+    for name in part.spared:
+        if room() >= wanted:
+            break
+        columns.pop(name, None)
+    for name in rest:
+        most = max(_LEAST_NAME, room() // len(rest) - (name == part.headers[-1]))
+        columns[name] = shorten_apart(columns[name], most)
+    rows = tuple(zip(*columns.values(), strict=True))
+    return replace(part, headers=tuple(columns), rows=rows)
+
+
+def _divided(part: TextTable, width: int) -> Iterator[TextTable]:
+    """Yield a table as several, each with the first column and as many others as have room."""
+    columns = list(zip(part.headers, *part.rows, strict=True))
+    first, *widths = (_GAP + min(_MOST_CELL, max(map(len, column))) for column in columns)
+    groups: list[list[int]] = [[]]
+    for at, each in enumerate(widths):
+        if groups[-1] and first + sum(widths[one] for one in groups[-1]) + each > width:
+            groups.append([])
+        groups[-1].append(at)
+    for group in groups:
+        kept = [columns[0], *(columns[1 + at] for at in group)]
+        headers, *rows = zip(*kept, strict=True)
+        yield replace(part, headers=headers, rows=tuple(rows))
 
 
 def _title(run: Run, width: int, name: str | None) -> Text:

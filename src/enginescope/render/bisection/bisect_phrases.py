@@ -1,7 +1,4 @@
-"""Where an error starts, in words and cells.
-
-Result of keeping parts of a side in FP32, in words and cells.
-"""
+"""Where an error starts, and what keeping parts of a side in FP32 gains, in words and cells."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from enginescope.render.base.figures import UNKNOWN, interval_cell
 
 _BARS = "▁▂▃▄▅▆▇█"
 #: What stands in a row of bars for NaN and infinities.
-NOT_FINITE = "∞"
+_NOT_FINITE = "∞"
 
 
 def start_text(found: Bisected) -> str:
@@ -36,77 +33,60 @@ def start_text(found: Bisected) -> str:
     return f"{step.pair.node} ({step.pair.operator}), tensor {step.tensor}{before}{unseen}"
 
 
+#: Cause of a search that finds no start -> what that means.
+_UNSEEN = {
+    "gone": "the runtime then fuses or places layers differently; the cause is an optimization or "
+    "a fused kernel",
+    "unpaired": "no floating-point output has a counterpart in the reference",
+}
+
+
 def why_text(found: Bisected) -> str | None:
     """Return what the figures say of the cause, and whether the reference has another operator."""
     step = found.first_step
     if step is None:
-        return _unseen_text(found)
-    texts = {
-        "overflow": _overflow_text,
-        "grows": _grows_text,
-        "departs": _departs_text,
-        "scale": _scale_text,
-        "not-finite": _departs_text,
-        "unlike": _unlike_text,
-    }
-    text, pair = texts[found.cause](found, step), step.pair
+        return _UNSEEN.get(found.cause)
+    text, pair = _cause_text(found, step), step.pair
     if not pair.is_replaced:
         return text
     kinds = f"{pair.reference_operator} in {found.reference}, {pair.operator} in {found.side}"
     return f"{pair.node} is {kinds}; {text}"
 
 
-def _unseen_text(found: Bisected) -> str | None:
-    if found.cause == "gone":
+def _cause_text(found: Bisected, step: GrowthStep) -> str:
+    inputs, limit = _inputs_text(step), error_text(found.limit)
+    if found.cause == "overflow":
+        return _overflow_text(found, step)
+    if found.cause == "grows":
+        return f"no single layer: {inputs} already, and from here on the error is over {limit}"
+    if found.cause == "unlike":
+        return f"its shape is not the reference's; {inputs}"
+    if found.cause == "scale":
+        own = step.own_error if step.own_error is not None else step.error.error
+        more = "nodes since the last compared tensor add" if step.not_compared else "it alone adds"
         return (
-            "the runtime then fuses or places layers differently; the cause is an optimization "
-            "or a fused kernel"
+            f"the scale or zero point of {step.pair.node} does not fit: {more} err ÷ spread "
+            f"{error_text(own)}; the reference goes up to {magnitude(step.error.reference_peak)}"
         )
-    if found.cause == "unpaired":
-        return "no floating-point output has a counterpart in the reference"
-    return None
-
-
-def _overflow_text(found: Bisected, step: GrowthStep) -> str:
-    over = next(one for one in found.beyond if one.tensor == found.overflowing)
-    whose = "its values" if found.overflowing == step.tensor else f"{over.kind} {over.tensor}"
-    goes = "go" if found.overflowing == step.tensor else "goes"
-    return (
-        f"overflow: {whose} {goes} up to {magnitude(over.peak)} in the reference, and "
-        f"{found.tolerance.upper()} ends at {magnitude(found.largest)}"
-    )
-
-
-def _scale_text(_: Bisected, step: GrowthStep) -> str:
-    own = step.own_error if step.own_error is not None else step.error.error
-    alone = "from the last compared tensor to it" if step.not_compared else "this node alone adds"
-    return (
-        f"the scale or zero point of {step.pair.node} does not fit: {alone} err ÷ "
-        f"spread {error_text(own)}; the reference goes up to {magnitude(step.error.reference_peak)}"
-    )
-
-
-def _grows_text(found: Bisected, step: GrowthStep) -> str:
-    return (
-        f"no single layer: {_inputs_text(step)} already, and from here on the error is over "
-        f"{error_text(found.limit)}"
-    )
-
-
-def _departs_text(found: Bisected, step: GrowthStep) -> str:
-    figure = f"err ÷ spread {error_text(step.error.error)}, at most {error_text(found.limit)}"
+    figure = f"err ÷ spread {error_text(step.error.error)}, at most {limit}"
     if step.error.over == "peak":
-        figure = f"largest error ÷ spread {error_text(step.error.peak)}"
-        figure += f", at most {error_text(found.peak_limit)}"
+        peaks = (error_text(step.error.peak), error_text(found.peak_limit))
+        figure = f"largest error ÷ spread {peaks[0]}, at most {peaks[1]}"
     elif step.error.odd:
         figure = odd_text(step)
     if (step.model_error or 0.0) > (found.limit or 0.0):
         figure += f", and {error_text(step.model_error)} in FP32 with the reference's inputs"
-    return f"{figure}; {_inputs_text(step)}"
+    return f"{figure}; {inputs}"
 
 
-def _unlike_text(_: Bisected, step: GrowthStep) -> str:
-    return f"its shape is not the reference's; {_inputs_text(step)}"
+def _overflow_text(found: Bisected, step: GrowthStep) -> str:
+    over = next(one for one in found.beyond if one.tensor == found.overflowing)
+    is_own = found.overflowing == step.tensor
+    whose = "its values go" if is_own else f"{over.kind} {over.tensor} goes"
+    return (
+        f"overflow: {whose} up to {magnitude(over.peak)} in the reference, and "
+        f"{found.tolerance.upper()} ends at {magnitude(found.largest)}"
+    )
 
 
 def _inputs_text(step: GrowthStep) -> str:
@@ -226,7 +206,7 @@ def magnitude(value: float | None) -> str:
     return format_significant(value, 5 if value >= 1e4 else 3)
 
 
-def spark(steps: Sequence[GrowthStep], columns: int) -> tuple[str, str] | None:
+def spark(steps: Sequence[GrowthStep], columns: int) -> str | None:
     """Return the errors along the graph as bars of their logarithm, and what they span.
 
     Each column shows the largest error in its part; ``∞`` one that is not finite, a blank none.
@@ -239,14 +219,13 @@ def spark(steps: Sequence[GrowthStep], columns: int) -> tuple[str, str] | None:
     bars = ""
     for at in range(columns):
         part = steps[at * len(steps) // columns : (at + 1) * len(steps) // columns]
-        if any(one.error.odd for one in part):
-            bars += NOT_FINITE
-            continue
-        bars += bar(max((one.error.error or 0.0 for one in part), default=0.0), low, high)
-    return bars, f"{10**low:.2g} … {10**high:.2g}, logarithmic"
+        largest = max((one.error.error or 0.0 for one in part), default=0.0)
+        is_odd = any(one.error.odd for one in part)
+        bars += _NOT_FINITE if is_odd else _bar(largest, low, high)
+    return f"{bars}  {10**low:.2g} … {10**high:.2g}, logarithmic"
 
 
-def bar(value: float, low: float, high: float) -> str:
+def _bar(value: float, low: float, high: float) -> str:
     """Return one column for a value between two decades."""
     if value <= 0:
         return " "
@@ -263,12 +242,8 @@ def suggestion_text(found: PrecisionTrials) -> str:
     """Return what to keep in FP32, in one sentence."""
     if found.why_none:
         return f"nothing to try: {found.why_none}"
-    reason = (
-        "; latency is not a reason for reduced precision on this backend"
-        if found.latency_is_no_reason
-        else ""
-    )
-    return _suggestion(found) + reason
+    reason = "; latency is not a reason for reduced precision on this backend"
+    return _suggestion(found) + (reason if found.latency_is_no_reason else "")
 
 
 def _suggestion(found: PrecisionTrials) -> str:

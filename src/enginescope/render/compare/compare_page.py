@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from string import ascii_uppercase
 from typing import Any
 
 from markupsafe import Markup
@@ -13,26 +14,33 @@ from enginescope.analysis.layers.layer_table import attribute
 from enginescope.analysis.plan_comparison.comparison import Comparison
 from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers, LayersSide
 from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
-from enginescope.analysis.plan_comparison.plan_summary import ComparedPlan, PlanSummary
+from enginescope.analysis.plan_comparison.plan_summary import ComparedPlan
 from enginescope.analysis.plan_comparison.plans_overview import layer_columns
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
 from enginescope.core.gc_paused import gc_paused
+from enginescope.core.record import replace
 from enginescope.judge.units import format_ms
 from enginescope.render.base.data_table import column
-from enginescope.render.compare.compare_writers import compare_csv, compare_json
+from enginescope.render.base.facts import made_text
+from enginescope.render.base.figures import UNKNOWN, TextTable
+from enginescope.render.charts.overlay import process_medians
+from enginescope.render.charts.waterfall import Bar, waterfall_chart
+from enginescope.render.compare.compare_answer import (
+    choice_table,
+    compare_answer,
+    compare_csv,
+    compare_json,
+    plans_part,
+)
 from enginescope.render.graph.node_labels import Times, times_of
 from enginescope.render.graph.view.canvas import canvas, container, packed
-from enginescope.render.html.images import Chart
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
+from enginescope.render.html.answer_page import Part, written_page
+from enginescope.render.html.images import Chart, ChartTable
 from enginescope.render.html.slide import Slide
 from enginescope.render.plan_comparison.compare_phrases import (
-    against_first,
-    answer,
-    beside_layers,
     cause_text,
     changes_text,
     evidence_text,
-    pairing_sentence,
 )
 from enginescope.render.plan_comparison.compare_tables import (
     EXPLAINED,
@@ -43,17 +51,19 @@ from enginescope.render.plan_comparison.compare_tables import (
     leading_table,
     reformat_tables,
     share_tables,
+    steps_of,
 )
-from enginescope.render.plan_comparison.difference import steps_of, waterfalls
-from enginescope.render.plans.build_text import comparison_rows
 from enginescope.render.sections.graph import still
-from enginescope.render.verdicts.measured_section import MeasuredSection, SideCard, measured_section
-from enginescope.render.verdicts.verdict_writers import verdict_csv
+from enginescope.render.verdicts.verdict_data import verdict_csv
 
 #: Rows of the page's tables; those of pairs are all in its data.
 _ROWS = 200
 #: Above this many pairs the page does not carry its files too.
 MAX_CARRIED_PAIRS = 1_500
+_TOO_LONG = (
+    f"The pairs are more than {MAX_CARRIED_PAIRS:,}: enginescope compare writes them with --csv "
+    "and --json."
+)
 
 
 def compare_page(
@@ -73,25 +83,31 @@ def compare_page(
         measured: Verdicts, where every side has samples.
     """
     whole = Chosen(top=_ROWS, threshold_pct=chosen.threshold_pct)
-    files = _files(found, whole, choices, measured)
-    section = measured_section(measured) if measured is not None else None
-    falls = _falls(found)
-    drawn = [*falls]
-    if section is not None:
-        drawn += [*section.charts, *([section.medians] if section.medians else [])]
+    answered = compare_answer(found, whole, measured=measured)
+    falls, files = _falls(found), _files(found, whole, choices, measured)
+    plans = found.overview.plans if found is not None else ()
+    names = [side.name for side in measured.sides] if measured else [plan.name for plan in plans]
     graphs = graphs_data(found) if found is not None else ()
-    return page_bytes(
+    return written_page(
+        replace(
+            answered,
+            title=" and ".join(names) if len(names) == 2 else f"{len(names)} sides",
+            tables=answered.tables if measured is not None else (),
+            charts=falls or answered.charts,
+            parts=(
+                *_plan_parts(found, whole, measured),
+                *([] if choices is None else [_section("choices", choice_table(choices, _ROWS))]),
+                *([] if measured is None else [_processes(measured, falls and answered.charts)]),
+            ),
+            files=files,
+            left_out=() if files else (_TOO_LONG,),
+        ),
         "compare.html.j2",
-        PageData(charts=charts_data(drawn), files=files, more=pairs_data(found, chosen)),
+        more=pairs_data(found, chosen),
         parts=("sides", "pairs", *(["graph"] if graphs else [])),
         script_address=script_address,
-        **_heading(found, measured),
-        answer=_answer(found, chosen.threshold_pct, measured, section),
-        measured=section,
-        falls=falls,
-        tables=_tables(found, whole, choices),
         graphs=graphs,
-        left_out=[] if files else [_TOO_LONG],
+        plans=plans,
     )
 
 
@@ -99,79 +115,71 @@ def compare_slide(
     found: Comparison | None, threshold_pct: float, measured: MeasuredComparison | None
 ) -> Slide:
     """Return the verdict with a waterfall, else with the distributions, and the conditions."""
-    section = measured_section(measured) if measured is not None else None
-    told = _answer(found, threshold_pct, measured, section)
-    drawn = [*_falls(found), *(section.charts if section else ())]
-    answer, *others = told["sentences"]
-    cards = " · ".join(f"{card.label}: {card.name}" for card in told["cards"])
+    answered = compare_answer(found, Chosen(threshold_pct=threshold_pct), measured=measured)
+    sides = (f"{name}: {text}" for name, text in answered.facts if name in ascii_uppercase)
+    further = (text for name, text in answered.facts if name in ("verdict", "against A"))
+    drawn = [*_falls(found), *answered.charts]
     return Slide(
-        answer=answer,
-        lines=(*others, cards),
+        answer=answered.answer,
+        lines=(*further, *(part.answer for part in answered.parts), " · ".join(sides)),
         chart=drawn[0] if drawn else None,
-        conditions=tuple(text for _, text in section.facts[:3]) if section else (),
-        notices=told["notices"],
+        conditions=tuple(
+            text for name, text in answered.facts if name in ("on", "samples", "evidence")
+        ),
+        notices=answered.notices,
     )
 
 
-def _heading(found: Comparison | None, measured: MeasuredComparison | None) -> dict[str, Any]:
-    """Return the page's title and what it is a comparison of."""
-    names = [plan.name for plan in found.overview.plans] if found else []
-    what = f"comparison of {len(names)} plans"
-    if measured is not None:
-        names = [side.name for side in measured.sides]
-        what = f"comparison of {len(names)} sides"
-    return {
-        "title": " and ".join(names) if len(names) == 2 else what.removeprefix("comparison of "),
-        "what": what,
-    }
+def _section(key: str, *tables: TextTable, title: str | None = None, **more: Any) -> Part:
+    name = title or tables[0].title
+    return Part(key=key, title=name, **{"answer": name, "facts": (), "tables": tables, **more})
 
 
-def _answer(
-    found: Comparison | None,
-    threshold_pct: float,
-    measured: MeasuredComparison | None,
-    section: MeasuredSection | None,
-) -> dict[str, Any]:
-    """Return the first screen, but for its pictures: sentences, sides and notices."""
-    sentences = [section.answer, *section.others] if section else []
-    cards = section.cards if section else ()
-    notices = list(section.notices) if section else []
+def _plan_parts(
+    found: Comparison | None, whole: Chosen, measured: MeasuredComparison | None
+) -> Iterator[Part]:
+    """Yield what explains the difference, the layers, and what is known of the plans."""
     if found is None:
-        first = {"sentences": sentences, "cards": cards, "notices": notices}
-        return {**first, "explained": None, "two": False}
-    plans, layers = found.overview.plans, found.layers
-    sentences.append(answer(found, threshold_pct, measured))
-    told = [] if layers else [*against_first(plans, threshold_pct)]
-    told += [f"{pairing_sentence(layers, plans)}."] if layers else []
-    known = {notice.code for notice in notices}
-    # Warnings of the sides' runs stand under the verdict, for all processes together.
-    notices += [
-        notice
-        for notice in found.notices
-        if section is None
-        or "plan" not in notice.evidence
-        or (notice.level != "warning" and notice.code not in known)
-    ]
-    return {
-        "sentences": sentences,
-        "cards": cards or [_card(plan) for plan in plans],
-        "notices": notices,
-        "told": told,
-        "two": layers is not None,
-        "explained": EXPLAINED,
-        "beside": beside_layers(plans),
-    }
+        return
+    layers = found.layers
+    tables = [] if layers is None else [leading_table(layers)]
+    if layers is not None and layers.difference_ms is None and layers.explanations:
+        tables.append(explanation_table(layers, _ROWS))
+    known = [table for table in tables if table is not None]
+    if measured is not None:
+        part = plans_part(found, whole, measured)
+        yield replace(part, key="explained", title=EXPLAINED, tables=tuple(known))
+    elif known:
+        yield _section("explained", *known, title=EXPLAINED)
+    if layers is not None:
+        yield _section("layers", layer_table(layers, whole), title="Layers side by side")
+        reformats = (*reformat_tables(layers, _ROWS),)
+        if reformats:
+            yield _section("reformats", *reformats, title="Reformats lost and added")
+    yield _section("time", *share_tables(found, _ROWS), title="By type and precision")
+    yield _section("plans", facts_table(found.overview))
 
 
-def _card(plan: PlanSummary) -> SideCard:
-    text = f"{format_ms(plan.sum_ms)}, sum of the layers" if plan.sum_ms else "no layer times"
-    return SideCard(label=plan.label, name=plan.name, text=text)
-
-
-_TOO_LONG = (
-    f"The pairs are more than {MAX_CARRIED_PAIRS:,}: enginescope compare writes them with --csv "
-    "and --json."
-)
+def _processes(found: MeasuredComparison, charts: Sequence[Chart | None]) -> Part:
+    """Return every process, with the distributions that are not above."""
+    rows = tuple(
+        (
+            side.label,
+            UNKNOWN if run.turn is None else str(run.turn.round + 1),
+            UNKNOWN if run.turn is None else str(run.turn.place + 1),
+            run.id,
+            made_text(run),
+            run.outcome.kind.value,
+        )
+        for side in found.sides
+        for run in side.runs
+    )
+    headers = ("side", "round", "place in it", "run", "made", "outcome")
+    table = TextTable(
+        title="Runs", headers=headers, rows=rows, numbers=headers[1:3], is_detail=True
+    )
+    drawn = (chart for chart in (*charts, process_medians(found)) if chart is not None)
+    return _section("processes", table, title="Processes", charts=tuple(drawn))
 
 
 def _files(
@@ -179,7 +187,7 @@ def _files(
     whole: Chosen,
     choices: Sequence[ChoicePair] | None,
     measured: MeasuredComparison | None,
-) -> dict[str, str]:
+) -> dict[str, bytes]:
     layers = found.layers if found is not None else None
     if layers is not None and len(layers.layers) > MAX_CARRIED_PAIRS:
         return {}
@@ -188,34 +196,7 @@ def _files(
         files["verdicts.csv"] = verdict_csv(measured)
     if found is not None:
         files["pairs.csv" if layers else "plans.csv"] = compare_csv(found, whole)
-    return {name: data.decode() for name, data in files.items()}
-
-
-def _falls(found: Comparison | None) -> tuple[Chart, ...]:
-    """Return a waterfall for each plan that is compared with the first."""
-    if found is None:
-        return ()
-    against = (found.layers,) if found.layers is not None else found.against_first()
-    return waterfalls(against, [plan.label for plan in found.overview.plans[1:]])
-
-
-def _tables(
-    found: Comparison | None, whole: Chosen, choices: Sequence[ChoicePair] | None
-) -> dict[str, Any]:
-    tables: dict[str, Any] = dict.fromkeys(("choices", "explained", "most", "reformats"))
-    if choices is not None:
-        tables["choices"] = comparison_rows(choices, limit=_ROWS, name_width=60).figures()
-    if found is None:
-        return tables
-    tables["facts"] = facts_table(found.overview).figures()
-    tables["shares"] = [table.figures() for table in share_tables(found, _ROWS)]
-    if found.layers is not None:
-        tables["explained"] = explanation_table(found.layers, _ROWS).figures()
-        most = leading_table(found.layers)
-        tables["most"] = most.figures() if most else None
-        tables["layers"] = layer_table(found.layers, whole, wide=True).figures()
-        tables["reformats"] = [table.figures() for table in reformat_tables(found.layers, _ROWS)]
-    return tables
+    return files
 
 
 _NUMBERS = ("score", "difference_ms", "share_pct", "speedup", "a_ms", "b_ms", "is_shown", "step")
@@ -302,3 +283,50 @@ def _changes(
         "change": packed("f4", differences),
         "isAlone": packed("u1", alone),
     }
+
+
+def _falls(found: Comparison | None) -> tuple[Chart, ...]:
+    """Return the way from A's time to that of each other plan with times, all on one scale."""
+    if found is None:
+        return ()
+    against = (found.layers,) if found.layers is not None else found.against_first()
+    labels = [plan.label for plan in found.overview.plans[1:]]
+    drawn = {
+        label: (layers, bars)
+        for label, layers in zip(labels, against, strict=True)
+        if (bars := _bars(layers, label))
+    }
+    charts = []
+    for label, (layers, bars) in drawn.items():
+        explained = explanation_table(layers, _ROWS, label)
+        chart = waterfall_chart(
+            f"From A's {format_ms(layers.a_ms)} to {label}'s {format_ms(layers.b_ms)}",
+            bars,
+            ChartTable(headers=explained.headers, rows=explained.rows),
+            key="waterfall" if len(labels) == 1 else f"waterfall_{label}",
+            subtitle=(
+                "Each reason begins where the one above it ends; the axis does not begin at 0",
+            ),
+            axis="sum of times",
+            scale=[bar for _, every in drawn.values() for bar in every],
+        )
+        charts.append(chart)
+    return tuple(charts)
+
+
+def _bars(layers: LayerComparison, label: str) -> list[Bar]:
+    """Return the bars of a waterfall; none without times on both sides."""
+    if layers.difference_ms is None or layers.a_ms is None or layers.b_ms is None:
+        return []
+    ends, bars, reached = (("A", layers.a_ms), (label, layers.b_ms)), list[Bar](), layers.a_ms
+    for step in steps_of(layers, label):
+        ms = step.difference_ms or 0.0
+        bars.append(
+            Bar(name=step.text, kind="step", start_ms=reached, end_ms=reached + ms, value_ms=ms)
+        )
+        reached += ms
+    first, last = (
+        Bar(name=f"{name}, all its layers", kind="measured", start_ms=ms, end_ms=ms, value_ms=ms)
+        for name, ms in ends
+    )
+    return [first, *bars, last]

@@ -16,7 +16,7 @@ from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
 from enginescope.analysis.tasks.segmentation import bilinear
 from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.core.record import Record
-from enginescope.render.accuracy.task_words import task_figure
+from enginescope.render.accuracy.task_answer import task_figure
 from enginescope.render.base.facts import place_line
 from enginescope.render.base.palette import document, letters, line, picture, words
 from enginescope.render.charts.distribution import latency_boxes

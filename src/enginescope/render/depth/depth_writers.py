@@ -18,12 +18,16 @@ from enginescope.analysis.tasks.depth_agreement import DepthBenchmark, DepthSide
 from enginescope.analysis.tasks.task_scoring import TaskReport
 from enginescope.judge.notice import Notice
 from enginescope.judge.units import format_ms, format_significant, range_text
-from enginescope.render.accuracy.task_words import left_out_lines
-from enginescope.render.accuracy.task_writers import score_tables, task_data, task_samples_data
-from enginescope.render.base.figures import UNKNOWN, figure
+from enginescope.render.accuracy.task_answer import (
+    left_out_facts,
+    score_table,
+    task_data,
+    task_samples_data,
+)
+from enginescope.render.base.figures import UNKNOWN, TextTable, figure
 from enginescope.render.base.phrases import outcome_text, shared_notices, shorten_apart
 from enginescope.render.base.shared_options import BETWEEN, ToldApart, on_text, told_apart
-from enginescope.render.base.text import label_row, notice_lines, table
+from enginescope.render.base.text import label_row, notice_lines, stacked
 
 #: Columns of the table of speeds, after the side's label.
 SPEED_HEADERS = ("median ms", "95 % CI ms", "p95 ms", "p99 ms", "/s", "n")
@@ -113,7 +117,7 @@ def gpu_text(side: DepthSide) -> str:
 def benchmark_notices(found: DepthBenchmark) -> tuple[Notice, ...]:
     """Return the warnings about the figures, each once, with its sides."""
     sides = []
-    for side, label in zip(found.sides, short_labels(found, 40), strict=True):
+    for side, label in zip(found.sides, short_labels(found, _MOST_NAME), strict=True):
         notices = list(side.view.notices)
         for report in (found.agreement, found.quality):
             scored = found.scored(report, side.label)
@@ -123,9 +127,8 @@ def benchmark_notices(found: DepthBenchmark) -> tuple[Notice, ...]:
 
 
 #: Columns that a narrow screen leaves out, the first one first.
-_SPARE = ("p95 ms", "n", "p99 ms")
-_GAP = 2
-_LEAST_NAME = 10
+_SPARED = ("p95 ms", "n", "p99 ms")
+_MOST_NAME = 40
 
 
 def depth_text(
@@ -137,18 +140,18 @@ def depth_text(
         files: That were written.
     """
     lines: list[RenderableType] = [Text(benchmark_title(found), style="bold"), Text()]
-    shared = shared_text(found)
-    lines += [_speed(found, width), *([Text(shared, style="dim")] if shared else []), Text()]
+    lines += stacked([_speed(found)], width)
     if found.agreement is not None:
-        first = short_labels(found, 40)[0]
+        first = short_labels(found, _MOST_NAME)[0]
         title = f"Maps of {found.image_name}, each scaled to 0…1, against {first}"
-        labels = short_labels(found, 40)[1:]
-        lines += [Text(title), *score_tables(found.agreement, labels, width)]
+        labels = short_labels(found, _MOST_NAME)[1:]
+        lines += [Text(title), *stacked([score_table(found.agreement, labels)], width)]
     if found.quality is not None:
         title = quality_title(found.quality, found.image_name)
-        lines += [Text(title), *score_tables(found.quality, short_labels(found, 40), width)]
-        left_out = left_out_lines(found.quality)
-        lines += [label_row(label, text) for label, text in left_out]
+        scores = score_table(found.quality, short_labels(found, _MOST_NAME))
+        lines += [Text(title), *stacked([scores], width)]
+        left_out = [label_row(*fact) for fact in left_out_facts(found.quality)]
+        lines += left_out
         lines += [Text()] if left_out else []
     lines += notice_lines(benchmark_notices(found))
     lines += [Text(f"  {file}") for file in files]
@@ -157,20 +160,17 @@ def depth_text(
     return Group(*lines)
 
 
-def _speed(found: DepthBenchmark, width: int) -> RenderableType:
-    columns = list(zip(SPEED_HEADERS, *map(speed_cells, found.sides), strict=True))
-    for spare in _SPARE:
-        if _room(columns, width) >= _LEAST_NAME:
-            break
-        columns = [column for column in columns if column[0] != spare]
-    names = short_labels(found, max(_LEAST_NAME, _room(columns, width)))
-    headers, *rows = zip(("latency", *names), *columns, strict=True)
-    return table(headers, rows, right=headers[1:])
-
-
-def _room(columns: Sequence[Sequence[str]], width: int) -> int:
-    """Return how many characters columns leave to the names before them."""
-    return width - sum(_GAP + max(map(len, column)) for column in columns)
+def _speed(found: DepthBenchmark) -> TextTable:
+    sides = zip(short_labels(found, _MOST_NAME), found.sides, strict=True)
+    return TextTable(
+        title="Latency",
+        headers=("latency", *SPEED_HEADERS),
+        rows=tuple((name, *speed_cells(side)) for name, side in sides),
+        numbers=SPEED_HEADERS,
+        shortened={"latency": 0},
+        spared=_SPARED,
+        note=shared_text(found),
+    )
 
 
 def depth_json(found: DepthBenchmark) -> bytes:

@@ -13,11 +13,35 @@ from enginescope.render.base.answer_tables import (
 )
 from enginescope.render.base.data_table import csv_bytes
 from enginescope.render.base.figures import Figures, TextTable
-from enginescope.render.html.images import Chart
+from enginescope.render.html.images import Chart, Panels
 from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
 
 #: Version of the shape of a verb's JSON document.
 SCHEMA = 1
+
+
+class Part(AnswerTables, frozen=True, kw_only=True, eq=False):
+    """What an answer says of a part of it.
+
+    Attributes:
+        key: Its anchor on a page; no other's.
+        title: In the page's index.
+        charts: Wide ones above its tables, others below.
+        panels: Above its charts.
+    """
+
+    key: str
+    title: str = ""
+    parts: tuple[Part, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    panels: tuple[Panels, ...] = ()
+
+    @property
+    def every_chart(self) -> Iterator[Chart]:
+        """Its own, then those of its parts."""
+        yield from self.charts
+        for part in self.parts:
+            yield from part.every_chart
 
 
 class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
@@ -30,11 +54,13 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
         data: Further fields of the JSON document.
         document: The JSON document, where it is not of `report` and `data`.
         csv: Headers and rows; ``None``: the verb writes no CSV.
+        begins_with_name: Whether the answer begins with a name, which keeps its letters.
         leads: Whether the first table belongs to the answer.
         sentences: Headers of columns that a page breaks as sentences.
         charts: Above the first table of a page.
-        command: A command line below the tables of a page.
-        script_address: As for `page_bytes`.
+        command: A command line at the end of a page.
+        files: What a page carries; ``None``: the JSON document, and the CSV.
+        left_out: What a page says of files that it does not carry.
     """
 
     verb: str
@@ -43,11 +69,14 @@ class Answer(AnswerTables, frozen=True, kw_only=True, eq=False):
     data: Mapping[str, Any] = {}
     document: bytes | None = None
     csv: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
+    begins_with_name: bool = False
     leads: bool = True
+    parts: tuple[Part, ...] = ()
     sentences: tuple[str, ...] = ()
     charts: tuple[Chart | None, ...] = ()
     command: str | None = None
-    script_address: str | None = None
+    files: Mapping[str, bytes] | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def written_json(answered: Answer) -> bytes:
@@ -63,33 +92,56 @@ def written_csv(answered: Answer) -> bytes:
     return csv_bytes(*answered.csv)
 
 
-def written_page(answered: Answer) -> bytes:
-    """Return the page: the answer with its charts, then a section for each table."""
-    files = {f"{answered.verb}.json": written_json(answered)}
-    if answered.csv is not None:
-        files[f"{answered.verb}.csv"] = written_csv(answered)
+def written_page(
+    answered: Answer,
+    template: str = "answer.html.j2",
+    *,
+    more: Mapping[str, Any] | None = None,
+    parts: Sequence[str] = (),
+    script_address: str | None = None,
+    **content: Any,
+) -> bytes:
+    """Return the page: the answer with its charts, then a section for each table and part.
+
+    Args:
+        template: A template that extends that of all answers.
+        more: Data for the page's own script.
+        parts, script_address, content: As for `page_bytes`.
+    """
     charts = [chart for chart in answered.charts if chart is not None]
+    drawn = [*charts, *(chart for part in answered.parts for chart in part.every_chart)]
     figures = [page_figures(part, answered.sentences) for part in answered.tables]
     answer = answered.answer
-    is_percentile = answer[1:2].isdigit()  # p99
+    is_name = answered.begins_with_name or answer[1:2].isdigit()  # p99
     return page_bytes(
-        "answer.html.j2",
+        template,
         PageData(
-            charts=charts_data(charts),
-            files={name: content.decode() for name, content in files.items()},
+            charts=charts_data(drawn),
+            files={name: content.decode() for name, content in _files(answered).items()},
+            more=dict(more or {}),
         ),
-        script_address=answered.script_address,
+        parts=parts,
+        script_address=script_address,
         what=answered.verb,
         title=answered.title,
-        answer=answer if is_percentile else f"{answer[:1].upper()}{answer[1:]}",
-        facts=answered.facts,
+        answer=answer if is_name else f"{answer[:1].upper()}{answer[1:]}",
+        facts=(*answered.facts, *answered.more_facts),
         notices=answered.notices,
         charts=charts,
         overview=figures[0] if answered.leads and figures else None,
         sections=[*_sections(answered.tables, figures)][answered.leads :],
+        about=answered.parts,
         command=answered.command,
-        left_out=[],
+        left_out=answered.left_out,
+        **content,
     )
+
+
+def _files(answered: Answer) -> Mapping[str, bytes]:
+    if answered.files is not None:
+        return answered.files
+    files = {f"{answered.verb}.json": written_json(answered)}
+    return files | ({f"{answered.verb}.csv": written_csv(answered)} if answered.csv else {})
 
 
 def _sections(

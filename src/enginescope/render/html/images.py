@@ -49,6 +49,21 @@ class ChartTable(Record, frozen=True, kw_only=True):
         return tuple(at for at, column in columns if all(map(_FIGURE.match, column)))
 
 
+class Panel(Record, frozen=True, kw_only=True):
+    """One map: a data URI, and what its colors go from and to."""
+
+    title: str
+    image: str
+    range_text: str
+
+
+class Panels(Record, frozen=True, kw_only=True):
+    """Maps beside each other."""
+
+    title: str
+    panels: tuple[Panel, ...]
+
+
 class Chart(Record, frozen=True, kw_only=True):
     """One picture.
 

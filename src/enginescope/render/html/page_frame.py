@@ -30,7 +30,6 @@ _PARTS = {
     "sides": ("compare.css",),
     "pairs": ("compare.js", "walk.js"),
     "suite": ("suite.js", "suite.css"),
-    "answers": ("validate.css",),
     "graph": ("graph.js", "graph/graph.css"),
 }
 #: The graph's script, in the order in which each part uses those before it.
@@ -140,8 +139,7 @@ def page_bytes(
     """Return a page: a template, what it says, and what stands in every page.
 
     Args:
-        parts: What it has beside every page: ``"sides"``, ``"pairs"``, ``"suite"``,
-            ``"answers"``, ``"graph"``.
+        parts: What it has beside every page: ``"sides"``, ``"pairs"``, ``"suite"``, ``"graph"``.
         own: In place of `scripts`.
         script_address: Where a server has `every_script`; ``None``: the page holds its scripts,
             and needs nothing else.

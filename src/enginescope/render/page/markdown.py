@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from enginescope.analysis.layers.layer_table import slowest_first
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.judge.units import format_ms
+from enginescope.render.base.answer_tables import part_lines
 from enginescope.render.base.data_table import escaped, markdown_row
 from enginescope.render.base.facts import (
     Facts,
@@ -36,11 +37,7 @@ from enginescope.render.base.phrases import (
     throughput_text,
 )
 from enginescope.render.page.overview import overview_rows
-from enginescope.render.validation.report_answers import (
-    AnswersSection,
-    ReportedAnswers,
-    answers_sections,
-)
+from enginescope.render.validation.report_answers import ReportedAnswers, answers_parts
 
 
 def report_markdown(
@@ -54,8 +51,8 @@ def report_markdown(
         lines = [f"# {len(views)} runs", "", *_table(found.headers, found.rows)]
         for view in views:
             lines += ["", *_run(view, topk, level=2)]
-    for text in answers_sections(answers):
-        lines += ["", *_answers(text)]
+    for part in answers_parts(answers):
+        lines += ["", f"## {escaped(part.heading)}", *part_lines(part, 3)]
     return ("\n".join(lines).rstrip() + "\n").encode()
 
 
@@ -84,16 +81,6 @@ def _run(view: RunView, topk: int, *, level: int) -> list[str]:
     )
     for title, facts in sections:
         lines += [f"{mark} {title}", "", *_facts(facts), ""] if facts else []
-    return lines
-
-
-def _answers(found: AnswersSection) -> list[str]:
-    lines = ["## Outputs compared", "", f"**{escaped(found.answer)}**.", ""]
-    facts = [f"{name}: {value}" if name else value for name, value in found.facts]
-    lines += [f"- {escaped(text)}" for text in (*facts, *found.sentences)]
-    for side, table in found.tables:
-        lines += ["", escaped(side), ""] if side else [""]
-        lines += _table([escaped(header) or " " for header in table.headers], table.rows)
     return lines
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from enginescope.analysis.runs.run_view import RunView
@@ -44,7 +44,8 @@ from enginescope.render.sections.section import Section
 from enginescope.render.sections.timeline import timeline
 
 if TYPE_CHECKING:
-    from enginescope.render.validation.report_answers import AnswersSection, ReportedAnswers
+    from enginescope.render.html.answer_page import Part
+    from enginescope.render.validation.report_answers import ReportedAnswers
 
 
 #: Above this many layers the page leaves their files out: its tables save the same.
@@ -106,10 +107,12 @@ def report_page(
     together = _together(views)
     first = _overview(views, tuple(f"{run.prefix}summary" for run in runs))
     laid_over = first["laid_over"]
+    drawn = [*([laid_over] if laid_over else []), *together]
+    drawn += [chart for part in compared for chart in part.every_chart]
     return page_bytes(
         "page.html.j2",
-        _data(runs, files, (*([laid_over] if laid_over else []), *together, *_charts(compared))),
-        parts=[part for part, has in (("answers", compared), ("graph", has_graph)) if has],
+        _data(runs, files, drawn),
+        parts=["graph"] if has_graph else [],
         script_address=script_address,
         title=runs[0].title if len(runs) == 1 else f"{len(runs)} runs",
         runs=runs,
@@ -129,17 +132,12 @@ def _overview(views: Sequence[RunView], anchors: tuple[str, ...]) -> dict[str, A
     return overview(views, anchors)
 
 
-def _compared(answers: Sequence[ReportedAnswers]) -> tuple[AnswersSection, ...]:
+def _compared(answers: Sequence[ReportedAnswers]) -> tuple[Part, ...]:
     if not answers:  # a plan alone needs none of the code that compares outputs
         return ()
-    from enginescope.render.validation.report_answers import answers_sections
+    from enginescope.render.validation.report_answers import answers_parts
 
-    return answers_sections(answers)
-
-
-def _charts(compared: Sequence[AnswersSection]) -> Iterator[Chart]:
-    for one in compared:
-        yield from one.charts
+    return tuple(answers_parts(answers))
 
 
 def _what(subjects: Sequence[PageSubject]) -> str:

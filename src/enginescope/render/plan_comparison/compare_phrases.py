@@ -201,15 +201,10 @@ def change_text(one: Change) -> str:
     return f"{one.a} → {one.b}"
 
 
-def changes_text(one: ComparedLayers, *, brief: bool = False) -> str:
-    """Return in a few words what differs: a precision with both, others by name.
-
-    `brief`: what follows from another precision, as another tactic does, is left out.
-    """
+def changes_text(one: ComparedLayers) -> str:
+    """Return in a few words what differs: a precision with both, others by name."""
     precision = one.change("precision")
     rest = [change.what for change in one.changes if change.what != "precision"]
-    if brief and precision:
-        rest = [what for what in rest if what in ("shapes", "batch")]
     words = [relation_text(one), change_text(precision) if precision else None, *rest]
     return ", ".join(word for word in words if word) or "nothing"
 
@@ -228,8 +223,9 @@ def latency_text(figure: LatencyFigure | None) -> str:
     return f"{median}, 95 % CI {range_text(interval.low, interval.high)} ms"
 
 
-def requests_sentence(plans: tuple[PlanSummary, ...]) -> str | None:
-    """Set the times of whole requests side by side; ``None`` where not all plans have one."""
+def requests_text(plans: tuple[PlanSummary, ...]) -> str | None:
+    """Return the times of whole requests, where all plans have one, and what mode differs."""
+    texts = [f"{name}: {listed(known)}" for name, known in differing_modes(plans).items()]
     for metric in ("gpu_compute", "latency", "trtexec_latency"):
         figures = [plan.latency(metric) for plan in plans]
         if all(figures):
@@ -237,15 +233,9 @@ def requests_sentence(plans: tuple[PlanSummary, ...]) -> str | None:
                 f"{one.label} {latency_text(figure)}"
                 for one, figure in zip(plans, figures, strict=True)
             )
-            return f"{in_text(metric)}: {'; '.join(each)}"
-    return None
-
-
-def beside_layers(plans: tuple[PlanSummary, ...]) -> str | None:
-    """Say what layer times leave out: whole requests, and how they were issued differently."""
-    modes = [f"{name}: {listed(known)}" for name, known in differing_modes(plans).items()]
-    facts = [fact for fact in (requests_sentence(plans), *modes) if fact]
-    return f"Whole requests, beside the layer times: {'; '.join(facts)}." if facts else None
+            texts.insert(0, f"{in_text(metric)}: {'; '.join(each)}")
+            break
+    return "; ".join(texts) or None
 
 
 def plan_facts(plans: tuple[PlanSummary, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -13,7 +13,7 @@ from enginescope.analysis.plan_comparison.plans_overview import PlansOverview, S
 from enginescope.core.record import Record
 from enginescope.core.units import sum_known
 from enginescope.judge.units import counted
-from enginescope.render.base.data_table import UNKNOWN, number_column, number_text
+from enginescope.render.base.data_table import UNKNOWN, inert_text, number_column, number_text
 from enginescope.render.base.figures import TextTable
 from enginescope.render.plan_comparison.compare_phrases import (
     cause_text,
@@ -25,6 +25,10 @@ from enginescope.render.plan_comparison.compare_phrases import (
 EXPLAINED = "What explains the difference of the layer times"
 _DIFFERENCE = "B − A ms"
 _SHARE = "share %"
+#: Columns that narrow screens go without, by the ends of their headers, the first one first.
+_SPARED = ("paired by", "type", "A ÷ B", " layers", _SHARE, _DIFFERENCE)
+#: Header -> most columns of a terminal for its texts; the last one takes those that are left.
+_SHORTENED = {"differs in": 24, "from → to": 34, "type": 28}
 
 
 class Chosen(Record, frozen=True, kw_only=True):
@@ -53,12 +57,12 @@ class Chosen(Record, frozen=True, kw_only=True):
         return one.is_changed or one.differs_by(self.threshold_pct)
 
 
-def pair_tables(found: Comparison, chosen: Chosen, *, wide: bool) -> Iterator[TextTable]:
+def pair_tables(found: Comparison, chosen: Chosen) -> Iterator[TextTable]:
     """Yield the tables about two plans in which there is something."""
     layers = found.pairs
     if layers.explanations:
         yield explanation_table(layers, chosen.top)
-    yield layer_table(layers, chosen, wide=wide)
+    yield layer_table(layers, chosen)
     yield from reformat_tables(layers, chosen.top)
 
 
@@ -72,37 +76,59 @@ def reformat_tables(layers: LayerComparison, top: int) -> Iterator[TextTable]:
             yield _reformat_table(title, some, top)
 
 
+class Step(Record, frozen=True, kw_only=True):
+    """A bar of the waterfall, and a row of its table: a reason, or the many small ones together.
+
+    Attributes:
+        difference_ms: B − A; ``None`` where a plan has no times.
+        members: Positions in `LayerComparison.layers`; none of times that belong to no layer.
+    """
+
+    text: str
+    difference_ms: float | None
+    members: tuple[int, ...]
+
+
+def steps_of(layers: LayerComparison, label: str = "B", most: int = 12) -> tuple[Step, ...]:
+    """Return what leads from A's time to that of `label`, the largest first; steps add up to it.
+
+    Args:
+        most: Reasons that have a step of their own.
+    """
+    every = tuple(
+        Step(text=cause_text(one, label), difference_ms=one.difference_ms, members=one.members)
+        for one in layers.explanations
+    )
+    rest = every[most:]
+    if len(rest) < 2:
+        return every
+    together = Step(
+        text=f"{len(rest):,} more reasons",
+        difference_ms=sum_known([step.difference_ms for step in rest]),
+        members=tuple(at for step in rest for at in step.members),
+    )
+    return (*every[:most], together)
+
+
 def explanation_table(layers: LayerComparison, top: int, label: str = "B") -> TextTable:
     """Return what explains the difference, the largest first; its last row is the whole.
 
     Args:
         label: Of the plan that is compared with A.
     """
-    reasons = layers.explanations
-    shown = reasons[: len(reasons) if len(reasons) == top + 1 else top]
-    rest = reasons[len(shown) :]
-    differences = [one.difference_ms for one in shown]
-    shares = [one.share_pct for one in shown]
-    counts = [len(one.members) for one in shown]
-    texts = [cause_text(one, label) for one in shown]
-    if rest:
-        differences.append(sum_known([one.difference_ms for one in rest]))
-        shares.append(sum_known([one.share_pct for one in rest]))
-        counts.append(sum(len(one.members) for one in rest))
-        texts.append(f"{len(rest):,} more reasons")
-    if layers.difference_ms is not None:
-        differences.append(layers.difference_ms)
-        shares.append(share_of(layers.difference_ms, layers.difference_ms))
-        counts.append(len(layers.layers))
-        texts.append("the whole difference")
+    whole, steps = layers.difference_ms, steps_of(layers, label, top)
+    if whole is not None:
+        members = tuple(range(len(layers.layers)))
+        last = Step(text="the whole difference", difference_ms=whole, members=members)
+        steps = (*steps, last)
     header = f"{label} − A ms"
     columns = {
-        header: number_column(differences, signed=True),
-        _SHARE: [number_text(share, 1) for share in shares],
-        "pairs": [f"{count:,}" if count else UNKNOWN for count in counts],
-        "what differs": texts,
+        header: number_column([step.difference_ms for step in steps], signed=True),
+        _SHARE: [number_text(share_of(step.difference_ms, whole), 1) for step in steps],
+        "pairs": [f"{len(step.members):,}" if step.members else UNKNOWN for step in steps],
+        "what differs": [step.text for step in steps],
     }
-    title = EXPLAINED if layers.difference_ms is not None else "What differs"
+    title = EXPLAINED if whole is not None else "What differs"
     return _table(title, columns, numbers=(header, _SHARE, "pairs"))
 
 
@@ -121,12 +147,12 @@ def leading_table(layers: LayerComparison) -> TextTable | None:
     return _layer_table(
         f"{count} {make} {share_pct:.0f} % of all differences, more and less time alike",
         leading[:_LEADING],
-        wide=False,
+        is_brief=True,
         note=f"and {more:,} more" if more > 0 else None,
     )
 
 
-def layer_table(layers: LayerComparison, chosen: Chosen, *, wide: bool) -> TextTable:
+def layer_table(layers: LayerComparison, chosen: Chosen) -> TextTable:
     """Return the layers that differ or take another time, the largest difference first."""
     admitted = [one for one in layers.in_order() if chosen.admits(one)]
     differing = [one for one in admitted if chosen.is_shown(one)]
@@ -134,13 +160,12 @@ def layer_table(layers: LayerComparison, chosen: Chosen, *, wide: bool) -> TextT
     return _layer_table(
         f"Layers{what} by difference in time, the largest first",
         differing[: chosen.top],
-        wide=wide,
         note=_left_out(len(differing) - chosen.top, admitted, chosen),
     )
 
 
 def _layer_table(
-    title: str, shown: Sequence[ComparedLayers], *, wide: bool, note: str | None
+    title: str, shown: Sequence[ComparedLayers], *, note: str | None, is_brief: bool = False
 ) -> TextTable:
     times = number_column([one.a_ms for one in shown] + [one.b_ms for one in shown])
     columns = {
@@ -148,13 +173,14 @@ def _layer_table(
         "B ms": times[len(shown) :],
         _DIFFERENCE: number_column([one.difference_ms for one in shown], signed=True),
         _SHARE: [number_text(one.share_pct, 1) for one in shown],
+        "A ÷ B": [number_text(one.speedup, 2) for one in shown],
+        "type": [one.type for one in shown],
+        "paired by": [evidence_text(one) for one in shown],
+        "differs in": [changes_text(one) for one in shown],
+        "layer": [one.name for one in shown],
     }
-    if wide:
-        columns["A ÷ B"] = [number_text(one.speedup, 2) for one in shown]
-        columns["type"] = [one.type for one in shown]
-        columns["paired by"] = [evidence_text(one) for one in shown]
-    columns["differs in"] = [changes_text(one, brief=not wide) for one in shown]
-    columns["layer"] = [one.name for one in shown]
+    if is_brief:
+        columns = {name: columns[name] for name in columns if name not in _SPARED[:3]}
     numbers = ("A ms", "B ms", _DIFFERENCE, _SHARE, "A ÷ B")
     return _table(title, columns, numbers=numbers, note=note)
 
@@ -181,8 +207,9 @@ def facts_table(overview: PlansOverview) -> TextTable:
     ]
     return TextTable(
         title="Plans",
-        headers=("", *(plan.label for plan in plans)),
-        rows=tuple((name, *cells) for name, cells in rows),
+        headers=("plan", *(plan.label for plan in plans)),
+        rows=tuple((name, *map(inert_text, cells)) for name, cells in rows),
+        is_divided=True,
     )
 
 
@@ -282,10 +309,17 @@ def _table(
         for name, cells in columns.items()
         if name not in numbers or not cells or set(cells) - {UNKNOWN}
     }
+    rows = tuple(tuple(map(inert_text, row)) for row in zip(*kept.values(), strict=True))
+    last = list(kept)[-1]
     return TextTable(
         title=title,
         headers=tuple(kept),
-        rows=tuple(zip(*kept.values(), strict=True)),
+        rows=rows,
         numbers=tuple(name for name in kept if name in numbers),
-        note=note,
+        note=note if rows or note else "none",
+        shortened={**_SHORTENED, last: 0},
+        spared=tuple(
+            name for end in _SPARED for name in kept if name.endswith(end) and name != last
+        ),
+        is_titled=True,
     )

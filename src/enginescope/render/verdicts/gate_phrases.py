@@ -12,12 +12,14 @@ from enginescope.judge.verdict import Verdict
 from enginescope.records.notice import weightiest
 from enginescope.records.verdict.gate import GateOutcome, GateReport, GateRow
 from enginescope.records.verdict.upgrade import UpgradeRow
+from enginescope.render.base.answer_tables import stated
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.verdicts.evidence_phrases import levels_text
 from enginescope.render.verdicts.verdict_phrases import (
     across_text,
     basis_text,
     confidence_text,
+    metric_words,
     value_text,
     why_text,
 )
@@ -96,15 +98,14 @@ def is_listed(report: GateReport, row: GateRow) -> bool:
 def scope_facts(report: GateReport) -> tuple[tuple[str, str], ...]:
     """Return baseline, limits, what was checked, its result and evidence, as names and texts."""
     limits = ", ".join(
-        f"{_in_text(limit.metric)} {limit.regression_pct:g} %" for limit in report.terms.limits
+        f"{metric_words(limit.metric)} {limit.regression_pct:g} %" for limit in report.terms.limits
     )
-    facts = (
+    return stated(
         ("against", report.baseline),
         ("limits", limits),
         ("checked", checked_text(report)),
         ("evidence", levels_text(row.verdict for row in report.rows)),
     )
-    return tuple((name, text) for name, text in facts if text)
 
 
 def metric_text(row: GateRow) -> str:
@@ -160,14 +161,14 @@ def figures_sentence(row: GateRow) -> str | None:
     """Return a row's figures with interval and limit; ``None`` without any."""
     verdict = row.verdict
     if verdict is None or row.metric is None or verdict.a is verdict.b is None:
-        return f"{_in_text(row.metric)}, limit {row.limit_pct:g} %" if row.metric else None
+        return f"{metric_words(row.metric)}, limit {row.limit_pct:g} %" if row.metric else None
     before, after = values_of(row)
     interval = verdict.estimate.interval if verdict.estimate else None
     ends = ""
     if interval is not None:
         ends = f" ({confidence_text(interval)} CI {interval_text(row)})"
     limit = f", limit {row.limit_pct:g} %"
-    return f"{_in_text(row.metric)} {before} → {after}, {change_text(row)}{ends}{limit}"
+    return f"{metric_words(row.metric)} {before} → {after}, {change_text(row)}{ends}{limit}"
 
 
 def details(row: GateRow) -> list[str]:
@@ -214,11 +215,6 @@ def sentence(row: GateRow) -> str:
     """Return a row in one sentence, without its job."""
     parts = (figures_sentence(row), *details(row), levels_text([row.verdict]))
     return f"{outcome_text(row.outcome)}: {'; '.join(part for part in parts if part)}"
-
-
-def _in_text(metric: str) -> str:
-    title = GATE_METRICS[metric]
-    return title if title[:2].isupper() else title[0].lower() + title[1:]
 
 
 def _counts(rows: Sequence[GateRow]) -> str:

@@ -39,8 +39,18 @@ _WHY = "Why"
 _DRAWN = 40
 
 
-def gate_answer(report: GateReport, link: Callable[[GateRow], str] | None = None) -> Answer:
-    """Return the result, the rows that matter, and the others folded away; pages link by `link`."""
+def gate_answer(
+    report: GateReport,
+    link: Callable[[GateRow], str] | None = None,
+    *,
+    everything: bool = False,
+) -> Answer:
+    """Return the result, the rows that matter with their reasons, and the others folded away.
+
+    Args:
+        link: Where a page leads to from a row.
+        everything: Whether a terminal lists jobs without regression too.
+    """
     listed = _listed(report, everything=False)
     rest = [row for row in report.rows if not is_listed(report, row)]
     repeated = repeated_notices(report, listed)
@@ -71,7 +81,8 @@ def gate_answer(report: GateReport, link: Callable[[GateRow], str] | None = None
         answer=answer_text(report),
         facts=scope_facts(report),
         tables=tuple(table for table in (jobs, held) if table.rows),
-        notices=gate_notices(report),
+        screen=(gate_rows(report, everything=everything),) if report.rows else (),
+        notices=gate_notices(report, everything=everything),
         report=report,
         document=gate_json(report),
         sentences=("Job", _WHY),

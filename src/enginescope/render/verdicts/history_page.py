@@ -1,20 +1,33 @@
-"""Histories as one HTML file that needs no network and reads without JavaScript."""
+"""Histories as one HTML file that needs no network and reads without JavaScript; their chart."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
 
-from enginescope.core.record import Record
+from markupsafe import Markup
+
+from enginescope.core.record import replace
 from enginescope.judge.notice import Notice
+from enginescope.judge.units import counted, format_significant, signed_pct
 from enginescope.records.verdict.history import JobHistory
-from enginescope.render.base.figures import Figures
-from enginescope.render.html.images import Chart
-from enginescope.render.html.page_frame import PageData, charts_data, page_bytes
-from enginescope.render.verdicts.history import history_chart
+from enginescope.render.base.data_table import UNKNOWN
+from enginescope.render.base.figures import TextTable
+from enginescope.render.html.answer_page import Answer, Part, written_page
+from enginescope.render.html.images import (
+    X_TICKS,
+    Chart,
+    ChartTable,
+    Spec,
+    quantity,
+    tooltip,
+    zoomable,
+)
 from enginescope.render.verdicts.history_text import (
     amount_text,
     anchor,
     fact_text,
+    flat_ends,
     group_title,
     grouped,
     history_json,
@@ -28,33 +41,13 @@ from enginescope.render.verdicts.history_text import (
     when_text,
 )
 
-
-class JobRow(Record, frozen=True, kw_only=True):
-    """A job in the table of its section; `runs` are ids of the newest session, with addresses."""
-
-    anchor: str
-    name: str
-    value: str
-    sessions: str
-    span: str
-    runs: tuple[tuple[str, str | None], ...]
-    command: str | None
-
-
-class HistorySection(Record, frozen=True, kw_only=True):
-    """The jobs of a model on one backend; `chart` is ``None`` where none has two sessions."""
-
-    anchor: str
-    title: str
-    label: str
-    jobs: tuple[JobRow, ...]
-    chart: Chart | None
-    changes: Figures | None
-    open: tuple[str, ...]
-
-
 #: Runs of the newest session that a job leads to.
 _MOST_RUNS = 3
+_JOB_HEADERS = ("job", "newest session", "sessions", "its runs", "command")
+_CHANGE_HEADERS = (
+    *("change", "by", "what changed, likely causes first", "levels", "interval"),
+    *("from, UTC", "run"),
+)
 
 
 def history_page(
@@ -73,76 +66,301 @@ def history_page(
         notices: Warnings about the whole, such as skipped runs.
         runs: Addresses of runs by their ids, where there is a server.
     """
-    sections = [
-        _section(jobs, f"history-{number}", runs or {})
+    parts = [
+        _part(f"history-{number}", jobs, runs or {})
         for number, jobs in enumerate(grouped(found), start=1)
     ]
-    charts = [section.chart for section in sections if section.chart is not None]
-    files = {"history.json": history_json(found).decode()}
-    return page_bytes(
-        "history.html.j2",
-        PageData(charts=charts_data(charts), files=files),
-        script_address=script_address,
+    first = parts[0]
+    changes = counted(sum(len(job.sure) for job in found), "change")
+    answered = Answer(
+        verb="history",
         title=f"History of {model}",
-        sections=sections,
-        notices=notices,
-        left_out=[],
+        report=None,
+        answer=f"{changes} of level in {len(parts)} histories of {model}",
+        facts=(),
+        notices=tuple(notices),
+        parts=tuple(parts),
+        files={"history.json": history_json(found)},
     )
+    if len(parts) == 1:
+        answered = replace(
+            answered,
+            answer=first.answer,
+            facts=first.facts,
+            tables=first.tables,
+            charts=first.charts,
+            parts=(),
+        )
+    return written_page(answered, script_address=script_address)
 
 
-def _section(jobs: Sequence[JobHistory], key: str, runs: Mapping[str, str]) -> HistorySection:
-    title = group_title(jobs)
+def _part(key: str, jobs: Sequence[JobHistory], runs: Mapping[str, str]) -> Part:
+    """Return the jobs of a model on one backend."""
     has_chart = any(len(job.points) > 1 for job in jobs)
-    return HistorySection(
-        anchor=key,
-        title=f"{title[:1].upper()}{title[1:]}",
-        label=f"{jobs[0].model} · {jobs[0].backend}",
-        jobs=tuple(_row(job, runs) for job in jobs),
-        chart=history_chart(jobs, key=key, title="Every session, the oldest first")
-        if has_chart
-        else None,
-        changes=_changes(jobs),
-        open=tuple(
-            f"{job.case or job.label}: {open_sentence(job, change)}"
+    chart = history_chart(jobs, key=key, title="Every session, the oldest first")
+    changes = _changes(jobs)
+    table = TextTable(
+        title="Jobs",
+        headers=_JOB_HEADERS,
+        rows=tuple(_row(job, runs) for job in jobs),
+        numbers=_JOB_HEADERS[1:3],
+        sentences=_JOB_HEADERS[-1:],
+    )
+    return Part(
+        key=key,
+        title=f"{jobs[0].model} · {jobs[0].backend}",
+        answer=group_title(jobs),
+        facts=tuple(
+            ("open", f"{job.case or job.label}: {open_sentence(job, change)}")
             for job in jobs
             for change in job.changes
             if not change.is_sure
         ),
+        tables=(*((changes,) if changes.rows else ()), table),
+        charts=(chart,) if has_chart else (),
     )
 
 
-def _row(job: JobHistory, runs: Mapping[str, str]) -> JobRow:
+def _row(job: JobHistory, runs: Mapping[str, str]) -> tuple[str, ...]:
     newest = job.points[-1]
     name = " · ".join(filter(None, (job.case, job.inputs if job.inputs != job.case else None)))
-    return JobRow(
-        anchor=anchor(job),
-        name=name or job.label,
-        value=level_text(job, newest),
-        sessions=f"{len(job.points):,}",
-        span=span_text(job),
-        runs=tuple((run[:8], runs.get(run)) for run in newest.runs[-_MOST_RUNS:]),
-        command=job.command,
+    return (
+        Markup('<span id="{}">{}</span>').format(anchor(job), name or job.label),
+        level_text(job, newest),
+        f"{len(job.points):,}",
+        Markup(" ").join(_links(newest.runs[-_MOST_RUNS:], runs)),
+        job.command or UNKNOWN,
     )
 
 
-def _changes(jobs: Sequence[JobHistory]) -> Figures | None:
+def _links(ids: Sequence[str], runs: Mapping[str, str]) -> Iterator[str]:
+    for run in ids:
+        is_known = run in runs
+        yield Markup('<a href="{}">{}</a>').format(runs[run], run[:8]) if is_known else run[:8]
+
+
+def _changes(jobs: Sequence[JobHistory]) -> TextTable:
     rows = tuple(
         (
-            *((name,) if len(jobs) == 1 else (f"{name} {job.case}",)),
+            name if len(jobs) == 1 else f"{name} {job.case}",
             f"{amount_text(one)}, {way_text(one)}",
             "; ".join(map(fact_text, one.changed)) or "no recorded fact",
-            levels_sentence(job, one) or "—",
+            levels_sentence(job, one) or UNKNOWN,
             interval_text(one),
             when_text(job, one),
             job.points[one.at].runs[0][:8],
         )
         for name, job, one in lettered(jobs)
     )
-    if not rows:
-        return None
-    headers = ("Change", "By", "What changed, likely causes first", "Levels", "Interval")
-    return Figures(
-        caption="Changes of level, with what differs between the runs on either side",
-        headers=(*headers, "From, UTC", "Run"),
-        rows=rows,
+    title = "Changes of level, with what differs between the runs on either side"
+    sentences = _CHANGE_HEADERS[2:3]
+    return TextTable(title=title, headers=_CHANGE_HEADERS, rows=rows, sentences=sentences)
+
+
+#: Above so many sessions the picture draws no bars of spread.
+_MOST_BARS = 400
+_HOUR_MS = 3.6e6
+#: A day where it begins; else the time too, as zoom and width decide how far ticks are apart.
+_TICK = (
+    "utcFormat(datum.value, utchours(datum.value) || utcminutes(datum.value)"
+    " ? '%m-%d %H:%M' : '%Y-%m-%d')"
+)
+
+
+#: Jobs that differ by more than this factor share a logarithmic axis.
+_FAR_APART = 3.0
+
+
+def history_chart(
+    jobs: Sequence[JobHistory], *, key: str = "history", title: str | None = None
+) -> Chart:
+    """Every session of jobs of one model and backend, dashed levels, a letter at each change.
+
+    The title is the result, unless another is given.
+    """
+    return Chart(
+        key=key,
+        title=title or group_title(jobs),
+        subtitle=(
+            *((span_text(jobs[0]),) if len(jobs) == 1 else ()),
+            "Bars: lowest to highest run of a session; for a single run the interval of its median",
+        ),
+        spec=zoomable(_layers(jobs)),
+        table=_chart_table(jobs),
+        height=300,
+        is_wide=True,
     )
+
+
+def _layers(jobs: Sequence[JobHistory]) -> list[Spec]:
+    rows = [
+        {
+            "job": job.case or job.label,
+            "at": time,
+            "value": one.value,
+            "low": one.lowest,
+            "high": one.highest,
+            "made": one.created[:16].replace("T", " "),
+            "run": one.runs[0][:8],
+            "runs": len(one.runs),
+            "commit": one.commit or "not known",
+        }
+        for job in jobs
+        for time, one in zip(_times_ms(job), job.points, strict=True)
+    ]
+    title = f"{jobs[0].metric}, {jobs[0].unit}"
+    y = quantity("value", title, scale=_scale(jobs))
+    is_shared = len(jobs) > 1
+    tips = tooltip(
+        **({"job": "job"} if is_shared else {}),
+        made="made",
+        run="run",
+        runs="runs#",
+        commit="commit",
+        value=f"{title}#",
+        low="lowest#",
+        high="highest#",
+    )
+    x = _x()
+    color: Spec = {"field": "job", "type": "nominal", "title": None, "legend": {"orient": "top"}}
+    shared: Spec = {"x": x, **({"color": color} if is_shared else {})}
+    layers: list[Spec] = [*_change_marks(jobs), *(_levels(jobs, {**shared, "y": y}))]
+    if len(rows) <= _MOST_BARS:
+        layers.append(
+            {
+                "data": {"values": rows},
+                "mark": {"type": "rule", "strokeWidth": 1.2, "opacity": 0.45},
+                "encoding": {
+                    **shared,
+                    "y": {**y, "field": "low"},
+                    "y2": {"field": "high"},
+                    "tooltip": tips,
+                },
+            }
+        )
+    layers.append(
+        {
+            "data": {"values": rows},
+            "mark": {"type": "point", "filled": True, "size": 42, "opacity": 0.9, "clip": True},
+            "encoding": {**shared, "y": y, "tooltip": tips},
+        }
+    )
+    return layers
+
+
+def _scale(jobs: Sequence[JobHistory]) -> Spec:
+    values = [end for job in jobs for one in job.points for end in (one.lowest, one.highest)]
+    if len(jobs) > 1 and max(values) > _FAR_APART * min(values) > 0:
+        return {"type": "log", "nice": False}
+    ends = flat_ends(values)
+    return {"zero": False} if ends is None else {"domain": ends, "nice": False}
+
+
+def _times_ms(found: JobHistory) -> list[float]:
+    """Return when sessions began, in ms of Unix time."""
+    made = (datetime.fromisoformat(one.created.replace("Z", "+00:00")) for one in found.points)
+    return [
+        1e3 * (one if one.tzinfo else one.replace(tzinfo=timezone.utc)).timestamp() for one in made
+    ]
+
+
+def _ends(times: Sequence[float]) -> tuple[float, float]:
+    """Return where the axis begins and ends: a little before the first and after the last."""
+    margin = 0.02 * (times[-1] - times[0]) or _HOUR_MS
+    return times[0] - margin, times[-1] + margin
+
+
+def _x() -> Spec:
+    return {
+        "field": "at",
+        "type": "temporal",
+        "title": "session, UTC",
+        "scale": {"type": "utc", "nice": False},
+        "axis": {"labelExpr": _TICK, "grid": False, **X_TICKS, "labelOverlap": True},
+    }
+
+
+def _levels(jobs: Sequence[JobHistory], encoding: Spec) -> list[Spec]:
+    every = [_times_ms(job) for job in jobs]
+    low, high = _ends(sorted(time for times in every for time in times))
+    rows = [
+        {
+            "job": job.case or job.label,
+            "from": _between(times, level.first) if level.first else low,
+            "to": _between(times, level.last + 1) if level.last + 1 < len(times) else high,
+            "value": level.value,
+        }
+        for job, times in zip(jobs, every, strict=True)
+        for level in job.levels
+    ]
+    return [
+        {
+            "data": {"values": rows},
+            "mark": {"type": "rule", "strokeDash": [6, 3], "strokeWidth": 1.6},
+            "encoding": {
+                **encoding,
+                "x": {**encoding["x"], "field": "from"},
+                "x2": {"field": "to"},
+                "tooltip": tooltip(value=f"level, {jobs[0].unit}#"),
+            },
+        }
+    ]
+
+
+def _between(times: Sequence[float], at: int) -> float:
+    """Return the middle between a session and the one before it."""
+    return (times[at - 1] + times[at]) / 2
+
+
+def _change_marks(jobs: Sequence[JobHistory]) -> list[Spec]:
+    rows = [
+        {
+            "at": _between(_times_ms(job), one.at),
+            "letter": name,
+            "change": f"{signed_pct(100 * (one.estimate.ratio - 1))} %",
+        }
+        for name, job, one in lettered(jobs)
+    ]
+    if not rows:
+        return []
+    x, tips = _x(), tooltip(letter="change", change="by")
+    return [
+        {
+            "data": {"values": rows},
+            "mark": {"type": "rule", "style": "folded", "strokeDash": [2, 3], "strokeWidth": 1.2},
+            "encoding": {"x": x, "tooltip": tips},
+        },
+        {
+            "data": {"values": rows},
+            "mark": {"type": "text", "dy": -8, "fontWeight": 700},
+            "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "letter"}, "tooltip": tips},
+        },
+    ]
+
+
+def _chart_table(jobs: Sequence[JobHistory]) -> ChartTable:
+    rows = tuple(
+        (
+            *((job.case or job.label,) if len(jobs) > 1 else ()),
+            f"{at:,}",
+            one.created[:16].replace("T", " "),
+            one.runs[0][:8],
+            f"{len(one.runs):,}",
+            format_significant(one.value, 4),
+            one.commit or "—",
+            " ".join(one.tags),
+        )
+        for job in jobs
+        for at, one in enumerate(job.points, start=1)
+    )
+    headers = (
+        *(("Job",) if len(jobs) > 1 else ()),
+        "Session",
+        "Made, UTC",
+        "First run",
+        "Runs",
+        f"Value, {jobs[0].unit}",
+        "Commit",
+        "Tags",
+    )
+    return ChartTable(headers=headers, rows=rows)

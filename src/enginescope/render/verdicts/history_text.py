@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 
 from enginescope._version import __version__
-from enginescope.analysis.verdicts.compared_figures import GATE_METRICS
 from enginescope.core.jsonio import encode
 from enginescope.core.record import Record
 from enginescope.judge.comparison.change_points import FEWEST_POINTS
-from enginescope.judge.units import format_significant, range_text, signed_pct
+from enginescope.judge.units import counted, format_significant, range_text, signed_pct
 from enginescope.records.verdict.history import FactChange, HistoryPoint, JobHistory, LevelChange
-from enginescope.render.verdicts.verdict_phrases import value_text
+from enginescope.render.verdicts.verdict_phrases import metric_words, value_text
 
 #: Facts of one change that are told; the page and JSON have all.
 _FACTS_TOLD = 6
@@ -24,9 +23,9 @@ def title_text(found: JobHistory) -> str:
     sessions = len(found.points)
     changes = _changes_text(len(found.sure))
     if sessions < FEWEST_POINTS:
-        few = f"{sessions} session{_s(sessions)}, a change shows in {FEWEST_POINTS} or more"
+        few = f"{counted(sessions, 'session')}, a change shows in {FEWEST_POINTS} or more"
         changes = f"change of level unknown ({few})"
-    return f"{_metric(found)} of {found.label}: {changes}"
+    return f"{metric_words(found.metric)} of {found.label}: {changes}"
 
 
 def group_title(jobs: Sequence[JobHistory]) -> str:
@@ -35,7 +34,7 @@ def group_title(jobs: Sequence[JobHistory]) -> str:
     if len(jobs) == 1:
         return title_text(first)
     known = sum(len(job.points) >= FEWEST_POINTS for job in jobs)
-    what = f"{_metric(first)} of {first.model} · {first.backend}"
+    what = f"{metric_words(first.metric)} of {first.model} · {first.backend}"
     if not known:
         return f"{what}: change of level unknown in {len(jobs)} jobs of few sessions"
     changes = _changes_text(sum(len(job.sure) for job in jobs))
@@ -44,7 +43,7 @@ def group_title(jobs: Sequence[JobHistory]) -> str:
 
 
 def _changes_text(count: int) -> str:
-    return f"{count} change{_s(count)} of level" if count else "no change of level"
+    return f"{counted(count, 'change')} of level" if count else "no change of level"
 
 
 def anchor(found: JobHistory) -> str:
@@ -68,19 +67,15 @@ def lettered(jobs: Sequence[JobHistory]) -> tuple[tuple[str, JobHistory, LevelCh
 
 def span_text(found: JobHistory) -> str:
     """Return how much there is, and from when to when."""
-    runs = sum(len(point.runs) for point in found.points)
-    sittings = len(found.points)
+    runs = counted(sum(len(point.runs) for point in found.points), "run")
     first, last = found.points[0].created[:10], found.points[-1].created[:10]
-    failed = f"; {found.failed:,} failed run{_s(found.failed)} skipped" if found.failed else ""
+    failed = f"; {counted(found.failed, 'failed run')} skipped" if found.failed else ""
     when = first if first == last else f"{first} … {last}"
+    evidence = f"; evidence: {found.evidence.value}" if found.evidence else ""
     return (
-        f"{runs:,} run{_s(runs)} in {sittings:,} session{_s(sittings)}, {when}{failed}; changes of "
-        f"{found.threshold_pct:g} % or less do not count{_evidence(found)}"
+        f"{runs} in {counted(len(found.points), 'session')}, {when}{failed}; changes of "
+        f"{found.threshold_pct:g} % or less do not count{evidence}"
     )
-
-
-def _evidence(found: JobHistory) -> str:
-    return f"; evidence: {found.evidence.value}" if found.evidence else ""
 
 
 def letter(number: int) -> str:
@@ -154,21 +149,12 @@ def open_sentence(found: JobHistory, change: LevelChange) -> str:
     after = len(found.points) - change.at
     return (
         f"perhaps {_percent(change.estimate.ratio)} % since run "
-        f"{found.points[change.at].runs[0][:8]}: inconclusive after {after} session{_s(after)}"
+        f"{found.points[change.at].runs[0][:8]}: inconclusive after {counted(after, 'session')}"
     )
-
-
-def _metric(found: JobHistory) -> str:
-    title = GATE_METRICS[found.metric]
-    return title if title[:2].isupper() else title[0].lower() + title[1:]
 
 
 def _percent(ratio: float) -> str:
     return signed_pct(100 * (ratio - 1))
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
 
 
 #: Columns of the table of changes.

@@ -11,7 +11,7 @@ from string import ascii_uppercase
 from enginescope.analysis.runs.run_view import RunView
 from enginescope.analysis.runs.throughput import OF_MEAN
 from enginescope.analysis.verdicts.comparability import IN_NAMES
-from enginescope.analysis.verdicts.compared_figures import FIGURES, TAILS
+from enginescope.analysis.verdicts.compared_figures import FIGURES, GATE_METRICS, TAILS
 from enginescope.analysis.verdicts.measured_notices import instability_text
 from enginescope.analysis.verdicts.measured_sides import (
     MeasuredComparison,
@@ -38,6 +38,7 @@ from enginescope.records.run.metric import METRICS
 from enginescope.records.run.run import OutcomeKind
 from enginescope.render.base.data_table import UNKNOWN
 from enginescope.render.base.facts import backend_text, subject_names
+from enginescope.render.base.phrases import within_sentence
 
 _FIGURES = {one.name: one for one in (*TAILS, *FIGURES)}
 #: Unit -> words for less of it and for more.
@@ -59,6 +60,11 @@ def title_of(metric: str) -> str:
     if metric in METRICS:
         return METRICS[metric].title
     return _FIGURES[metric].title if metric in _FIGURES else metric
+
+
+def metric_words(metric: str) -> str:
+    """Return a metric that a gate can check as it stands within a sentence."""
+    return within_sentence(GATE_METRICS[metric])
 
 
 def unit_of(metric: str) -> str:
@@ -236,35 +242,34 @@ def _how(verdict: Verdict) -> str:
     return f"{counts[0]} and {counts[1]} processes"
 
 
-#: Reason -> what follows the detail of a verdict that is open for it.
-_BEHIND_DETAIL = {
-    Reason.CLOCK_STEP: ", more than the difference; shorter runs have finer steps",
-    Reason.FEW_SAMPLES: "",
-    Reason.PROCESS_STATES: ", no less than the difference; measure more rounds",
-    Reason.BUILD_SPREAD: "; compare several builds of each side",
+#: Reason -> why a verdict is open, and what would decide it.
+_WHY = {
+    Reason.CLOCK_STEP: "{detail}, more than the difference; shorter runs have finer steps",
+    Reason.FEW_SAMPLES: "{detail}",
+    Reason.PROCESS_STATES: "{detail}, no less than the difference; measure more rounds",
+    Reason.BUILD_SPREAD: "{detail}; compare several builds of each side",
+    Reason.PRINTED_ONLY: "printed figures have no interval; export times with --exportTimes, or "
+    "bench both",
+    Reason.ONE_VALUE: "one value a side does not show the run-to-run variation; measure more "
+    "processes",
+    Reason.UNSTABLE: "most medians are uncertain; measure again on an idle machine",
+    Reason.SESSIONS: "sessions of the same work may differ as much; measure both sides in one "
+    "session",
 }
 
 
 def why_text(verdict: Verdict) -> str | None:
     """Say why a verdict is open and what would decide it; ``None`` of others."""
-    is_open = verdict.kind is VerdictKind.INCONCLUSIVE
-    if not is_open or not (verdict.is_tested or verdict.reason is Reason.FEW_SAMPLES):
+    reason, is_open = verdict.reason, verdict.kind is VerdictKind.INCONCLUSIVE
+    if not is_open or not (verdict.is_tested or reason is Reason.FEW_SAMPLES):
         return None
-    if verdict.reason in _BEHIND_DETAIL:
-        return f"{verdict.detail}{_BEHIND_DETAIL[verdict.reason]}"
-    if verdict.reason is Reason.PRINTED_ONLY:
-        return "printed figures have no interval; export times with --exportTimes, or bench both"
-    if verdict.reason is Reason.ONE_VALUE:
-        return "one value a side does not show the run-to-run variation; measure more processes"
     disturbed = verdict.estimate.disturbed if verdict.estimate else None
-    if verdict.reason is Reason.UNSTABLE and disturbed and disturbed.unstable:
+    if reason is Reason.UNSTABLE and disturbed and disturbed.unstable:
         return "one side is unstable; look for the cause, more rounds would not help"
-    if verdict.reason is Reason.UNSTABLE:
-        return "most medians are uncertain; measure again on an idle machine"
-    if verdict.reason is Reason.NO_INTERVAL:
+    if reason in _WHY:
+        return _WHY[reason].format(detail=verdict.detail)
+    if reason is Reason.NO_INTERVAL:
         return _no_interval(verdict)
-    if verdict.reason is Reason.SESSIONS:
-        return "sessions of the same work may differ as much; measure both sides in one session"
     if _direction(verdict) is not None:
         most = f"{verdict.threshold_pct:g} %"
         return f"the interval excludes 1 and holds the threshold of {most}; {more_text(verdict)}"
@@ -282,24 +287,15 @@ def _no_interval(verdict: Verdict) -> str:
 
 def more_text(verdict: Verdict) -> str:
     """Say how many more rounds, processes or samples would probably decide a verdict."""
-    amount = more_amount(verdict)
-    if amount is not None:
-        return f"{amount} would probably settle it"
-    estimate = verdict.estimate
+    estimate, more = verdict.estimate, verdict.more
+    if estimate is not None and more is not None:
+        noun = {"rounds": "round", "processes": "process", "samples": "sample"}[estimate.method]
+        amount = counted(more, f"more {noun}", f"more {noun}es" if noun == "process" else None)
+        each = "" if estimate.method == "rounds" else " a side"
+        return f"about {amount}{each} would probably settle it"
     if estimate is not None and estimate.method == "samples":
         return "more samples would not settle it; more processes may: bench --compare"
     return "no realistic number of runs would settle it"
-
-
-def more_amount(verdict: Verdict) -> str | None:
-    """Return ``about 8 more rounds``, or ``None`` where no number is known."""
-    estimate, more = verdict.estimate, verdict.more
-    if estimate is None or more is None:
-        return None
-    unit = {"rounds": "round", "processes": "process", "samples": "sample"}[estimate.method]
-    plural = f"{unit}es" if unit == "process" else f"{unit}s"
-    each = "" if estimate.method == "rounds" else " a side"
-    return f"about {more:,} more {unit if more == 1 else plural}{each}"
 
 
 def across_hint(pair: MeasuredPair) -> str | None:

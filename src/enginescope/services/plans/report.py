@@ -28,7 +28,6 @@ from enginescope.store.location import StorePlace
 if TYPE_CHECKING:
     from enginescope.analysis.validation.validation import Validation
     from enginescope.render.plans.plan_headline import PageSubject
-    from enginescope.render.validation.report_answers import ReportedAnswers
     from enginescope.store.location import StorePlace
 
 
@@ -281,7 +280,6 @@ def _read(path: Path, source: str) -> ReportedAnswers:
     from enginescope.core.jsonio import read_bytes
     from enginescope.formats.lenient_json import read_json
     from enginescope.formats.tensors.output_diff_file import foreign_differences, is_ours
-    from enginescope.render.validation.report_answers import ReportedAnswers
 
     value = read_json(read_bytes(path), str(path)).value
     if is_ours(value):

@@ -6,15 +6,15 @@ from typing import Any
 
 from enginescope.analysis.tasks.base import ScoredPart, TaskMetric, TaskScores
 from enginescope.analysis.tasks.task_scoring import LeftOut, TaskLimit, TaskReport, TaskSide
-from enginescope.render.accuracy.task_words import (
+from enginescope.render.accuracy.task_answer import (
     MOST_PARTS,
     broken_text,
-    part_table,
+    class_table,
     task_answer,
     task_figure,
+    task_part,
 )
-from enginescope.render.accuracy.task_writers import task_lines
-from enginescope.render.base.text import as_text
+from enginescope.render.base.text import answer_lines, as_text
 
 METRICS = (
     TaskMetric(name="miou", title="mIoU", better="higher", unit="%"),
@@ -43,11 +43,11 @@ def report(values: dict[str, float | None], **more: Any) -> TaskReport:
 
 
 def test_the_least_classes_are_shown_of_many() -> None:
-    table = part_table(report({"miou": 70.0, "error": 0.5}))
+    table = class_table(report({"miou": 70.0, "error": 0.5}))
     assert table is not None
     assert len(table.rows) == MOST_PARTS
     assert table.rows[0] == ("class 59", "41.00")
-    assert table.caption == "IoU % of the 40 least of 60"
+    assert table.title == "IoU % of the 40 least of 60"
 
 
 def test_limits_are_said_with_the_side_they_break_on() -> None:
@@ -64,9 +64,9 @@ def test_limits_are_said_with_the_side_they_break_on() -> None:
 def test_what_was_left_out_is_named_up_to_three() -> None:
     left_out = tuple(LeftOut(sample=f"{n}.png", why="no target") for n in range(5))
     found = report({"miou": 70.0, "error": 2e-5}, left_out=left_out, unused=("x", "y"))
-    text = as_text(task_lines(found, width=60)[0], width=60)
-    assert text == "Segmentation against the targets in gt, 3 samples\n"
-    whole = "".join(as_text(one, width=60) for one in task_lines(found, width=60))
+    part = task_part(found)
+    assert part.answer == "Segmentation against the targets in gt, 3 samples"
+    whole = "".join(as_text(one, width=60) for one in answer_lines(part, 60))
     assert "2 more, all of them in the JSON" in whole
     assert "for 2 targets: x, y" in whole
     assert "class 59 41.000" in whole

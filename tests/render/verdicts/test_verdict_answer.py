@@ -23,20 +23,20 @@ from enginescope.judge.verdict import (
 )
 from enginescope.records.progress import Phase, RoundPlan
 from enginescope.render.base.answer_tables import answer_markdown
-from enginescope.render.base.text import as_text
+from enginescope.render.base.text import answer_lines, as_text
 from enginescope.render.charts.overlay import process_medians, side_distributions
+from enginescope.render.compare.compare_answer import compare_json
 from enginescope.render.compare.compare_page import compare_page
-from enginescope.render.compare.compare_writers import compare_json
 from enginescope.render.plan_comparison.compare_tables import Chosen
 from enginescope.render.verdicts.evidence_phrases import levels_text
-from enginescope.render.verdicts.measured_section import (
-    measured_section,
+from enginescope.render.verdicts.verdict_answer import (
+    settling_hints,
     tail_note,
     took_text,
     verdict_answer,
-    verdict_facts,
     verdict_table,
 )
+from enginescope.render.verdicts.verdict_data import verdict_csv
 from enginescope.render.verdicts.verdict_phrases import (
     headline_sentence,
     is_other_ratio,
@@ -47,14 +47,15 @@ from enginescope.render.verdicts.verdict_phrases import (
     value_text,
     why_text,
 )
-from enginescope.render.verdicts.verdict_writers import (
-    settling_hints,
-    verdict_csv,
-    verdict_text,
-)
 from enginescope.services.explain import explain, shown_word
 from tests.analysis.in_turn import in_turn, job, named, process
 from tests.render.runs import EVIL
+
+
+def screen_of(found, width: int = 80, *, is_whole: bool = False) -> str:
+    answered = verdict_answer(found)
+    lines = answer_lines(answered, width, is_whole=is_whole)
+    return "".join(as_text(line, width=width) for line in (answered.answer, *lines))
 
 
 def verdict_markdown(found) -> str:
@@ -85,9 +86,9 @@ def test_the_total_time_of_each_side_is_shown() -> None:
     a, b = ([replace(run, phases=phases) for run in side] for side in in_turn(1.05, rounds=8))
     found = compare_sides(named(tuple(a), tuple(b)))
     told = "A 16.00 s, 4,000 ms of it timed · B 16.00 s, 4,000 ms of it timed"
-    whole = as_text(verdict_text(found, is_whole=True))
+    whole = screen_of(found, is_whole=True)
     assert f"took {told}" in " ".join(whole.split())
-    assert "took" not in as_text(verdict_text(found))
+    assert "took" not in screen_of(found)
     assert f"- took: {told}" in verdict_markdown(found)
     without = compare_sides(named(tuple(a), in_turn(1.05, rounds=8)[1]))
     assert took_text(without) is None
@@ -322,31 +323,27 @@ def test_the_screen_fits(width) -> None:
     a, b = in_turn(1.004, noise=0.01)
     evil = replace(named(a, b)[1], name=EVIL + "\x1b[31m" + "x" * 200)
     found = compare_sides((named(a, b)[0], evil))
-    text = as_text(verdict_text(found, width=width), width=width)
+    text = screen_of(found, width)
     assert max(map(len, text.splitlines())) <= width
     assert "\x1b" not in text
     assert "Latency" in text
     assert "n 2,400 (effective" in text
-    assert ("interval too wide" in text.split("\n\n")[2]) is (width >= 100)
+    assert ("interval too wide" in text.split("\n\n")[1]) is (width >= 100)
 
 
 @pytest.mark.parametrize(("width", "is_whole"), [(60, False), (80, False), (140, True)])
-def test_sides_are_told_apart_where_their_options_have_no_room(width, is_whole) -> None:
+def test_options_that_all_sides_have_are_said_once(width, is_whole) -> None:
     options = "tactic_sources=-CUDNN,-CUBLAS,-CUBLAS_LT&builder_optimization_level=2"
     names = [f"depth_anything_small.onnx · {one}?{options}" for one in ("trt", "trt fp16")]
     sides = [
         replace(one, name=name) for one, name in zip(named(*in_turn(1.05)), names, strict=True)
     ]
-    text = as_text(verdict_text(compare_sides(sides), width=width), width=width)
+    text = screen_of(compare_sides(sides), width, is_whole=is_whole)
     assert text.startswith("B is slower: 1.050")
-    first, second = text.split("\n\n")[1].splitlines()[:2]
-    if is_whole:
-        assert (first, second) == (f"A  {names[0]}", f"B  {names[1]}")
-    else:
-        assert first == "A  depth_anything_small.onnx · trt"
-        assert second == "B  depth_anything_small.onnx · trt fp16"
-        assert text.count("tactic_sources=") == 1
-        assert "   options of all: " in text
+    assert "  A          depth_anything_small.onnx · trt\n" in text
+    assert "  B          depth_anything_small.onnx · trt fp16\n" in text
+    assert text.count("tactic_sources=") == 1
+    assert "  sides      options of all:" in text
 
 
 def test_markdown_shows_names_as_they_are() -> None:
@@ -366,8 +363,9 @@ def test_levels_of_evidence_are_named_and_counted() -> None:
     weaker = replace(found.pairs[0].headline, evidence=EvidenceLevel.SAMPLES)
     several = [found.pairs[0].headline, weaker, weaker, None]
     assert levels_text(several) == "interleaved processes (1), samples of one process (2)"
-    assert ("evidence", "interleaved processes") in measured_section(found).facts
-    assert dict(verdict_facts(found, is_whole=False)).keys() == {"samples", "evidence"}
+    answered = verdict_answer(found)
+    assert ("evidence", "interleaved processes") in answered.facts
+    assert [name for name, _ in answered.facts][-2:] == ["samples", "evidence"]
 
 
 def test_json_and_csv_have_every_verdict() -> None:
@@ -513,7 +511,7 @@ def test_the_mark_and_its_sentence_are_in_every_form() -> None:
     found = compare_sides(named(a, b))
     assert any(map(is_other_ratio, found.pairs[0].verdicts))
     note = ratio_note(found.pairs[0])
-    screen = as_text(verdict_text(found, is_whole=True))
+    screen = screen_of(found, is_whole=True)
     page = compare_page(None, Chosen(), measured=found).decode()
     (pair,) = json.loads(compare_json(None, Chosen(), measured=found))["measured"]["pairs"]
     assert note in " ".join(screen.split())
@@ -534,7 +532,7 @@ def test_noisy_rounds_are_counted_in_rounds() -> None:
     once = replace(noisy, estimate=replace(noisy.estimate, left_out=1))
     assert sentence(once).endswith("60 rounds, interleaved, 1 noisy round left out")
     a, b = in_turn(1.05)
-    screen = as_text(verdict_text(compare_sides(named(a, b))))
+    screen = screen_of(compare_sides(named(a, b)))
     assert "A 12 processes, n 2,400" in screen
     assert screen.count("12 rounds") == 1
 
@@ -545,4 +543,4 @@ def test_percentiles_of_sides_with_other_numbers_of_samples_are_of_stretches() -
     assert tail_note(alike) is None
     found = compare_sides(named((process(1.0, n=600),), (process(1.2, seed=1),)))
     assert str(tail_note(found)).startswith("of stretches of 200 samples")
-    assert "percentiles" in as_text(verdict_text(found, is_whole=True))
+    assert "percentiles" in screen_of(found, is_whole=True)

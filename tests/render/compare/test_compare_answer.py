@@ -4,8 +4,8 @@ import pytest
 
 from enginescope.analysis.plan_comparison.comparison import Comparison, compare
 from enginescope.core.record import replace
-from enginescope.render.base.text import as_text
-from enginescope.render.compare.compare_writers import compare_text
+from enginescope.render.base.text import answer_lines, as_text
+from enginescope.render.compare.compare_answer import compare_answer
 from enginescope.render.plan_comparison.compare_phrases import answer
 from enginescope.render.plan_comparison.compare_tables import (
     Chosen,
@@ -22,7 +22,9 @@ def two(**more) -> Comparison:
 
 
 def text(found: Comparison, *, width: int = 80, **chosen) -> str:
-    return as_text(compare_text(found, Chosen(**chosen), width=width), width=width)
+    answered = compare_answer(found, Chosen(**chosen))
+    lines = (answered.answer, *answer_lines(answered, width))
+    return "".join(as_text(line, width=width) for line in lines)
 
 
 def words(found: Comparison, **more) -> str:
@@ -35,7 +37,7 @@ def test_the_answer_goes_first() -> None:
         "The layers of B take 28.7 % less time in the profiles than those of A: 4.188 ms",
         "against 5.875 ms.",
     ]
-    assert lines[2:6] == ["", "A  net a", "B  net b", ""]
+    assert lines[2:4] == ["  A          net a", "  B          net b"]
     assert "most of it Convolution: FP32 → FP16, −1.250 ms" in words(two())
 
 
@@ -70,7 +72,7 @@ def test_a_ratio_says_what_it_is_the_quotient_of() -> None:
     rows = {name: cells for name, *cells in facts_table(found.overview).rows}
     per_item = a.sum_ms / a.batch / (b.sum_ms / b.batch)
     assert rows["A ÷ it"] == ["—", f"{per_item:.2f} × per item", f"{a.sum_ms / c.sum_ms:.2f} ×"]
-    wide = layer_table(compare(runs[::2]).pairs, Chosen(), wide=True)
+    wide = layer_table(compare(runs[::2]).pairs, Chosen())
     assert "A ÷ B" in wide.headers
 
 
@@ -130,18 +132,18 @@ def test_reasons_end_in_the_whole() -> None:
     ],
 )
 def test_only_some_layers(only, names) -> None:
-    table = layer_table(two().pairs, Chosen(only=only), wide=False)
+    table = layer_table(two().pairs, Chosen(only=only))
     assert [row[-1] for row in table.rows] == names
 
 
 def test_what_does_not_differ_is_folded() -> None:
-    table = layer_table(two().pairs, Chosen(top=4), wide=False)
+    table = layer_table(two().pairs, Chosen(top=4))
     assert len(table.rows) == 4
     assert table.note == (
         "and 2 more; 2 do not differ and take the same time within 3 %: "
         "0.8750 ms in A, 0.8750 ms in B"
     )
-    loose = layer_table(two().pairs, Chosen(threshold_pct=10), wide=False)
+    loose = layer_table(two().pairs, Chosen(threshold_pct=10))
     assert loose.note is not None
     assert loose.note.startswith("3 do not differ")
 

@@ -7,6 +7,7 @@ import json
 import re
 import struct
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -16,14 +17,11 @@ from enginescope.analysis.errors.output_tolerance import tolerance_named
 from enginescope.analysis.validation.validation import ValidatedSide, Validation
 from enginescope.core.record import replace
 from enginescope.render.accuracy.validate_phrases import WorstAnswer, panels_of
-from enginescope.render.base.text import as_text
+from enginescope.render.base.text import answer_lines, as_text
+from enginescope.render.html.answer_page import written_page
 from enginescope.render.html.images import heat_png
-from enginescope.render.validation.validate_page import validate_page
-from enginescope.render.validation.validate_writers import (
-    output_diff_json,
-    per_sample_json,
-    validate_text,
-)
+from enginescope.render.validation.validate_answer import validate_answer
+from enginescope.render.validation.validate_data import output_diff_json, per_sample_json
 from tests.analysis.answers import tensor
 from tests.depth_benchmarks import depth_benchmark
 
@@ -71,9 +69,18 @@ def worst_of(one: ValidatedSide) -> WorstAnswer:
     )
 
 
+def page_of(compared: Validation, worst: Sequence[WorstAnswer] = ()) -> str:
+    return written_page(validate_answer(compared, worst)).decode()
+
+
+def screen_of(compared: Validation, width: int) -> str:
+    lines = answer_lines(validate_answer(compared), width)
+    return "".join(as_text(line, width=width) for line in lines)
+
+
 def test_the_page_answers_first_and_escapes_names() -> None:
     good, bad = side("fine · trt", 1e-4), side("broken · trt", 0.5)
-    page = validate_page(found(good, bad), [worst_of(bad)]).decode()
+    page = page_of(found(good, bad), [worst_of(bad)])
     assert "1 of 2 sides do not pass" in page
     assert page.index("1 of 2 sides") < page.index("fine · trt passes")
     assert "broken · trt fails: &lt;depth&gt; (error)" in page
@@ -82,15 +89,26 @@ def test_the_page_answers_first_and_escapes_names() -> None:
     assert page.index("farthest from the reference") < page.index("fine · trt passes")
     assert "2026-01-01 00:00:00 UTC" in page
     assert page.count("data:image/png;base64,") == 3
-    assert "Rel. error &gt; 1 %, %" in page  # what --percent counts is no limit
+    assert "rel. error &gt; 1 %, %" in page  # what --percent counts is no limit
     assert "Beyond limit" not in page
-    for key in ("side-2-values", "side-2-samples", "side-2-o0-errors", "side-2-o0-ulps"):
+    for key in ("side-2-values", "side-2-samples", "side-2-o0-errors"):
         assert f'id="chart-{key}"' in page
+
+
+def test_an_answer_that_begins_with_a_name_keeps_its_letters() -> None:
+    assert "<h1>fine · trt passes" in page_of(found(side("fine · trt", 1e-4)))
+
+
+def test_what_has_no_error_has_no_picture_of_it() -> None:
+    (part,) = validate_answer(found(side("b", 1e-4))).parts
+    charts = [chart.key for chart in part.charts]
+    assert "side-1-o0-errors" in charts
+    assert not any(key.startswith("side-1-o1") for key in charts)  # scores are equal
 
 
 def test_a_side_that_could_not_answer_has_words() -> None:
     lost = ValidatedSide(label="x", tolerance="fp32", tolerance_why="", failure="died of SIGSEGV")
-    page = validate_page(found(lost), []).decode()
+    page = page_of(found(lost))
     assert "died of SIGSEGV" in page
     assert "x could not run" in page
 
@@ -115,16 +133,14 @@ def test_an_error_is_shown_beside_its_limit_also_where_it_passes() -> None:
         limit = depth["error_to_spread_limit"]
         assert depth["passes"] is passes
         assert (depth["error_to_spread"] <= limit) is passes
-        screen = as_text(validate_text(found(side("b", part)), width=80), width=80)
+        screen = screen_of(found(side("b", part)), 80)
         assert "err ÷ spread  limit" in screen
         assert f"{limit:.3g}" in screen
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_screen_keeps_to_its_width(width) -> None:
-    screen = validate_text(found(side("fine", 1e-4), side("broken", 0.5)), width=width)
-    lines = as_text(screen, width=width).splitlines()
-    assert lines[0] == "1 of 2 sides do not pass"
+    lines = screen_of(found(side("fine", 1e-4), side("broken", 0.5)), width).splitlines()
     assert max(map(len, lines)) <= width
 
 
@@ -134,9 +150,7 @@ TUNED = (f"net.onnx · trt?{LONG}", f"net.onnx · trt:fp16?{LONG}")
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_options_that_sides_share_are_said_once_on_the_screen(width) -> None:
-    lines = as_text(
-        validate_text(found(*(side(one, 1e-4) for one in TUNED)), width=width), width=width
-    ).splitlines()
+    lines = screen_of(found(*(side(one, 1e-4) for one in TUNED)), width).splitlines()
     assert max(map(len, lines)) <= width
     text = " ".join(" ".join(lines).split())
     assert text.count("tactic_sources") == 1
@@ -144,11 +158,11 @@ def test_options_that_sides_share_are_said_once_on_the_screen(width) -> None:
     assert "net.onnx · trt:fp16 passes" in text
 
 
-def test_tables_of_the_page_say_them_once_and_headings_have_the_whole() -> None:
+def test_the_page_says_them_once_and_files_have_the_whole() -> None:
     compared = found(*(side(one, 1e-4) for one in TUNED))
-    page = html.unescape(validate_page(compared, []).decode())
+    page = html.unescape(page_of(compared))
     assert "<dd>options of all: tactic_sources=-CUDNN," in page
-    assert f"<h2>{TUNED[1]} passes" in page
+    assert "<h2>net.onnx · trt:fp16 passes" in page
     assert '<a href="#side-2">net.onnx · trt:fp16</a>' in page
     (table,) = re.findall(r"<table.*?</table>", page[: page.index("<h2>")], re.DOTALL)
     assert "net.onnx · trt:fp16<" in table
@@ -160,10 +174,10 @@ def test_tables_of_the_page_say_them_once_and_headings_have_the_whole() -> None:
 def test_a_task_s_table_has_the_same_names() -> None:
     sides = (side(one, 1e-4) for one in TUNED)
     compared = replace(found(*sides), task=depth_benchmark(TUNED).quality)
-    text = as_text(validate_text(compared, width=80), width=80)
+    text = screen_of(compared, 80)
     assert text.count("tactic_sources") == 1
     assert text.count("net.onnx · trt:fp16 ") >= 2
-    page = html.unescape(validate_page(compared, []).decode())
+    page = html.unescape(page_of(compared))
     task = page[page.index('id="task"') : page.index('id="side-1"')]
     assert "tactic_sources" not in task
 

@@ -1,21 +1,17 @@
-"""Writers of a bisection and of precision proposals: terminal and JSON."""
+"""Where an error starts and what to keep in FP32, for terminal, Markdown, page and JSON alike."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from enginescope.analysis.bisection.error_growth import Bisected, GrowthStep, telling_steps
 from enginescope.analysis.bisection.precision_proposals import PrecisionTrial, PrecisionTrials
-from enginescope.render.base.short_names import column_apart
-from enginescope.render.base.text import label_row, notice_lines, table
+from enginescope.render.base.answer_tables import stated
+from enginescope.render.base.figures import TextTable
 from enginescope.render.bisection.bisect_phrases import (
     FRONT,
     also_text,
-    bar,
     beside_text,
     failures,
     growth_row,
@@ -27,60 +23,79 @@ from enginescope.render.bisection.bisect_phrases import (
     trial_row,
     why_text,
 )
+from enginescope.render.bisection.growth_chart import error_growth
+from enginescope.render.html.answer_page import Part
 
-_NARROW = 76
-_SPARK, _BESIDE_SPARK = 40, 46
-_OPERATOR = 12
-#: Columns that all but the names take, and the one of own errors and sizes in it.
-_FIGURES, _OWN, _SIZE = 62, 10, 13
-_LEAST_NAME = 12
-
-
-def bisect_lines(found: Bisected, *, width: int = 80) -> list[RenderableType]:
-    """Return the lines of one side."""
-    label = "starts at" if found.first else "inside"
-    lines: list[RenderableType] = [label_row(label, start_text(found), "bold")]
-    for label, text in (
-        ("why", why_text(found)),
-        ("not finite", not_finite_text(found)),
-        ("beside it", beside_text(found)),
-        ("also over", also_text(found)),
-        ("looked at", scope_text(found)),
-    ):
-        lines += [label_row(label, text)] if text else []
-    drawn = spark(found.steps, min(_SPARK, width - _BESIDE_SPARK))
-    if drawn is not None:
-        lines += [label_row("growth", f"{drawn[0]}  {drawn[1]}")]
-    lines += [Text(), _table(found, width)] if found.steps else []
-    lines += [Text()]
-    return [*lines, *notice_lines(found.notices)]
+_STEP_HEADERS = ("tensor", "operator", "", "err ÷ spread", "inputs'", "own", "|reference|")
+_TRIAL_HEADERS = ("kept in FP32", "nodes", "", "err ÷ spread", "median ms", "95 % CI ms", FRONT)
+#: Columns of a row of bars, and of the names of operators on a terminal.
+_BARS, _OPERATOR = 34, 12
 
 
-def _table(found: Bisected, width: int) -> RenderableType:
+def inside_part(found: Bisected, key: str) -> Part:
+    """Return where the error starts, why, and the tensors that tell it.
+
+    Args:
+        key: Of its anchor and its chart; no other's.
+    """
     steps = telling_steps(found)
-    known = [step.error.error for step in found.steps if step.error.error and not step.error.odd]
-    low, high = (math.log10(min(known)), math.log10(max(known))) if known else (0.0, 0.0)
-    headers = ["tensor", "operator", "", "err ÷ spread", "inputs'", "own", "|reference|"]
-    rows = []
-    for step in steps:
-        cells = list(growth_row(step, found))
-        mark = "∞" if step.error.odd else bar(step.error.error or 0.0, low, high)
-        cells[3] = f"{cells[3]} {mark}"
-        rows.append(cells)
-    room = width - _FIGURES
-    with_own = any(step.own_error is not None for step in steps) and room >= _OWN + _LEAST_NAME
-    if with_own:
-        room -= _OWN
-    else:
-        headers.pop(5)
-        rows = [[*row[:5], *row[6:]] for row in rows]
-    if width < _NARROW:
-        headers.pop()
-        rows = [row[:-1] for row in rows]
-        room += _SIZE
-    room = max(_LEAST_NAME, room)
-    shown = column_apart(column_apart(rows, 0, room), 1, _OPERATOR)
-    return table(headers, shown, right=tuple(headers[3:]))
+    headers: tuple[str, ...] = _STEP_HEADERS
+    rows = tuple(growth_row(step, found) for step in steps)
+    if all(step.own_error is None for step in steps):
+        headers = (*headers[:5], *headers[6:])
+        rows = tuple((*row[:5], *row[6:]) for row in rows)
+    table = TextTable(
+        title="The start, what leads to it and what follows, and the outputs",
+        headers=headers,
+        rows=rows,
+        numbers=headers[3:],
+        shortened={"tensor": 0, "operator": _OPERATOR},
+        spared=("own", "|reference|"),
+    )
+    chart = error_growth(found, f"{key}-growth")
+    return Part(
+        key=f"{key}-inside",
+        label="starts at" if found.first else "inside",
+        answer=start_text(found),
+        facts=stated(
+            ("why", why_text(found)),
+            ("not finite", not_finite_text(found)),
+            ("beside it", beside_text(found)),
+            ("also over", also_text(found)),
+            ("looked at", scope_text(found)),
+            ("growth", spark(found.steps, _BARS)),
+        ),
+        tables=(table,) if rows else (),
+        notices=found.notices,
+        charts=(chart,) if chart else (),
+    )
+
+
+def precision_part(found: PrecisionTrials, key: str) -> Part:
+    """Return what to keep in FP32, and the trials that show it; `key` begins its anchor."""
+    one = found.suggested
+    table = TextTable(
+        title="Proposals",
+        headers=_TRIAL_HEADERS,
+        rows=tuple(trial_row(trial, found) for trial in found.trials),
+        numbers=(_TRIAL_HEADERS[1], *_TRIAL_HEADERS[3:6]),
+        note=f"{FRONT} no other proposal is both faster and closer to the reference",
+        shortened={_TRIAL_HEADERS[0]: 0},
+        spared=("95 % CI ms",),
+    )
+    return Part(
+        key=f"{key}-kept",
+        label="keep FP32",
+        answer=suggestion_text(found),
+        facts=(
+            *stated(
+                ("that is", one.specification if one and one.kind != "none" else None),
+                ("tried by", found.way and f"{found.way}; {found.samples:,} samples each"),
+            ),
+            *(("failed", failure) for failure in failures(found)),
+        ),
+        tables=(table,) if found.trials else (),
+    )
 
 
 def bisect_data(found: Bisected) -> dict[str, Any]:
@@ -141,44 +156,6 @@ def _step(one: GrowthStep) -> dict[str, Any]:
         "reaches_output": one.reaches_output,
         "is_output": one.pair.is_output,
     }
-
-
-_PRECISION_NARROW = 76
-_PRECISION_FIGURES, _INTERVAL = 60, 17
-_PRECISION_LEAST_NAME = 16
-
-
-def precision_lines(found: PrecisionTrials, *, width: int = 80) -> list[RenderableType]:
-    """Return the lines of one side."""
-    lines: list[RenderableType] = [label_row("keep FP32", suggestion_text(found), "bold")]
-    one = found.suggested
-    if one is not None and one.kind != "none":
-        lines.append(label_row("that is", one.specification))
-    if found.way:
-        lines.append(label_row("tried by", f"{found.way}; {found.samples:,} samples each"))
-    if not found.trials:
-        return [*lines, Text()]
-    lines += [Text(), _precision_table(found, width)]
-    lines.append(Text(f"{FRONT} no other proposal is both faster and closer to the reference"))
-    lines += [label_row("failed", failure) for failure in failures(found)]
-    return [*lines, Text()]
-
-
-def _precision_table(found: PrecisionTrials, width: int) -> RenderableType:
-    headers = ["kept in FP32", "nodes", "", "err ÷ spread", "median ms", "95 % CI ms", FRONT]
-    rows = [list(trial_row(trial, found)) for trial in found.trials]
-    room = width - _PRECISION_FIGURES
-    if width < _PRECISION_NARROW:
-        at = headers.index("95 % CI ms")
-        headers.pop(at)
-        rows = [[*row[:at], *row[at + 1 :]] for row in rows]
-        room += _INTERVAL
-    room = max(_PRECISION_LEAST_NAME, room)
-    return table(
-        headers,
-        column_apart(rows, 0, room),
-        right=("nodes", "err ÷ spread", "median ms", "95 % CI ms"),
-    )
 
 
 def precision_data(found: PrecisionTrials) -> dict[str, Any]:

@@ -1,51 +1,70 @@
-"""A machine's noise on the terminal."""
+"""The answer on a machine's noise, for terminal, JSON and notebook alike."""
 
 from __future__ import annotations
 
 import math
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
 from enginescope.analysis.verdicts.measured_notices import measured_notices
 from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+from enginescope.core.jsonio import encode
 from enginescope.judge.comparison.noise import POWER
 from enginescope.judge.comparison.ratio import LOOKS
 from enginescope.judge.units import format_significant, format_span
 from enginescope.judge.verdict import VerdictKind
 from enginescope.records.verdict.noise_floor import NoiseFloor
-from enginescope.render.base.data_table import UNKNOWN
-from enginescope.render.base.facts import place_line
-from enginescope.render.base.text import label_row, notice_lines, table
+from enginescope.render.base.answer_tables import stated
+from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.base.figures import TextTable
+from enginescope.render.html.answer_page import Answer
+from enginescope.render.verdicts.verdict_answer import place_facts
+from enginescope.render.verdicts.verdict_data import measured_data
 from enginescope.render.verdicts.verdict_phrases import headline_sentence
 
-NOISE_HEADERS = ("time", "rounds", "smallest difference")
+_HEADERS = ("time", "rounds", "smallest difference")
 #: Notices that hold a comparison against a recorded floor: this one is the floor.
 _OF_FLOORS = ("W-BELOW-FLOOR", "W-LOADED-FLOOR")
 
 
-def noise_text(floor: NoiseFloor, found: MeasuredComparison) -> RenderableType:
-    """Return what this machine can decide, how that was derived, and its notices."""
-    place = place_line(found.sides[0].measured[0])
-    title = f"{found.sides[0].name} against itself, {floor.rounds} rounds"
-    return Group(
-        Text(title, style="bold"),
-        *((Text(place, style="dim"),) if place else ()),
-        Text(),
-        Text(noise_answer(floor), style="bold"),
-        Text(),
-        table(NOISE_HEADERS, noise_rows(floor), right=NOISE_HEADERS),
-        Text(),
-        *(label_row(name, text) for name, text in noise_facts(floor)),
-        label_row("itself", _itself(found)),
-        Text(),
-        *notice_lines(
-            [notice for notice in measured_notices(found) if notice.code not in _OF_FLOORS]
+def noise_answer(floor: NoiseFloor, found: MeasuredComparison | None = None) -> Answer:
+    """Return what this machine can decide, and how that was derived.
+
+    Args:
+        found: The comparison of a model with itself, where it is at hand.
+    """
+    data = {} if found is None else {"measured": measured_data(found)}
+    notices = floor.notices if found is None else measured_notices(found)
+    rows = (
+        (
+            format_span(entry.duration_s),
+            f"{entry.rounds:,}",
+            UNKNOWN if entry.difference_pct is None else _percent(entry.difference_pct),
+        )
+        for entry in floor.decidable
+    )
+    return Answer(
+        verb="noise",
+        title="Noise",
+        report=floor,
+        document=encode({"noise_floor": floor, **data}),
+        answer=noise_sentence(floor),
+        facts=(
+            (
+                "model",
+                f"{printable(floor.model)} · {floor.backend} against itself",
+            ),
+            ("rounds", f"{floor.rounds}"),
+            *(place_facts(found) if found is not None else ()),
+            *_facts(floor),
+            *stated(("itself", None if found is None else _itself(found))),
         ),
+        tables=(
+            TextTable(title="Differences", headers=_HEADERS, rows=tuple(rows), numbers=_HEADERS),
+        ),
+        notices=tuple(notice for notice in notices if notice.code not in _OF_FLOORS),
     )
 
 
-def noise_answer(floor: NoiseFloor) -> str:
+def noise_sentence(floor: NoiseFloor) -> str:
     """Return which difference the usual number of rounds can decide."""
     usual = next((one for one in floor.decidable if one.rounds == LOOKS[-1]), None)
     if usual is None or usual.difference_pct is None:
@@ -56,19 +75,7 @@ def noise_answer(floor: NoiseFloor) -> str:
     )
 
 
-def noise_rows(floor: NoiseFloor) -> list[tuple[str, str, str]]:
-    """Return the smallest difference for each number of rounds, below `NOISE_HEADERS`."""
-    return [
-        (
-            format_span(entry.duration_s),
-            f"{entry.rounds:,}",
-            UNKNOWN if entry.difference_pct is None else _percent(entry.difference_pct),
-        )
-        for entry in floor.decidable
-    ]
-
-
-def noise_facts(floor: NoiseFloor) -> list[tuple[str, str]]:
+def _facts(floor: NoiseFloor) -> list[tuple[str, str]]:
     """Return the variation between and within processes, and how the result is derived."""
     apart = 100 * math.expm1(math.sqrt(2) * math.log1p(floor.scatter_pct / 100))
     between = (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from enginescope.analysis.accuracy.output_diff import OutputDiff, SideDiff
 from enginescope.analysis.errors.channel_errors import flat_numbers, kind_of
-from enginescope.analysis.errors.element_errors import ULP_EDGES
 from enginescope.analysis.errors.error_moments import HISTOGRAM_EDGES
 from enginescope.render.accuracy.validate_phrases import WorstAnswer
 from enginescope.render.base.palette import BLUE, GREY, VERMILLION
@@ -18,84 +17,47 @@ from enginescope.render.html.images import Chart, ChartTable, Spec, quantity, to
 _POINTS = 2_000
 _CHANNELS = 256
 _SAMPLES = 2_000
+#: Outputs that are drawn, those that fail first.
+_MOST_DRAWN = 6
 
 
-def error_histogram(one: OutputDiff, key: str) -> Chart | None:
+def output_charts(key: str, diff: SideDiff, worst: Sequence[WorstAnswer]) -> Iterator[Chart]:
+    """Yield the pictures of a side: its worst sample, each sample, and each output.
+
+    Args:
+        key: Begins the names of the charts; no other's.
+    """
+    drawn = sorted(diff.outputs, key=lambda one: one.passes)[:_MOST_DRAWN]
+    charts = [_value_pairs(one, f"{key}-values") for one in worst[:1]]
+    charts.append(_sample_errors(diff, f"{key}-samples"))
+    for at, one in enumerate(drawn):
+        charts += [
+            _error_histogram(one, f"{key}-o{at}-errors"),
+            _channel_errors(one, f"{key}-o{at}-channels"),
+        ]
+    yield from (chart for chart in charts if chart is not None)
+
+
+def _error_histogram(one: OutputDiff, key: str) -> Chart | None:
     """Elements by |error|; ``None`` where there is no error."""
     filled = [at for at, count in enumerate(one.errors) if count]
     if not filled:
         return None
-    rows: list[Spec] = [
-        {"from": _edge(at - 1), "to": _edge(at), "count": one.errors[at], "row": f"{at:03}"}
-        for at in range(filled[0], filled[-1] + 1)
-    ]
-    for row in rows:
-        row["label"] = f"{row['from']:.2g}"
-    spec: Spec = {
-        "data": {"values": rows},
-        "mark": {"type": "bar", "color": BLUE, "tooltip": True},
-        "encoding": {
-            "x": {
-                "field": "label",
-                "type": "ordinal",
-                "sort": None,
-                "title": "|error| from",
-                "axis": {"labelOverlap": True, "labelAngle": 0},
-            },
-            "y": quantity("count", "elements"),
-            "tooltip": tooltip(**{"from": "from#", "to": "to#", "count": "elements#"}),
-        },
-    }
     exact = f"{one.zero_errors:,} elements have no error" if one.zero_errors else None
-    return Chart(
-        key=key,
-        title=f"{one.name}: elements by |error|",
-        subtitle=(exact,) if exact else (),
-        spec=spec,
-        table=ChartTable(
-            headers=("|error| from", "to", "elements"),
-            rows=tuple((f"{r['from']:.3g}", f"{r['to']:.3g}", f"{r['count']:,}") for r in rows),
-        ),
+    return _bars(
+        key,
+        f"{one.name}: elements by |error|",
+        ("|error| from", "to", "elements"),
+        [
+            (f"{_edge(at - 1):.3g}", f"{_edge(at):.3g}", one.errors[at])
+            for at in range(filled[0], filled[-1] + 1)
+        ],
+        subtitle=exact,
     )
 
 
-def ulp_histogram(one: OutputDiff, key: str) -> Chart | None:
-    """Elements by distance in units in the last place; ``None`` where the type has none."""
-    if not any(one.ulps):
-        return None
-    last = max(at for at, count in enumerate(one.ulps) if count)
-    rows = [
-        {"distance": _ulps(at), "up_to": _up_to(at), "count": one.ulps[at]}
-        for at in range(last + 1)
-    ]
-    spec: Spec = {
-        "data": {"values": rows},
-        "mark": {"type": "bar", "color": BLUE},
-        "encoding": {
-            "x": {
-                "field": "up_to",
-                "type": "ordinal",
-                "sort": None,
-                "title": "units in the last place, up to",
-                "axis": {"labelAngle": 0, "labelOverlap": True},
-            },
-            "y": quantity("count", "elements"),
-            "tooltip": tooltip(distance="places", count="elements#"),
-        },
-    }
-    return Chart(
-        key=key,
-        title=f"{one.name}: elements by distance in units in the last place",
-        spec=spec,
-        table=ChartTable(
-            headers=("places", "elements"),
-            rows=tuple((str(r["distance"]), f"{r['count']:,}") for r in rows),
-        ),
-    )
-
-
-def channel_errors(one: OutputDiff, key: str) -> Chart | None:
-    """RMSE of every channel; ``None`` where the output has no channels."""
+def _channel_errors(one: OutputDiff, key: str) -> Chart | None:
+    """RMSE of every channel; ``None`` where the output has no channels, or no error."""
     found = one.channels
     if found is None:
         return None
@@ -105,44 +67,58 @@ def channel_errors(one: OutputDiff, key: str) -> Chart | None:
         for at, (rmse, limit) in enumerate(zip(found.rmse, limits, strict=True))
         if rmse is not None
     }
+    if not any(parts.values()):
+        return None
     shown = sorted(sorted(parts, key=lambda at: -parts[at])[:_CHANNELS])
-    rows = [
-        {"channel": at, "rmse": found.rmse[at], "largest": found.max_abs_error[at]} for at in shown
-    ]
-    fewer = len(shown) < len(found.rmse)
+    fewer = f"The {len(shown)} of {len(found.rmse):,} nearest to their limits or beyond them"
+    return _bars(
+        key,
+        f"{one.name}: error by channel",
+        (f"channel (axis {found.axis})", "largest |error|", "RMSE"),
+        [(str(at), f"{found.max_abs_error[at]:.4g}", found.rmse[at]) for at in shown],
+        subtitle=fewer if len(shown) < len(found.rmse) else None,
+    )
+
+
+def _bars(
+    key: str,
+    title: str,
+    headers: tuple[str, str, str],
+    rows: Sequence[tuple[str, str, Any]],
+    *,
+    subtitle: str | None = None,
+) -> Chart:
+    """Return a bar for each row: its place, what a tooltip tells besides, and its height."""
+    place, beside, height = headers
+    values = [dict(zip(("place", "beside", "height"), row, strict=True)) for row in rows]
     spec: Spec = {
-        "data": {"values": rows},
-        "mark": {"type": "bar", "color": BLUE, "width": {"band": 0.8}},
+        "data": {"values": values},
+        "mark": {"type": "bar", "color": BLUE, "width": {"band": 0.9}},
         "encoding": {
             "x": {
-                "field": "channel",
+                "field": "place",
                 "type": "ordinal",
-                "title": f"channel (axis {found.axis})",
-                "axis": {"labelOverlap": True, "labelAngle": 0},
+                "sort": None,
+                "title": place,
+                "axis": {"labelAngle": 0, "labelOverlap": True},
             },
-            "y": quantity("rmse", "RMSE", axis={"format": "~g"}),
-            "tooltip": tooltip(channel="channel", rmse="RMSE#", largest="largest |error|#"),
+            "y": quantity("height", height, axis={"format": "~g"} if height == "RMSE" else {}),
+            "tooltip": tooltip(place=place, beside=beside, height=f"{height}#"),
         },
     }
     return Chart(
         key=key,
-        title=f"{one.name}: error by channel",
-        subtitle=(
-            f"The {len(shown)} of {len(found.rmse):,} nearest to their limits or beyond them",
-        )
-        if fewer
-        else (),
+        title=title,
+        subtitle=(subtitle,) if subtitle else (),
         spec=spec,
         table=ChartTable(
-            headers=("channel", "RMSE", "largest |error|"),
-            rows=tuple(
-                (str(r["channel"]), f"{r['rmse']:.4g}", f"{r['largest']:.4g}") for r in rows
-            ),
+            headers=headers,
+            rows=tuple((a, b, f"{c:,}" if isinstance(c, int) else f"{c:.4g}") for a, b, c in rows),
         ),
     )
 
 
-def sample_errors(side: SideDiff, key: str) -> Chart | None:
+def _sample_errors(side: SideDiff, key: str) -> Chart | None:
     """RMSE ÷ spread of every sample; ``None`` for one sample alone."""
     rows = [
         {"sample": sample.sample, "name": sample.name, "output": sample.output,
@@ -178,7 +154,7 @@ def sample_errors(side: SideDiff, key: str) -> Chart | None:
     )
 
 
-def value_pairs(worst: WorstAnswer, key: str) -> Chart | None:
+def _value_pairs(worst: WorstAnswer, key: str) -> Chart | None:
     """Values of a sample's output against the reference's; ``None`` for what are not numbers."""
     kinds = {kind_of(one.dtype) for one in (worst.reference, worst.candidate)}
     if not kinds <= {"float", "int"} or worst.reference.shape != worst.candidate.shape:
@@ -241,23 +217,3 @@ def _edge(at: int) -> float:
     if at < 0:
         return 0.0
     return HISTOGRAM_EDGES[min(at, len(HISTOGRAM_EDGES) - 1)]
-
-
-def _up_to(at: int) -> str:
-    """Return a bin's upper end in few letters: 64k for 65,536."""
-    if at >= len(ULP_EDGES):
-        return "more"
-    edge = ULP_EDGES[at]
-    for size, letter in ((1 << 20, "M"), (1 << 10, "k")):
-        if edge >= size:
-            return f"{edge // size}{letter}"
-    return str(edge)
-
-
-def _ulps(at: int) -> str:
-    if at == 0:
-        return "0"
-    if at >= len(ULP_EDGES):
-        return f"> {ULP_EDGES[-1]:,}"
-    low, high = ULP_EDGES[at - 1] + 1, ULP_EDGES[at]
-    return f"{high:,}" if low == high else f"{low:,} … {high:,}"

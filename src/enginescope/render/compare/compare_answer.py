@@ -1,0 +1,229 @@
+"""The answer of a comparison, for terminal, Markdown, JSON, CSV and notebook alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from enginescope._version import __version__
+from enginescope.analysis.build_log.build_choices import Choice, ChoicePair
+from enginescope.analysis.plan_comparison.comparison import Comparison
+from enginescope.analysis.plan_comparison.difference_causes import cause_of
+from enginescope.analysis.plan_comparison.layer_changes import ComparedLayers
+from enginescope.analysis.plan_comparison.layer_comparison import LayerComparison
+from enginescope.analysis.plan_comparison.plan_summary import PlanSummary
+from enginescope.analysis.plan_comparison.plans_overview import layer_columns, plan_columns
+from enginescope.analysis.verdicts.measured_sides import MeasuredComparison
+from enginescope.core.jsonio import encode
+from enginescope.core.record import replace
+from enginescope.records.notice import weightiest
+from enginescope.render.base.answer_tables import stated
+from enginescope.render.base.data_table import csv_bytes, inert_text, number_column
+from enginescope.render.base.figures import TextTable
+from enginescope.render.html.answer_page import Answer, Part
+from enginescope.render.plan_comparison.compare_phrases import (
+    against_first,
+    answer,
+    cause_text,
+    pairing_sentence,
+    requests_text,
+)
+from enginescope.render.plan_comparison.compare_tables import (
+    Chosen,
+    facts_table,
+    pair_tables,
+    share_tables,
+)
+from enginescope.render.plans.build_text import comparison_rows
+from enginescope.render.verdicts.verdict_answer import verdict_answer
+from enginescope.render.verdicts.verdict_data import measured_data, verdict_csv
+
+
+def compare_answer(
+    found: Comparison | None,
+    chosen: Chosen,
+    choices: Sequence[ChoicePair] | None = None,
+    *,
+    measured: MeasuredComparison | None = None,
+) -> Answer:
+    """Return verdicts, then the plans and the choices of their builds, as far as there are some.
+
+    Args:
+        found: ``None``: a side has no plan, or only build logs were given.
+        chosen: Layers and rows to show.
+        choices: What two builds chose.
+        measured: Verdicts, where every side has samples.
+    """
+    tables: tuple[TextTable, ...] = () if choices is None else (choice_table(choices, chosen.top),)
+    if measured is not None:
+        parts = () if found is None else (plans_part(found, chosen, measured),)
+        first = verdict_answer(measured)
+        return replace(first, tables=(*first.tables, *tables), parts=parts)
+    if found is None:
+        title, plain = tables[0].title, (replace(tables[0], is_titled=False),)
+        return Answer(
+            verb="compare", title=title, answer=title, facts=(), tables=plain, report=choices
+        )
+    part = plans_part(found, chosen)
+    return Answer(
+        verb="compare",
+        title="Plans",
+        report=found,
+        answer=part.answer,
+        facts=part.facts,
+        tables=(*part.tables, *tables),
+        notices=part.notices,
+    )
+
+
+def plans_part(
+    found: Comparison, chosen: Chosen, measured: MeasuredComparison | None = None
+) -> Part:
+    """Return which layers take less time, what explains it, and all tables of the plans."""
+    pairs = pair_tables(found, chosen) if found.layers else ()
+    return Part(
+        key="plans",
+        title="Plans",
+        answer=answer(found, chosen.threshold_pct, measured),
+        facts=plan_facts(found, chosen.threshold_pct),
+        tables=(*pairs, facts_table(found.overview), *share_tables(found, chosen.top)),
+        # Warnings of runs stand under their verdict; the rest is in the JSON.
+        notices=weightiest(
+            notice
+            for notice in found.notices
+            if "plan" not in notice.evidence or (measured is None and notice.level == "warning")
+        ),
+    )
+
+
+def plan_facts(found: Comparison, threshold_pct: float) -> tuple[tuple[str, str], ...]:
+    """Return the plans, what whole requests take, what explains most, and how layers are paired."""
+    layers, plans = found.layers, found.overview.plans
+    most = None
+    if layers is not None and layers.difference_ms and layers.explanations:
+        first = layers.explanations[0]
+        (difference,) = number_column([first.difference_ms], signed=True)
+        each = " per iteration" if plans[0].batch != plans[1].batch else ""
+        most = f"{cause_text(first)}, {difference} ms{each}"
+    others = against_first(plans, threshold_pct) if layers is None else ()
+    return (
+        *((plan.label, inert_text(plan.name)) for plan in plans),
+        *(("against A", sentence) for sentence in others),
+        *stated(
+            ("requests", requests_text(plans)),
+            ("most of it", most),
+            ("paired", None if layers is None else pairing_sentence(layers, plans)),
+        ),
+    )
+
+
+def choice_table(choices: Sequence[ChoicePair], top: int) -> TextTable:
+    """Return the layers whose choice differs between two builds, and how."""
+    table = comparison_rows(choices, limit=top, name_width=_MOST_NAME)
+    return replace(table, is_titled=True, shortened={table.headers[0]: 0})
+
+
+#: Letters of the name of a layer in a table of choices.
+_MOST_NAME = 60
+#: Version of the JSON document's shape.
+COMPARE_SCHEMA = 1
+
+
+def compare_csv(
+    found: Comparison | None, chosen: Chosen, measured: MeasuredComparison | None = None
+) -> bytes:
+    """Return a row for each pair of two plans, else for each plan, else for each verdict."""
+    if found is None:
+        assert measured is not None
+        return verdict_csv(measured)
+    if found.layers is None:
+        columns = plan_columns(found.overview)
+    else:
+        columns = layer_columns([one for one in found.layers.by_difference() if chosen.admits(one)])
+    return csv_bytes(tuple(columns), zip(*columns.values(), strict=True))
+
+
+def compare_json(
+    found: Comparison | None,
+    chosen: Chosen,
+    choices: Sequence[ChoicePair] | None = None,
+    *,
+    measured: MeasuredComparison | None = None,
+) -> bytes:
+    """Return everything that is known as strict JSON; times in ms, sizes in bytes.
+
+    Args:
+        found: ``None``: a side has no plan, or only build logs were given.
+        chosen: Layers that are left out are counted in the sums all the same.
+        choices: What two builds chose.
+        measured: Verdicts, where every side has samples.
+    """
+    made: dict[str, Any] = {"schema": COMPARE_SCHEMA, "enginescope": __version__}
+    if measured is not None:
+        made["measured"] = measured_data(measured)
+    if found is not None:
+        overview = found.overview
+        made["threshold_pct"], made["only"] = chosen.threshold_pct, chosen.only
+        made["plans"] = [
+            {
+                **_plan(one),
+                "difference_ms": overview.difference_ms(at),
+                "speedup": overview.speedup(at),
+            }
+            for at, one in enumerate(overview.plans)
+        ]
+        for name in ("by_type", "by_precision", "by_output_precision"):
+            made[name] = getattr(overview, name)
+        made["notices"] = found.notices
+        if found.layers is not None:
+            made |= _layers(found.layers, chosen)
+    if choices is not None:
+        made["build_choices"] = [_choice_pair(choice) for choice in choices]
+    return encode(made)
+
+
+def _plan(one: PlanSummary) -> dict[str, Any]:
+    made: dict[str, Any] = msgspec.to_builtins(one)
+    return {**made, "sum_per_item_ms": one.sum_per_item_ms, "items_per_s": one.items_per_s}
+
+
+def _layers(layers: LayerComparison, chosen: Chosen) -> dict[str, Any]:
+    rows = [(at, one) for at, one in enumerate(layers.layers) if chosen.admits(one)]
+    return {
+        "difference": {
+            "a_ms": layers.a_ms,
+            "b_ms": layers.b_ms,
+            "difference_ms": layers.difference_ms,
+            "difference_pct": layers.difference_pct,
+        },
+        "explanations": layers.explanations,
+        "reformats_lost": layers.reformats_lost,
+        "reformats_added": layers.reformats_added,
+        "layers": [_pair(at, one) for at, one in rows],
+    }
+
+
+def _pair(position: int, one: ComparedLayers) -> dict[str, Any]:
+    made: dict[str, Any] = msgspec.to_builtins(one)
+    more = {"position": position, "cause": cause_of(one).value, "speedup": one.speedup}
+    return {**more, **made}
+
+
+def _choice_pair(pair: ChoicePair) -> dict[str, Any]:
+    return {
+        "name": pair.name,
+        "differs": pair.differs,
+        "change_ms": pair.change_ms,
+        "a": _choice(pair.a),
+        "b": _choice(pair.b),
+    }
+
+
+def _choice(one: Choice | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    made: dict[str, Any] = msgspec.to_builtins(one.layer)
+    more = {"evidence": one.evidence, "chosen_ms": one.chosen_ms, "kernel": one.kernel}
+    return {**made, **more, "gap_ms": one.gap_ms}

@@ -1,0 +1,224 @@
+"""The answer of a comparison of outputs, for terminal, Markdown and page alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from enginescope.analysis.accuracy.output_diff import OutputDiff
+from enginescope.analysis.validation.validation import ValidatedSide, Validation
+from enginescope.render.accuracy.output_charts import output_charts
+from enginescope.render.accuracy.task_answer import task_part
+from enginescope.render.accuracy.validate_phrases import (
+    WorstAnswer,
+    answer,
+    bindings_text,
+    called_apart,
+    cosine_text,
+    difference_text,
+    error_text,
+    limits_text,
+    panels_of,
+    reason_texts,
+    side_answer,
+    suggestion_texts,
+    worst_text,
+)
+from enginescope.render.base.answer_tables import stated
+from enginescope.render.base.figures import UNKNOWN, TextTable, figure
+from enginescope.render.bisection.bisect_answer import inside_part, precision_part
+from enginescope.render.html.answer_page import Answer, Part
+from enginescope.render.validation.validate_data import output_diff_json, per_sample_json
+
+#: Samples above which the page does not carry the figures of each.
+_MOST_CARRIED = 500
+#: Names of samples that a line has.
+_MOST_NAMED = 3
+_FIGURES = ("max |err|", "mean |err|", "err ÷ spread", "limit", "cosine", "top-1 %")
+_SIDE_HEADERS = ("side", "", "limits", "output", "max |err|", "err ÷ spread", "cosine")
+
+
+def validate_answer(found: Validation, worst: Sequence[WorstAnswer] = ()) -> Answer:
+    """Return the answer, what was compared, the task's figures, and a part for each side.
+
+    Args:
+        worst: Values of each side's worst sample, for a page.
+    """
+    told, shared = called_apart(found)
+    sides = []
+    for at, (whole, side) in enumerate(zip(found.sides, told.sides, strict=True), 1):
+        own = [one for one in worst if one.side == whole.label]
+        sides.append(side_part(f"side-{at}", side, own, is_alone=len(found.sides) == 1))
+    document = output_diff_json(found)
+    is_carried = len(found.samples) <= _MOST_CARRIED
+    return Answer(
+        verb="validate",
+        title=answer(told),
+        report=found,
+        document=document,
+        answer=answer(told),
+        begins_with_name=True,
+        facts=(*validation_facts(found), *stated(("sides", shared))),
+        tables=(_overview(told),) if len(sides) > 1 else (),
+        notices=found.notices,
+        parts=(*((task_part(told.task),) if told.task else ()), *sides),
+        command=found.command and f"{found.command}{_moment(found.created)}",
+        files={
+            "output_diff.json": document,
+            **({"per_sample_diff.json": per_sample_json(found)} if is_carried else {}),
+        },
+        left_out=()
+        if is_carried
+        else (f"per_sample_diff.json has more than {_MOST_CARRIED} samples; --output writes it.",),
+    )
+
+
+def validation_facts(found: Validation) -> tuple[tuple[str, str], ...]:
+    """Return what the outputs were compared with, and on which samples."""
+    names, note = found.samples, found.reference_note
+    listed = "; ".join(names) if len(names) <= _MOST_NAMED else f"{names[0]} … {names[-1]}"
+    skipped = f"; {len(found.skipped):,} skipped" if found.skipped else ""
+    return stated(
+        ("reference" if found.sides else "model", found.reference + (f"; {note}" if note else "")),
+        ("samples", f"{len(names):,}: {listed}{skipped}"),
+        ("bindings", bindings_text(found) if found.sides and found.inputs else None),
+    )
+
+
+def side_part(
+    key: str, side: ValidatedSide, worst: Sequence[WorstAnswer], *, is_alone: bool
+) -> Part:
+    """Return what is found of a side: why it fails, its figures, and where its error starts.
+
+    Args:
+        key: Of its anchor and its charts; no other's.
+        worst: Values of its worst sample, where they are known; further outputs of it after that.
+        is_alone: Whether there is no other side: the whole answer is the side's then.
+    """
+    diff, inside, kept = side.diff, side.inside, side.precision
+    outputs = diff.outputs if diff else ()
+    has_samples = diff is not None and len({sample.sample for sample in diff.samples}) > 1
+    panels = (panels_of(one) for one in worst)
+    return Part(
+        key=key,
+        title=side.label,
+        answer=side.label if is_alone else side_answer(side),
+        facts=(
+            ("limits", limits_text(side)),
+            *(("differs", difference_text(binding)) for binding in side.bindings),
+            *stated(("failed", side.failure), ("try", side.failure and side.hint)),
+            *(("✗", text) for output in outputs for text in reason_texts(output)),
+            *(("renamed?", text) for text in suggestion_texts(side)),
+            *stated(("worst", worst_text(diff) if diff and has_samples else None)),
+        ),
+        tables=tuple(_tables(outputs)),
+        notices=tuple(notice for output in outputs for notice in output.notices),
+        parts=(
+            *((inside_part(inside, key),) if inside else ()),
+            *((precision_part(kept, key),) if kept and inside else ()),
+        ),
+        charts=tuple(output_charts(key, diff, worst)) if diff else (),
+        panels=tuple(panel for panel in panels if panel is not None),
+    )
+
+
+def _moment(created: str | None) -> str:
+    return f"  # {created[:19].replace('T', ' ')} UTC" if created else ""
+
+
+def _tables(outputs: Sequence[OutputDiff]) -> Iterator[TextTable]:
+    """Yield the figures of outputs, then what is of interest less often."""
+    if not outputs:
+        return
+    has_ranks = any(output.ranks for output in outputs)
+    figures = _FIGURES if has_ranks else _FIGURES[:-1]
+    yield TextTable(
+        title="err ÷ spread: RMSE ÷ the standard deviation of the reference",
+        headers=("output", "", *figures),
+        rows=tuple(_row(output)[: 2 + len(figures)] for output in outputs),
+        numbers=figures,
+        shortened={"output": 0},
+        spared=("mean |err|",),
+    )
+    reasons = [(output.name, one.message, one.code) for output in outputs for one in output.reasons]
+    if len(reasons) > sum(len(reason_texts(output)) for output in outputs):
+        yield TextTable(
+            title=f"Every limit that does not hold ({len(reasons)})",
+            headers=("output", "why", "limit"),
+            rows=tuple(reasons),
+            sentences=("why",),
+            is_detail=True,
+        )
+    yield _more_figures([output for output in outputs if output.figures is not None])
+
+
+def _row(one: OutputDiff) -> tuple[str, ...]:
+    """Return an output's verdict and figures, below ``output``, nothing and `_FIGURES`."""
+    mark, found = "ok" if one.passes else "✗", one.figures
+    if found is None:
+        return (one.name, mark, *[UNKNOWN] * len(_FIGURES))
+    errors = (found.max_abs_error, found.mean_abs_error, found.error_to_spread, one.error_limit)
+    top1 = figure(one.ranks.top1_pct if one.ranks else None, 3)
+    return (one.name, mark, *map(error_text, errors), cosine_text(found.cosine), top1)
+
+
+def _more_figures(outputs: Sequence[OutputDiff]) -> TextTable:
+    percents = ", ".join(f"{one:g} %" for one in sorted({one.tolerance.percent for one in outputs}))
+    headers = (
+        *("output", "type", "elements", "largest error at", "max rel. error", "RMSE", "bias"),
+        *(f"rel. error > {percents}, %", "slope", "SNR dB", "PSNR dB", "NaN", "Inf"),
+        *("mismatch %", "top-5 %"),
+    )
+    rows = []
+    for one in outputs:
+        found, ranks = one.figures, one.ranks
+        assert found is not None
+        place, sample = found.max_abs_index, found.max_abs_sample
+        rows.append(
+            (
+                one.name,
+                one.dtype.value if one.dtype else UNKNOWN,
+                f"{found.elements:,}",
+                UNKNOWN if place is None else f"{list(place)} of sample {sample}",
+                *map(error_text, (found.max_rel_error, found.rmse, found.bias)),
+                *map(error_text, (found.beyond_pct, found.slope)),
+                *(figure(value, 4) for value in (found.snr_db, found.psnr_db)),
+                *(f"{count:,}" for count in (found.nan, found.infinite)),
+                error_text(found.mismatch_pct),
+                figure(ranks.top5_pct if ranks else None, 4),
+            )
+        )
+    return TextTable(
+        title="More of each output",
+        headers=headers,
+        rows=tuple(rows),
+        numbers=(headers[2], *headers[4:]),
+        is_detail=True,
+    )
+
+
+def _overview(found: Validation) -> TextTable:
+    """Return the sides in a table: each with the output farthest from its reference."""
+    rows = []
+    for side in found.sides:
+        mark = "ok" if side.passes else "no outputs" if side.failure else "✗"
+        worst = side.diff.worst if side.diff else None
+        figures = worst.figures if worst else None
+        rows.append(
+            (
+                side.label,
+                mark,
+                side.tolerance,
+                worst.output if worst else UNKNOWN,
+                error_text(figures.max_abs_error if figures else None),
+                error_text(figures.error_to_spread if figures else None),
+                cosine_text(figures.cosine if figures else None),
+            )
+        )
+    return TextTable(
+        title="Sides, each with the output and sample farthest from the reference",
+        headers=_SIDE_HEADERS,
+        rows=tuple(rows),
+        numbers=_SIDE_HEADERS[4:],
+        shortened={"side": 0, "output": 16},
+        spared=("limits", "output", "max |err|"),
+    )

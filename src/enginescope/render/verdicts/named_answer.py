@@ -1,0 +1,60 @@
+"""The answer of two files of benchmarks, compared by name: a row each, the largest change first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from enginescope.core.jsonio import encode
+from enginescope.judge.units import counted, signed_pct
+from enginescope.records.verdict.named import NamedComparison, NamedVerdict
+from enginescope.render.base.figures import UNKNOWN, TextTable
+from enginescope.render.html.answer_page import Answer
+from enginescope.render.verdicts.verdict_phrases import kind_text, value_text
+
+_MOST_NAMED = 3
+_HEADERS = ("benchmark", "A", "B", "change %", "verdict")
+
+
+def named_answer(found: NamedComparison) -> Answer:
+    """Return how many benchmarks have each verdict, and a row for each."""
+    rows = sorted(found.rows, key=lambda row: -abs(row.change_pct or 0.0))
+    counts = Counter(row.verdict.kind.value for row in rows)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common())
+    others = (
+        ("no figures", found.without_figures),
+        ("only in A", found.only_a),
+        ("only in B", found.only_b),
+    )
+    table = TextTable(
+        title="Benchmarks by name",
+        headers=_HEADERS,
+        rows=tuple(map(_row, rows)),
+        numbers=_HEADERS[1:4],
+    )
+    return Answer(
+        verb="compare",
+        title="Benchmarks by name",
+        report=found,
+        document=encode(found),
+        answer=f"{counted(len(rows), 'benchmark')} in both files: {kinds or 'no figures'}",
+        facts=tuple((name, _named(names)) for name, names in others if names),
+        tables=(table,) if rows else (),
+        csv=(_HEADERS, table.rows),
+    )
+
+
+def _named(names: Sequence[str]) -> str:
+    rest = " …" if len(names) > _MOST_NAMED else ""
+    return f"{counted(len(names), 'benchmark')}: {', '.join(names[:_MOST_NAMED])}{rest}"
+
+
+def _row(row: NamedVerdict) -> tuple[str, ...]:
+    verdict, change = row.verdict, row.change_pct
+    return (
+        row.name,
+        value_text(verdict.metric, verdict.a),
+        value_text(verdict.metric, verdict.b),
+        UNKNOWN if change is None else signed_pct(change),
+        kind_text(verdict),
+    )

@@ -1,0 +1,380 @@
+"""The answer of measured sides, for terminal, Markdown, page and notebook alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from enginescope.analysis.verdicts.compared_figures import TAILS
+from enginescope.analysis.verdicts.measured_notices import measured_notices
+from enginescope.analysis.verdicts.measured_sides import (
+    MeasuredComparison,
+    MeasuredPair,
+    meant_conditions,
+)
+from enginescope.analysis.verdicts.ranking import RankedSide, ranking_of
+from enginescope.core.record import replace
+from enginescope.judge.comparison.ratio import MOST_ROUNDS
+from enginescope.judge.difference import reason_text
+from enginescope.judge.units import format_ms, listed
+from enginescope.judge.verdict import Reason, Verdict, VerdictKind
+from enginescope.records.progress import RoundPlan
+from enginescope.records.run.rounds import plan_of
+from enginescope.render.base.answer_tables import stated
+from enginescope.render.base.data_table import UNKNOWN, printable
+from enginescope.render.base.facts import place_line
+from enginescope.render.base.figures import TextTable
+from enginescope.render.base.shared_options import told_apart
+from enginescope.render.charts.overlay import side_distributions
+from enginescope.render.html.answer_page import Answer
+from enginescope.render.verdicts.evidence_phrases import levels_text
+from enginescope.render.verdicts.verdict_phrases import (
+    OTHER_RATIO,
+    across_hint,
+    comparison_tag,
+    confidence_text,
+    counts_text,
+    headline_sentence,
+    interval_header,
+    is_other_ratio,
+    kind_text,
+    looks_text,
+    range_of,
+    rate_note,
+    ratio_note,
+    ratio_text,
+    title_of,
+    value_text,
+    why_text,
+)
+
+#: Larger differences matter to most people: no threshold above it is proposed.
+_MOST_THRESHOLD_PCT = 5
+
+
+def verdict_answer(found: MeasuredComparison) -> Answer:
+    """Return the verdicts, the sides, what would settle the rest, and a table a pair."""
+    ranks = ranking_sentence(found)
+    first, *others = [*([ranks] if ranks else []), *map(headline_sentence, found.pairs)]
+    apart = told_apart([side.name for side in found.sides])
+    has_several = bool(found.other_pairs)
+    pairs = (replace(verdict_table(pair), is_titled=has_several) for pair in found.pairs)
+    tables = (ranking_table(found), *pairs, pair_table(found))
+    return Answer(
+        verb="compare",
+        title="Comparison",
+        report=found,
+        answer=first,
+        facts=(
+            *(
+                (side.label, name)
+                for side, name in zip(found.sides, map(printable, apart.labels), strict=True)
+            ),
+            *stated(("sides", apart.shared)),
+            *(("verdict", sentence) for sentence in others),
+            *place_facts(found),
+            *(fact for pair in found.pairs for fact in _settling(pair, found)),
+            ("samples", " · ".join(_side_counts(found))),
+            ("evidence", _evidence_text(found)),
+        ),
+        more_facts=(
+            *(fact for pair in found.pairs for fact in _lacks(pair, found)),
+            *stated(
+                ("took", took_text(found)),
+                ("looks", looks_text(found)),
+                ("figures", base_note(found)),
+                ("throughput", rate_note(found)),
+                ("percentiles", tail_note(found)),
+            ),
+        ),
+        tables=tuple(table for table in tables if table is not None),
+        notices=measured_notices(found),
+        charts=side_distributions(found),
+    )
+
+
+def verdict_table(pair: MeasuredPair) -> TextTable:
+    """Return a pair's verdicts, a row each."""
+    level = _level(pair.headline)
+    ratio_header, interval = f"{pair.b} ÷ {pair.a}", f"{level} CI".lstrip()
+    headers = ("metric", pair.a, pair.b, ratio_header, interval, "verdict", "reason")
+    marked = any(map(is_other_ratio, pair.verdicts))
+    rows = [
+        (
+            title_of(verdict.metric),
+            value_text(verdict.metric, verdict.a),
+            value_text(verdict.metric, verdict.b),
+            _ratio(verdict, padded=marked),
+            range_of(verdict.estimate)
+            + (f" ({_level(verdict)})" if _level(verdict) not in ("", level) else ""),
+            kind_text(verdict),
+            _reason(verdict),
+        )
+        for verdict in pair.verdicts
+    ]
+    note = ratio_note(pair)
+    return TextTable(
+        title=f"{pair.b} against {pair.a}; differences up to {pair.headline.threshold_pct:g} % "
+        "do not matter",
+        headers=headers,
+        rows=tuple(rows),
+        numbers=headers[1:5],
+        note=f"{OTHER_RATIO} {note}." if note else None,
+        spared=("reason", interval),
+    )
+
+
+def _reason(verdict: Verdict) -> str:
+    """Return the verdict's reason in words; a dash without a verdict."""
+    is_verdict = verdict.is_tested or verdict.kind is VerdictKind.INCOMPARABLE
+    return reason_text(verdict.reason) if is_verdict else UNKNOWN
+
+
+def _ratio(verdict: Verdict, *, padded: bool) -> str:
+    """Return the ratio, marked where it is not the quotient.
+
+    Args:
+        padded: Others have a blank instead of the mark, so that decimal points are aligned.
+    """
+    if verdict.estimate is None and verdict.a and verdict.b is not None:
+        text = f"{verdict.b / verdict.a:.3f}"
+    else:
+        text = ratio_text(verdict.estimate)
+    if not padded:
+        return text
+    return text + (OTHER_RATIO if is_other_ratio(verdict) else "\u2007")
+
+
+def _level(verdict: Verdict) -> str:
+    """Return the confidence of a verdict's interval; nothing without one."""
+    interval = verdict.estimate.interval if verdict.estimate else None
+    return confidence_text(interval) if interval else ""
+
+
+def pair_table(found: MeasuredComparison) -> TextTable | None:
+    """Return the headline of every two sides, a row each; ``None`` where there is one pair."""
+    if not found.other_pairs:
+        return None
+    pairs = (*found.pairs, *found.other_pairs)
+    title = title_of(found.pairs[0].headline.metric)
+    interval = interval_header(pair.headline.estimate for pair in pairs)
+    headers = ("sides", "ratio", interval, "verdict")
+    return TextTable(
+        title=f"{title} of every two sides",
+        headers=headers,
+        rows=tuple(
+            (
+                f"{pair.b} ÷ {pair.a}",
+                ratio_text(pair.headline.estimate),
+                range_of(pair.headline.estimate),
+                kind_text(pair.headline),
+            )
+            for pair in pairs
+        ),
+        numbers=headers[1:3],
+        is_titled=True,
+    )
+
+
+def _evidence_text(found: MeasuredComparison) -> str:
+    return levels_text(pair.headline for pair in (*found.pairs, *found.other_pairs))
+
+
+def _side_counts(found: MeasuredComparison) -> list[str]:
+    """Return ``A 7 processes, n 4,321 (effective 1,200)`` of each side."""
+    pairs = (found.pairs[0], *found.pairs)
+    return [
+        counts_text(side, pair, is_base=at == 0)
+        for at, (side, pair) in enumerate(zip(found.sides, pairs, strict=True))
+    ]
+
+
+def place_facts(found: MeasuredComparison) -> tuple[tuple[str, str], ...]:
+    """Return the machines that measured the sides."""
+    places = dict.fromkeys(place_line(run) for side in found.sides for run in side.runs)
+    known = [place for place in places if place]
+    return (("on", " and ".join(known)),) if known else ()
+
+
+def took_text(found: MeasuredComparison) -> str | None:
+    """Return the total time of each side's processes, and how much of it was timed.
+
+    ``None`` where a process does not say, as an imported one.
+    """
+    parts = []
+    for side in found.sides:
+        timed = [run.phase_ms("steady_state") for run in side.measured]
+        known = [time_ms for time_ms in timed if time_ms is not None]
+        if not known or len(known) < len(timed):
+            return None
+        whole = sum(phase.duration_ms for run in side.measured for phase in run.phases)
+        parts.append(f"{side.label} {format_ms(whole)}, {format_ms(sum(known))} of it timed")
+    return " · ".join(parts)
+
+
+def base_note(comparison: MeasuredComparison) -> str | None:
+    """Say why the first side has other figures against each other one; ``None`` where it has not.
+
+    A round that one pair leaves out because a process was disturbed may count for another pair.
+    """
+    figures: dict[str, set[float | None]] = {}
+    for pair in comparison.pairs:
+        for verdict in pair.verdicts:
+            figures.setdefault(verdict.metric, set()).add(verdict.a)
+    if all(len(values) == 1 for values in figures.values()):
+        return None
+    base = comparison.pairs[0].a
+    return f"those of {base} are of the rounds that count for each pair, so they may differ"
+
+
+def tail_note(comparison: MeasuredComparison) -> str | None:
+    """Say what percentiles are of, where that is not all samples of each process; else ``None``."""
+    tails = {figure.name for figure in TAILS}
+    shown = {verdict.metric for pair in comparison.pairs for verdict in pair.verdicts}
+    series = [run.headline for side in comparison.sides for run in side.measured]
+    counts = {len(samples) for samples in series if samples is not None}
+    if not tails & shown or len(counts) < 2:
+        return None
+    return (
+        f"of stretches of {min(counts):,} samples, so that no side has more; those of a whole run "
+        "may differ"
+    )
+
+
+def _settling(pair: MeasuredPair, found: MeasuredComparison) -> Iterator[tuple[str, str]]:
+    """Yield why the headline is inconclusive, and what would decide it."""
+    of = f"{pair.b}: " if found.other_pairs else ""
+    why = why_text(pair.headline)
+    if why is not None:
+        yield "why", f"{of}{why} ({pair.headline.reason.value})"
+    plan = plan_of([side.runs for side in found.sides])
+    across = across_hint(pair)
+    hints = settling_hints(pair, found.comparison, plan, _unplanned(pair, found, plan))
+    for at, hint in enumerate([across] if across is not None else hints):
+        yield "or" if at else "next", f"{of}{hint}"
+
+
+def _lacks(pair: MeasuredPair, found: MeasuredComparison) -> Iterator[tuple[str, str]]:
+    """Yield why further metrics are inconclusive."""
+    of = f"{pair.b}: " if found.other_pairs else ""
+    for verdict in pair.verdicts[1:]:
+        why = why_text(verdict)
+        if why is not None:
+            yield title_of(verdict.metric), f"{of}{why} ({verdict.reason.value})"
+
+
+def _unplanned(
+    pair: MeasuredPair, comparison: MeasuredComparison, plan: RoundPlan | None
+) -> list[str]:
+    """Return the conditions whose difference is meant now, but was not at the start."""
+    if plan is None:
+        return []
+    a, b = (one for one in comparison.sides if one.label in (pair.a, pair.b))
+    planned = {*plan.across, *meant_conditions(a, b), "precision"}
+    return [one.key for one in pair.meant if one.key not in planned]
+
+
+def settling_hints(
+    pair: MeasuredPair,
+    comparison: str | None,
+    plan: RoundPlan | None = None,
+    unplanned: Sequence[str] = (),
+) -> Iterator[str]:
+    """Yield what to do: the threshold that makes both sides the same, the rounds that would decide.
+
+    Of unstable sides: where to look for the cause.
+
+    Args:
+        comparison: Name of a stored comparison; ``None``: the runs are of none.
+        plan: Of a comparison that can be continued.
+        unplanned: Conditions whose difference was not meant at the start: who continues keeps that.
+    """
+    verdict, estimate = pair.headline, pair.headline.estimate
+    if verdict.kind is not VerdictKind.INCONCLUSIVE or estimate is None:
+        return
+    if verdict.reason is Reason.UNSTABLE:
+        yield _steadying(pair, comparison)
+        return
+    interval = estimate.interval
+    if interval is not None and comparison and verdict.reason is Reason.INTERVAL_TOO_WIDE:
+        threshold = math.floor(100 * (max(interval.high, 1 / interval.low) - 1)) + 1
+        if threshold <= _MOST_THRESHOLD_PCT:
+            command = f"enginescope compare {comparison_tag(comparison)} --threshold {threshold}"
+            yield f"{command}, if differences up to {threshold} % do not matter"
+    if unplanned:
+        yield f"enginescope bench … --compare --across {','.join(unplanned)}"
+        return
+    again = f"enginescope compare {comparison_tag(comparison or '')} --continue"
+    if plan is not None and verdict.reason is Reason.NO_INTERVAL:
+        yield again
+    rounds = estimate.n_a + (verdict.more or 0)
+    if verdict.more is None or estimate.method != "rounds" or rounds > MOST_ROUNDS:
+        return
+    if plan is None:
+        yield f"enginescope bench … --compare --rounds {rounds}"
+    else:
+        yield f"{again} --rounds {rounds}" if rounds > 2 * plan.rounds else again
+
+
+def _steadying(pair: MeasuredPair, comparison: str | None) -> str:
+    """Return where to look for what makes sides unstable."""
+    estimate = pair.headline.estimate
+    disturbed = estimate.disturbed if estimate else None
+    if comparison is not None and disturbed is not None and disturbed.unstable is not None:
+        label = pair.a if disturbed.unstable == "a" else pair.b
+        command = f"enginescope compare {comparison_tag(comparison)} --html compare.html"
+        return f"{command} shows the processes of {label}"
+    return "enginescope doctor says what keeps the machine busy; then enginescope bench … --compare"
+
+
+def ranking_sentence(found: MeasuredComparison) -> str | None:
+    """Return ``C is fastest, then A and B (tie), then D``; ``None`` without a ranking."""
+    ranking = ranking_of(found)
+    if ranking is None:
+        return None
+    groups = [
+        [side.label for side in sides] for _, sides in groupby(ranking.sides, lambda one: one.rank)
+    ]
+    first, *others = groups
+    verb = "is fastest" if len(first) == 1 else "tie for fastest"
+    then = [f"then {listed(group)}{' (tie)' if len(group) > 1 else ''}" for group in others]
+    text = ", ".join([f"{listed(first)} {verb}", *then])
+    missing = [label for label, _ in ranking.left_out]
+    return f"{text}; not ranked: {listed(missing)}" if missing else text
+
+
+def ranking_table(found: MeasuredComparison) -> TextTable | None:
+    """Return a row for each side, the best first; ``None`` without a ranking."""
+    ranking = ranking_of(found)
+    if ranking is None:
+        return None
+    first = ranking.sides[0]
+    title = title_of(ranking.metric)
+    interval = interval_header(side.estimate for side in ranking.sides)
+    headers = ("rank", "side", title, f"÷ {first.label}", interval, "tied with")
+    rows = [
+        (
+            str(side.rank),
+            side.label,
+            value_text(ranking.metric, side.value),
+            "1" if side is first else ratio_text(side.estimate),
+            UNKNOWN if side is first else range_of(side.estimate),
+            _ties(side),
+        )
+        for side in ranking.sides
+    ]
+    rows += [(UNKNOWN, label, UNKNOWN, UNKNOWN, UNKNOWN, why) for label, why in ranking.left_out]
+    return TextTable(
+        title=f"{title}, the fastest first",
+        headers=headers,
+        rows=tuple(rows),
+        numbers=(headers[0], *headers[2:5]),
+        is_titled=True,
+    )
+
+
+def _ties(side: RankedSide) -> str:
+    parts = [f"{label} (same)" for label in side.same]
+    parts += [f"{label} (inconclusive)" for label in side.open]
+    return ", ".join(parts)
