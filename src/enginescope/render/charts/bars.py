@@ -28,8 +28,8 @@ _NAME_LENGTHS = (40, 18)
 _LABEL = "names[datum.value][(containerSize()[0] || 760) < 715 ? 1 : 0]"
 #: Less than half of a narrow page.
 LABEL_WIDTH = {"expr": "min(330, 0.42 * (containerSize()[0] || 760))"}
-#: Room for the figure at the end of the longest bar, of its length.
-_FIGURE = 0.16
+#: Where the longest bar ends: its figure has room beside it, on a phone too.
+_END = {"expr": "max(0.5 * width, width - 62)"}
 X_TITLE = "time per iteration, ms"
 
 
@@ -97,7 +97,9 @@ def _bars(
     for row in rows:
         sums[row["row"]] = sums.get(row["row"], 0) + (row["value"] or 0)
     most = max(sums.values(), default=0) or 1
-    scale = {"domain": [0, most if is_whole else most * (1 + _FIGURE)], "nice": False}
+    scale: Spec = {"domain": [0, most], "nice": False}
+    if not is_whole:
+        scale["range"] = [0, _END]
     x = quantity("value", x_title, axis={**X_TICKS, **whole}, scale=scale)
     y = {**row_axis(), "scale": {"domain": list(sums)}}
     bar = marks(
