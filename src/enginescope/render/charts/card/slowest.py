@@ -54,7 +54,7 @@ def slowest_layers(
     return bar_chart(
         rows,
         X_TITLE,
-        _TIPS,
+        {**_TIPS, "group": coloring.name},
         coloring.channel([row["group"] for row in rows]),
         key="latency-per-layer",
         title=f"Layers by time, colored by {coloring.name}",
