@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from enginescope.analysis.layers.layer_table import slowest_first
 from enginescope.analysis.runs.run_view import RunView
-from enginescope.analysis.verdicts.comparability import varying_conditions
-from enginescope.judge.samples import Interval, Summary
-from enginescope.judge.units import format_ms, format_significant, range_text
-from enginescope.render.base.data_table import escaped
+from enginescope.judge.units import format_ms
+from enginescope.render.base.data_table import escaped, markdown_row
 from enginescope.render.base.facts import (
     Facts,
     machine_facts,
@@ -19,11 +17,12 @@ from enginescope.render.base.facts import (
     subject_line,
 )
 from enginescope.render.base.figures import (
-    cells_without_samples,
+    UNKNOWN,
     figure,
     percentile_rows,
     printed_note,
     printed_rows,
+    summary_rows,
 )
 from enginescope.render.base.gpu_phrases import gpu_facts
 from enginescope.render.base.phrases import (
@@ -34,7 +33,9 @@ from enginescope.render.base.phrases import (
     outcome_text,
     pass_sentence,
     path_sentence,
+    throughput_text,
 )
+from enginescope.render.page.overview import overview_rows
 from enginescope.render.validation.report_answers import (
     AnswersSection,
     ReportedAnswers,
@@ -49,30 +50,13 @@ def report_markdown(
     if len(views) == 1:
         lines = _run(views[0], topk, level=1)
     else:
-        lines = [f"# {len(views)} runs", "", *_overview(views)]
+        found = overview_rows(views)
+        lines = [f"# {len(views)} runs", "", *_table(found.headers, found.rows)]
         for view in views:
             lines += ["", *_run(view, topk, level=2)]
     for text in answers_sections(answers):
         lines += ["", *_answers(text)]
     return ("\n".join(lines).rstrip() + "\n").encode()
-
-
-def _overview(views: Sequence[RunView]) -> list[str]:
-    varying = varying_conditions([view.run for view in views])
-    headers = ("Run", "Subject", "Backend", "Median", "95 % CI", "n", "Outcome", *varying)
-    rows = []
-    for at, view in enumerate(views):
-        job, latency = view.run.job, view.latency
-        named = [view.id, job.subject.name, str(job.backend)]
-        if latency is None:
-            median, interval, _, n = cells_without_samples(view, format_ms)
-        else:
-            median, interval = format_ms(latency.median_ms), _range(latency.median_interval)
-            n = f"{latency.n:,}"
-        figures = [median, interval, n]
-        conditions = [values[at] or "—" for values in varying.values()]
-        rows.append([*named, *figures, outcome_text(view.run.outcome), *conditions])
-    return _table(headers, rows)
 
 
 def _run(view: RunView, topk: int, *, level: int) -> list[str]:
@@ -88,9 +72,9 @@ def _run(view: RunView, topk: int, *, level: int) -> list[str]:
         ]
         lines += [f"{mark} Notices", "", *notices, ""]
     if view.summaries:
-        made = percentile_rows(view)
-        lines += [f"{mark} Figures", "", *_summaries(view.summaries), ""]
-        lines += [f"{mark} Percentiles", "", *_table(made.headers, made.rows), ""]
+        for title, rows in (("Figures", summary_rows), ("Percentiles", percentile_rows)):
+            made = rows(view)
+            lines += [f"{mark} {title}", "", *_table(made.headers, made.rows), ""]
     lines += [f"{mark} Where the time goes", "", *_layers(view, topk), ""]
     sections = (
         ("Phases", phase_facts(run)),
@@ -131,32 +115,8 @@ def _answer(view: RunView) -> list[str]:
     median = f"**{metric_title(latency.metric)}: median {format_ms(latency.median_ms)}**"
     lines += [f"{median}, {interval_text(latency)}; {count_text(latency)}.", ""]
     if view.throughput:
-        rate = f"{format_significant(view.throughput.per_s, 4)} {view.throughput.unit}/s"
-        lines += [f"Throughput {rate} ({view.throughput.definition}).", ""]
+        lines += [f"Throughput {throughput_text(view)} ({view.throughput.definition}).", ""]
     return lines
-
-
-def _summaries(summaries: Sequence[Summary]) -> list[str]:
-    headers = ("Metric", "n", "Effective n", "Min ms", "Mean ms", "Median ms", "SD ms", "Max ms")
-    rows = [
-        [
-            metric_title(summary.metric),
-            f"{summary.n:,}",
-            f"{int(summary.effective_n):,}",
-            *(
-                figure(value)
-                for value in (
-                    summary.min_ms,
-                    summary.mean_ms,
-                    summary.median_ms,
-                    summary.std_ms,
-                    summary.max_ms,
-                )
-            ),
-        ]
-        for summary in summaries
-    ]
-    return _table(headers, rows)
 
 
 def _layers(view: RunView, topk: int) -> list[str]:
@@ -169,11 +129,8 @@ def _layers(view: RunView, topk: int) -> list[str]:
     lines += [more] if more else []
     rows = [
         [
-            row.name,
-            row.type or "—",
-            row.precision or "—",
-            format_significant(row.time_ms, 4) if row.time_ms is not None else "—",
-            format_significant(row.share_pct) if row.share_pct is not None else "—",
+            *(row.name, row.type or UNKNOWN, row.precision or UNKNOWN),
+            *(figure(row.time_ms), figure(row.share_pct, 3)),
         ]
         for row in slowest_first(view.layers)[:topk]
     ]
@@ -185,13 +142,9 @@ def _facts(facts: Facts) -> list[str]:
     return [f"- {escaped(name)}: {escaped(value)}" for name, value in facts]
 
 
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = [f"| {' | '.join(headers)} |", f"|{' --- |' * len(headers)}"]
-    return lines + [f"| {' | '.join(escaped(cell) for cell in row)} |" for row in rows]
-
-
-def _range(interval: Interval | None) -> str:
-    return f"{range_text(interval.low, interval.high)} ms" if interval else "none"
+def _table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    marks = ["---"] * len(headers)
+    return [*map(markdown_row, (headers, marks, *(list(map(escaped, row)) for row in rows)))]
 
 
 def _level(level: str) -> str:

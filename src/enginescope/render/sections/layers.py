@@ -7,8 +7,6 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
-import msgspec
-
 from enginescope.analysis.layers.layer_table import LayerRow, TacticShare, tactic_shares
 from enginescope.analysis.layers.reformats import (
     ReformatLayer,
@@ -68,7 +66,7 @@ def _fields(subject: PageSubject) -> str | None:
         layer_json(plan.layers[position[row.index]], plan.source_schema) if row.in_plan else None
         for row in subject.layers
     ]
-    return deflated(msgspec.json.encode(fields))
+    return deflated(fields)
 
 
 def _answer(rows: Sequence[LayerRow]) -> str:
